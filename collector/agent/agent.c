@@ -178,6 +178,7 @@ agent_start_writer(Agent *agent, Failure *failure)
 		.conninfo = agent->options->database,
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
+		.spool = agent->options->spool,
 	};
 	ExitCode code = writer_create(&options, &agent->writer, failure);
 
@@ -258,6 +259,7 @@ take_health(const Agent *agent)
 	health.rows_stored = writer.samples_written;
 	health.rows_dropped = writer.samples_dropped + writer.samples_refused;
 	health.queued_bytes = writer.queued_bytes;
+	health.spooled_bytes = writer.spooled_bytes;
 	return health;
 }
 

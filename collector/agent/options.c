@@ -139,6 +139,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 
 	set_defaults(options);
 	count = agent_common_flags(options, flags);
+	count += spool_flags(&options->spool, &flags[count]);
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }
 

@@ -11,6 +11,7 @@
 
 #include "kernel/source.h"
 #include "program/common_flags.h"
+#include "spool/spool_options.h"
 
 /* a prime number, so that sampling stays out of step with periodic work */
 #define AGENT_FREQUENCY_HZ_DEFAULT 19
@@ -71,6 +72,7 @@ typedef struct AgentOptions
 	bool exclude_self;
 	bool allow_unsafe_kernel;
 	size_t queue_bytes;
+	SpoolOptions spool;
 	const char *debug_directory;
 	const char *cache_directory; /* for unwind tables and symbol tables; "": no cache */
 	bool no_inlined;
@@ -89,7 +91,7 @@ typedef struct AgentOptions
  */
 int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 
-#define AGENT_FLAGS_MAX 32
+#define AGENT_FLAGS_MAX 40
 
 /* Sets the defaults and fills in the flags, which point into options. Returns their number. */
 size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);

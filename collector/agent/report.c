@@ -90,6 +90,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 					loss_facts(loss)->reason, losses_total(losses, loss));
 	}
 	fprintf(file, "lost.queue_full=%" PRIu64 "\n", report->writer.samples_dropped);
+	fprintf(file, "spooled=%" PRIu64 "\n", report->writer.spooled_batches);
 	fprintf(file, "lost.database_refused=%" PRIu64 "\n", report->writer.samples_refused);
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);
 	fprintf(file, "stacks_complete=%" PRIu64 "\n", report->resolved.complete);

@@ -83,6 +83,9 @@ typedef enum LossKind
 	  "binaries whose debug information would take too much memory")                               \
 	X(DATABASE_REFUSED, "database_refused", LOSS_ROWS, "the database did not take the batch")      \
 	X(QUEUE_FULL, "writer_queue_full", LOSS_ROWS, "too much waited for the database")              \
+	X(SPOOL_FULL, "spool_full", LOSS_ROWS, "too much waited on disk for the database")             \
+	X(SPOOL_EXPIRED, "spool_expired", LOSS_ROWS, "waited on disk for too long")                    \
+	X(SPOOL_DAMAGED, "spool_damaged", LOSS_ROWS, "the file on disk could not be read again")       \
 	X(WRITER_STOPPED, "writer_stopped", LOSS_ROWS, "not stored when the collector ended")
 
 typedef enum Loss

@@ -233,7 +233,7 @@ lane_submit(ImportLane *lane)
 	pthread_mutex_unlock(&lane->import->lock);
 	content = batch->batch;
 	batch->batch = NULL; /* belongs to the writer from here on */
-	err = writer_submit(lane->writer, content, &callback, NULL);
+	err = writer_submit(lane->writer, content, &callback);
 	if (err == 0)
 		return true;
 	batch_free(content);

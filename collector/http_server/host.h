@@ -17,6 +17,13 @@
 #include "http_server/metrics.h"
 #include "writer/writer.h"
 
+/* When a request is answered as stored. */
+enum
+{
+	ACKNOWLEDGE_DATABASE, /* the transaction of its samples is committed */
+	ACKNOWLEDGE_SPOOL	  /* or its samples are in the writer's spool */
+};
+
 typedef struct HostOptions
 {
 	const char *listen; /* addresses HOST:PORT, separated by commas */
@@ -31,6 +38,7 @@ typedef struct HostOptions
 	int64_t client_connections; /* limit of connections from one address */
 	int64_t client_requests;	/* limit of requests per second of one tenant or address */
 	int64_t answer_ms;			/* time after which a waiting client is asked to retry */
+	int acknowledge;			/* ACKNOWLEDGE_* */
 	int64_t idle_ms;			/* time after which a connection without requests is closed */
 } HostOptions;
 
@@ -55,7 +63,7 @@ struct Host
 {
 	const HostOptions *options;
 	const ServiceTable *services;
-	Writer *writer; /* not owned; requests are refused while its database is unavailable */
+	Writer *writer; /* not owned */
 	HostMetrics metrics;
 	MemoryPool memory; /* of requests, until they are batches */
 	MemoryTurns turns; /* order in which workers get memory */

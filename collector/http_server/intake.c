@@ -299,13 +299,15 @@ has_message(const Call *call)
 
 /*
  * Refuses requests while the database is unavailable, because they would only be dropped when the
- * queue is full.
+ * queue is full; unless the spool takes them.
  */
 static bool
 database_takes(Loop *loop, Call *call)
 {
 	WriterStats stats;
 
+	if (loop->host->options->acknowledge == ACKNOWLEDGE_SPOOL)
+		return true;
 	writer_stats(loop->host->writer, &stats);
 	if (stats.state == RETRY_READY || stats.state == RETRY_STARTING)
 		return true;

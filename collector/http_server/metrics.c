@@ -31,6 +31,15 @@ metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer)
 				writer->samples_written);
 	metrics_put(text, part, "transactions_total", "Transactions that stored rows.", "counter",
 				writer->transactions);
+	metrics_put(text, part, "spooled_batches", "Batches that wait in the spool directory.", "gauge",
+				writer->spooled_batches);
+	metrics_put(text, part, "spooled_bytes", "Bytes of files in the spool directory.", "gauge",
+				writer->spooled_bytes);
+	metrics_put(text, part, "spool_failures_total", "Writes to the spool directory that failed.",
+				"counter", writer->spool_failures);
+	metrics_put(text, part, "rows_dropped_total",
+				"Rows dropped from queue or spool, or left at the end.", "counter",
+				writer->samples_dropped);
 	metrics_put(text, part, "batches_refused_total", "Batches that the database refused.",
 				"counter", writer->batches_refused);
 }

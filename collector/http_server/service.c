@@ -37,7 +37,7 @@ host_is_ready(Host *host)
 	WriterStats stats;
 
 	writer_stats(host->writer, &stats);
-	return stats.state == RETRY_READY;
+	return stats.state == RETRY_READY || host->options->acknowledge == ACKNOWLEDGE_SPOOL;
 }
 
 void

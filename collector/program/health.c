@@ -31,7 +31,8 @@
 	X("unstored_ms", unstored_ms)           \
 	X("rows_stored", rows_stored)           \
 	X("rows_dropped", rows_dropped)         \
-	X("queued_bytes", queued_bytes)
+	X("queued_bytes", queued_bytes)         \
+	X("spooled_bytes", spooled_bytes)
 
 int
 health_write(const char *path, const Health *health)

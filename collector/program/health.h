@@ -34,6 +34,7 @@ typedef struct Health
 	uint64_t rows_stored;
 	uint64_t rows_dropped; /* since the database was away for too long, or refused them */
 	uint64_t queued_bytes;
+	uint64_t spooled_bytes; /* on disk, waiting for the database */
 } Health;
 
 /* key=value lines; the file is replaced as a whole. 0 or -errno. */

@@ -11,6 +11,9 @@
 
 #define MB ((size_t) 1024 * 1024)
 
+/* In the order of ACKNOWLEDGE_*. */
+static const char *const acknowledge_choices[] = { "database", "spool", NULL };
+
 size_t
 receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 {
@@ -34,6 +37,9 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
 		  "limit of decoded requests that wait for the database; default: 256MB",
 		  .minimum = 1024 * 1024 },
+		{ "acknowledge", FLAG_CHOICE, &options->host.acknowledge, "WHEN",
+		  "answer a request once its samples are in the database (default), or on disk: spool",
+		  .choices = acknowledge_choices },
 		{ "max-connections", FLAG_NUMBER, &options->host.max_connections, "NUMBER",
 		  "limit of connections; default: 4096", .minimum = 1, .maximum = 1000000 },
 		{ "client-connections", FLAG_NUMBER, &options->host.client_connections, "NUMBER",
@@ -88,5 +94,6 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 	options->max_age_ms = INT64_C(7) * 86400000;
 	flags[count++] = database_flag(&options->database);
 	count += log_flags(&options->log, &flags[count]);
+	count += spool_flags(&options->spool, &flags[count]);
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }

@@ -7,6 +7,7 @@
 
 #include "http_server/host.h"
 #include "program/common_flags.h"
+#include "spool/spool_options.h"
 #include "uploads/upload_slots.h"
 
 #define RECEIVE_FLAGS_MAX 40
@@ -15,8 +16,9 @@ typedef struct ReceiveOptions
 {
 	const char *database; /* libpq connection string */
 	HostOptions host;
-	const char *drop;	   /* attributes that do not become labels; see otlp/labels.h */
-	size_t queue_bytes;	   /* limit of batches that wait for the database */
+	const char *drop;	/* attributes that do not become labels; see otlp/labels.h */
+	size_t queue_bytes; /* limit of batches that wait for the database */
+	SpoolOptions spool;
 	int64_t client_series; /* limit of series of one tenant or address in an hour */
 	int64_t workers;
 	UploadLimits uploads; /* of debug information */

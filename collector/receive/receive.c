@@ -80,6 +80,7 @@ receive_start_writer(const ReceiveOptions *options, Writer **writer, Failure *fa
 	const WriterOptions settings = { .conninfo = options->database,
 									 .node = "",
 									 .queue_bytes = options->queue_bytes,
+									 .spool = options->spool,
 									 .cache_bytes = CACHE_BYTES };
 	ExitCode code = writer_create(&settings, writer, failure);
 
@@ -150,6 +151,11 @@ receive_run(const ReceiveOptions *options)
 	mallopt(M_ARENA_MAX, HEAPS);
 	if (server == NULL)
 		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
+	else if (options->host.acknowledge == ACKNOWLEDGE_SPOOL && options->spool.directory[0] == '\0')
+	{
+		code = failure_set(&failure, EXIT_CONFIG, "--acknowledge spool needs a spool directory");
+		failure_hint(&failure, "Add --spool-directory.");
+	}
 	else
 		code = start_and_run(server, options, &failure);
 	free(server);

@@ -14,7 +14,8 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 	*receiver = (Receiver){ .options = options, .rule = { options->drop } };
 	repeats_init(&receiver->repeats);
 	series_limit_init(&receiver->series);
-	store_line_init(&receiver->line, writer, options->queue_bytes);
+	store_line_init(&receiver->line, writer, options->queue_bytes,
+					options->host.acknowledge == ACKNOWLEDGE_SPOOL);
 	upload_slots_init(&receiver->uploads, &options->uploads);
 	code = host_init(&receiver->host, &options->host, services, writer, failure);
 	has_lines = upload_line_start(&receiver->spool, NULL, receiver);

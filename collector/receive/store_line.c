@@ -21,9 +21,10 @@
 #define SAMPLES_OF_FRAME 4
 
 void
-store_line_init(StoreLine *line, Writer *writer, size_t limit_bytes)
+store_line_init(StoreLine *line, Writer *writer, size_t limit_bytes, bool takes_spooled)
 {
-	*line = (StoreLine){ .writer = writer, .limit_bytes = limit_bytes };
+	*line =
+		(StoreLine){ .writer = writer, .limit_bytes = limit_bytes, .takes_spooled = takes_spooled };
 	pthread_mutex_init(&line->lock, NULL);
 }
 
@@ -209,7 +210,7 @@ store_line_on_end(void *context, const BatchResult *result)
 {
 	Call *call = context;
 	StoreLine *line = call->line;
-	const bool goes_on = call->is_step && result->end == BATCH_STORED &&
+	const bool goes_on = call->is_step && batch_is_safe(result->end) &&
 						 !atomic_load_explicit(&call->is_unwanted, memory_order_relaxed);
 	const BatchResult unwanted = { .end = BATCH_LEFT };
 	const bool was_step = call->is_step;
@@ -230,7 +231,7 @@ store_line_on_end(void *context, const BatchResult *result)
 	{
 		if (was_step)
 			batch_free(call->batch);
-		call->stored(call, was_step && result->end == BATCH_STORED ? &unwanted : result);
+		call->stored(call, was_step && batch_is_safe(result->end) ? &unwanted : result);
 	}
 	store_line_pump(line);
 }
@@ -239,10 +240,10 @@ store_line_on_end(void *context, const BatchResult *result)
 static int
 send_step(StoreLine *line, Call *call)
 {
-	const BatchCallback callback = { store_line_on_end, call };
+	const BatchCallback callback = { store_line_on_end, call, line->takes_spooled };
 	Batch *batch =
 		call->is_step ? make_step(call->batch, call->step_first, call->step_end) : call->batch;
-	int err = batch != NULL ? writer_submit(line->writer, batch, &callback, NULL) : -ENOMEM;
+	int err = batch != NULL ? writer_submit(line->writer, batch, &callback) : -ENOMEM;
 
 	if (err != 0 && call->is_step)
 		batch_free(batch);

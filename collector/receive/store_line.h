@@ -24,6 +24,7 @@ typedef struct StoreLine
 {
 	Writer *writer;
 	size_t limit_bytes;
+	bool takes_spooled; /* a call is stored once its batch is in the writer's spool */
 
 	pthread_mutex_t lock; /* guards the fields below */
 	WorkQueue queue;
@@ -31,7 +32,7 @@ typedef struct StoreLine
 	size_t out_cost; /* cost of the batches that the writer has */
 } StoreLine;
 
-void store_line_init(StoreLine *line, Writer *writer, size_t limit_bytes);
+void store_line_init(StoreLine *line, Writer *writer, size_t limit_bytes, bool takes_spooled);
 void store_line_fini(StoreLine *line);
 
 /*

@@ -192,8 +192,8 @@ submit_on_batch_end(Call *call, const BatchResult *result)
 {
 	Receiver *receiver = receiver_of(call->host);
 
-	repeats_end(&receiver->repeats, call->digest, result->end == BATCH_STORED);
-	if (result->end == BATCH_STORED)
+	repeats_end(&receiver->repeats, call->digest, batch_is_safe(result->end));
+	if (batch_is_safe(result->end))
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (result->end == BATCH_REFUSED)
 	{

@@ -56,5 +56,6 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 	options->node = options->node_room;
 	flags[count++] = database_flag(&options->database);
 	count += log_flags(&options->log, &flags[count]);
+	count += spool_flags(&options->spool, &flags[count]);
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "program/common_flags.h"
+#include "spool/spool_options.h"
 
 #define SCRAPE_CONCURRENCY_MAX 100000
 #define SCRAPE_TARGETS_MAX	   10000000
@@ -24,6 +25,7 @@ typedef struct ScrapeOptions
 	int64_t max_age_ms;		 /* limit of the age of samples */
 	size_t held_max;		 /* limit of all profiles that wait to be decoded */
 	size_t queue_bytes;
+	SpoolOptions spool;
 	int64_t stop_timeout_ms;
 	const char *status_file; /* NULL if none */
 	const char *listen;		 /* HOST:PORT of the pages, several separated by commas; NULL if none */

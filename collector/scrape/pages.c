@@ -127,9 +127,6 @@ page_scrape_metrics(Host *host, Call *call)
 	put_scrapes(text, scraper);
 	put_configuration(text, scraper);
 	metrics_put_writer(text, PART, &writer);
-	metrics_put(text, PART, "rows_dropped_total",
-				"Rows dropped because the database was away for too long.", "counter",
-				writer.samples_dropped);
 }
 
 /* --- the server --- */

@@ -74,6 +74,7 @@ write_status(Scraper *scraper, int64_t now_ns)
 	health.rows_stored = writer.samples_written;
 	health.rows_dropped = writer.samples_dropped + writer.samples_refused;
 	health.queued_bytes = writer.queued_bytes;
+	health.spooled_bytes = writer.spooled_bytes;
 	return health_write(scraper->options->status_file, &health);
 }
 
@@ -98,7 +99,8 @@ scrape_start_parts(Scraper *scraper, Failure *failure)
 	const ScrapeOptions *options = scraper->options;
 	const WriterOptions writer = { .conninfo = options->database,
 								   .node = options->node,
-								   .queue_bytes = options->queue_bytes };
+								   .queue_bytes = options->queue_bytes,
+								   .spool = options->spool };
 	StorerOptions storer = { .profile_max = options->profile_max,
 							 .max_age_us = options->max_age_ms * 1000,
 							 .wake = on_result };

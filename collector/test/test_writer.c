@@ -77,8 +77,8 @@ test_stores_a_batch(void **state)
 							   " FROM profstore.targets"),
 						"test-node stopped t");
 	assert_string_equal(sql_in("stores",
-							   "SELECT count(*)::text || max(last_batch) FROM profstore.writers"),
-						"11");
+							   "SELECT count(*) * max(last_batch) FROM profstore.writers"),
+						"1024");
 }
 
 /* A writer that stores a name and a loss, but no sample. */

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_COMPLETION_H
 #define COLLECTOR_COMPLETION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "batch/batch.h"
@@ -13,15 +14,27 @@
 typedef enum BatchEnd
 {
 	BATCH_STORED,	  /* committed */
+	BATCH_SPOOLED,	  /* on disk, to be stored later: only if the callback takes that */
 	BATCH_REFUSED,	  /* refused by the database, after several attempts */
 	BATCH_PUSHED_OUT, /* dropped because the queue was full and a newer batch came */
+	/* dropped from the spool, after BATCH_SPOOLED or without a callback */
+	BATCH_SPOOL_FULL,
+	BATCH_SPOOL_EXPIRED,
+	BATCH_SPOOL_DAMAGED,
 	/* the writer ended first; stored nevertheless if its COMMIT was in progress */
 	BATCH_LEFT
 } BatchEnd;
 
+/* Returns true if a batch needs not be sent again. */
+static inline bool
+batch_is_safe(BatchEnd end)
+{
+	return end == BATCH_STORED || end == BATCH_SPOOLED;
+}
+
 typedef struct BatchResult
 {
-	uint64_t number; /* the number that writer_submit() returned */
+	uint64_t number; /* those of later batches are greater */
 	BatchEnd end;
 	const Batch *batch;	  /* belongs to the writer; valid during the call */
 	const char *reason;	  /* a literal, as in the table "losses"; NULL if stored */
@@ -38,6 +51,7 @@ typedef struct BatchCallback
 {
 	void (*function)(void *context, const BatchResult *result); /* NULL if there is none */
 	void *context;
+	bool takes_spooled; /* a batch that is in the spool has come to its end for the submitter */
 } BatchCallback;
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "writer/flight.h"
 
+#include <string.h>
+
 /*
  * Limits of a flight: large enough to make a transaction's own cost negligible, small enough to be
  * stored within seconds. Losses are stored with the time of the transaction's first sample, hence
@@ -16,16 +18,17 @@ uint32_t
 flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 {
 	const QueuedBatch *head = queue->head;
-	size_t bytes = head->bytes;
+	size_t bytes = head->batch_bytes;
 	uint32_t count = 1;
 
 	if (head->is_piece)
 		return 1;
 	for (const QueuedBatch *item = head->next; item != NULL && count < count_max; item = item->next)
 	{
-		if (item->number > last)
+		if (item->order > last ||
+			memcmp(item->id.writer, head->id.writer, sizeof(head->id.writer)) != 0)
 			break;
-		bytes += item->bytes;
+		bytes += item->batch_bytes;
 		if (bytes > FLIGHT_BYTES || item->queued_ns - head->queued_ns > FLIGHT_NS)
 			break;
 		count++;
@@ -43,6 +46,8 @@ flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batc
 		if (i > 0)
 			/* do not read the last one's next, which the queue may set concurrently */
 			head = head->next;
+		flight->id = head->id;
+		flight->order = head->order;
 		if (batch_add_batch(flight->merged, head->batch) != 0)
 			return false;
 	}
@@ -52,7 +57,7 @@ flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batc
 bool
 flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *report)
 {
-	*flight = (Flight){ .batch = head->batch, .item = head, .number = head->number };
+	*flight = (Flight){ .batch = head->batch, .item = head, .id = head->id, .order = head->order };
 	if (count == 1 && report == NULL)
 		return true;
 	if (!flight_merge(flight, head, count, report))
@@ -62,7 +67,6 @@ flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *repo
 	}
 	flight->batch = flight->merged;
 	flight->report = report;
-	flight->number = head->number + count - 1;
 	return true;
 }
 

@@ -15,7 +15,8 @@ typedef struct Flight
 {
 	const Batch *batch;		 /* everything to be stored */
 	const QueuedBatch *item; /* head of the queue */
-	uint64_t number;
+	BatchId id;				 /* of the last batch, like order */
+	uint64_t order;
 	Batch *merged; /* owned; NULL if batch is the head of the queue alone */
 	Batch *report; /* owned, contained in merged; NULL if there is none */
 } Flight;
@@ -24,7 +25,7 @@ typedef struct Flight
 
 /*
  * Returns how many of the queue's first batches to store together: at most count_max, and none with
- * a number greater than last. A piece of a refused batch goes alone. The queue must not be empty.
+ * an order greater than last. A piece of a refused batch goes alone. The queue must not be empty.
  */
 uint32_t flight_count(const Queue *queue, uint32_t count_max, uint64_t last);
 

@@ -5,6 +5,7 @@
 #include "writer/queue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 
@@ -12,14 +13,37 @@ QueuedBatch *
 queued_batch_create(Batch *batch, const BatchCallback *callback)
 {
 	QueuedBatch *item = calloc(1, sizeof(QueuedBatch));
+	const BatchSample *samples;
 
 	if (item == NULL)
 		return NULL;
 	item->batch = batch;
-	item->bytes = sizeof(QueuedBatch) + batch_bytes(batch);
+	item->samples = batch_samples(batch, &samples);
+	item->batch_bytes = batch_bytes(batch);
+	item->bytes = sizeof(QueuedBatch) + item->batch_bytes;
 	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
 	if (callback != NULL)
 		item->callback = *callback;
+	return item;
+}
+
+/* Its age is that of the file, by the clocks of now: later jumps of the clock do not change it. */
+QueuedBatch *
+queued_batch_of_file(const SpooledBatch *file)
+{
+	QueuedBatch *item = calloc(1, sizeof(QueuedBatch));
+	int64_t age_ns = clock_ns(CLOCK_REALTIME) - file->put_us * 1000;
+
+	if (item == NULL)
+		return NULL;
+	item->id = file->id;
+	item->samples = file->samples;
+	item->batch_bytes = (size_t) file->batch_bytes;
+	item->queued_ns = clock_ns(CLOCK_MONOTONIC) - (age_ns > 0 ? age_ns : 0);
+	item->on_disk = *file;
+	item->is_piece = file->parent != 0;
+	item->is_report = file->samples == 0;
+	item->is_on_disk = true;
 	return item;
 }
 
@@ -41,7 +65,16 @@ queue_has_room(const Queue *queue, size_t bytes)
 void
 queue_push(Queue *queue, QueuedBatch *item)
 {
-	item->number = ++queue->last_number;
+	queue->last_number += QUEUE_NUMBER_STEP;
+	memcpy(item->id.writer, queue->writer, sizeof(item->id.writer));
+	item->id.number = queue->last_number;
+	queue_push_found(queue, item);
+}
+
+void
+queue_push_found(Queue *queue, QueuedBatch *item)
+{
+	item->order = ++queue->last_order;
 	if (queue->tail != NULL)
 		queue->tail->next = item;
 	else
@@ -69,38 +102,90 @@ remove_behind(Queue *queue, QueuedBatch *previous)
 	return item;
 }
 
-bool
-queue_may_renumber(const Queue *queue)
+void
+queue_load(Queue *queue, QueuedBatch *item, Batch *batch)
 {
-	const QueuedBatch *item = queue->head;
+	item->batch = batch;
+	item->batch_bytes = batch_bytes(batch);
+	item->bytes = sizeof(QueuedBatch) + item->batch_bytes;
+	queue->bytes += item->bytes;
+}
 
-	while (item != NULL && !item->is_awaited)
-		item = item->next;
-	return item == NULL;
+Batch *
+queue_unload(Queue *queue, QueuedBatch *item)
+{
+	Batch *batch = item->batch;
+
+	item->batch = NULL;
+	queue->bytes -= item->bytes;
+	item->bytes = 0;
+	return batch;
+}
+
+bool
+queue_is_in_flight(const Queue *queue, const QueuedBatch *item)
+{
+	const QueuedBatch *other = queue->head;
+
+	for (uint32_t i = 0; i < queue->in_flight; i++, other = other->next)
+		if (other == item)
+			return true;
+	return false;
+}
+
+/* Returns whether an item is a piece of the batch that other is, or is a piece of. */
+static bool
+is_piece_of(const QueuedBatch *item, const QueuedBatch *other)
+{
+	return item->is_piece &&
+		   memcmp(item->id.writer, other->id.writer, sizeof(item->id.writer)) == 0 &&
+		   item->id.number / QUEUE_NUMBER_STEP == other->id.number / QUEUE_NUMBER_STEP;
+}
+
+/* Returns the last of the head and the other pieces of its batch, which follow it. */
+static QueuedBatch *
+last_piece(const Queue *queue)
+{
+	QueuedBatch *last = queue->head;
+
+	while (last->next != NULL && is_piece_of(last->next, last))
+		last = last->next;
+	return last;
+}
+
+bool
+queue_may_divide_head(const Queue *queue)
+{
+	return last_piece(queue)->id.number % QUEUE_NUMBER_STEP < QUEUE_NUMBER_STEP - 2;
 }
 
 QueuedBatch *
 queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
 {
-	QueuedBatch *head = remove_behind(queue, NULL);
-	QueuedBatch **place = &queue->head;
-	uint64_t number = head->number;
+	QueuedBatch *last = last_piece(queue);
 
-	for (; *place != NULL && (*place)->is_piece; place = &(*place)->next)
-		(*place)->number = number++;
-	for (QueuedBatch *item = *place; item != NULL; item = item->next)
-		item->number++;
-	first->number = number;
+	first->id = second->id = last->id;
+	first->id.number++;
+	second->id.number += 2;
+	first->order = second->order = last->order;
 	first->next = second;
-	second->number = number + 1;
-	second->next = *place;
-	*place = first;
-	queue->last_number++;
-	if (second->next == NULL)
+	second->next = last->next;
+	last->next = first;
+	if (queue->tail == last)
 		queue->tail = second;
 	queue->bytes += first->bytes + second->bytes;
 	queue->in_flight = 0;
-	return head;
+	return remove_behind(queue, NULL);
+}
+
+uint64_t
+queue_order_at(const Queue *queue, uint32_t count)
+{
+	const QueuedBatch *item = queue->head;
+
+	while (--count > 0)
+		item = item->next;
+	return item->order;
 }
 
 QueuedBatch *
@@ -111,12 +196,32 @@ queue_pop(Queue *queue)
 	return remove_behind(queue, NULL);
 }
 
-QueuedBatch *
-queue_pop_waiting(Queue *queue)
+/*
+ * Removes the first batch behind those in flight that is on disk, or that is not. One that is on
+ * disk and still held by the spooler stays.
+ */
+static QueuedBatch *
+pop_behind_flight(Queue *queue, bool is_on_disk)
 {
 	QueuedBatch *previous = NULL;
+	QueuedBatch *item;
 
 	for (uint32_t i = 0; i < queue->in_flight; i++)
 		previous = previous ? previous->next : queue->head;
+	while ((item = previous ? previous->next : queue->head) != NULL &&
+		   (item->is_on_disk != is_on_disk || (is_on_disk && item->is_spooling)))
+		previous = item;
 	return remove_behind(queue, previous);
+}
+
+QueuedBatch *
+queue_pop_waiting(Queue *queue)
+{
+	return pop_behind_flight(queue, false);
+}
+
+QueuedBatch *
+queue_pop_spooled(Queue *queue)
+{
+	return pop_behind_flight(queue, true);
 }

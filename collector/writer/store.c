@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "writer/notes.h"
@@ -29,28 +28,11 @@
  */
 #define COPY_PIECE_BYTES (64 * 1024)
 
-static int
-draw_uuid(char uuid[WRITER_UUID_BYTES])
-{
-	if (getrandom(uuid, WRITER_UUID_BYTES, 0) != WRITER_UUID_BYTES)
-		return -errno;
-
-	/* version 4, variant 1: a random UUID by RFC 9562 */
-	uuid[6] = (char) ((uuid[6] & 0x0F) | 0x40);
-	uuid[8] = (char) ((uuid[8] & 0x3F) | 0x80);
-	return 0;
-}
-
-int
-store_init(Store *store, const char *node, const char *uuid, const Gate *gate)
+void
+store_init(Store *store, const char *node, const Gate *gate)
 {
 	*store = (Store){ .gate = gate };
-	if (uuid != NULL)
-		memcpy(store->writer, uuid, sizeof(store->writer));
-	else if (draw_uuid(store->writer) != 0)
-		return -errno;
 	strncpy(store->node, node, sizeof(store->node) - 1);
-	return 0;
 }
 
 void
@@ -167,7 +149,7 @@ put_receipts(Opening *opening, const Batch *batch)
  */
 static void
 opening_init(Opening *opening, const Store *store, const Session *session, const Batch *batch,
-			 uint64_t number)
+			 const BatchId *id)
 {
 	const BatchSample *samples;
 	const BatchLoss *losses;
@@ -183,8 +165,8 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	}
 
 	*opening = (Opening){ { NULL } };
-	buffer_put_bytes(&opening->writer, store->writer, sizeof(store->writer));
-	buffer_put_int8(&opening->number, (int64_t) number);
+	buffer_put_bytes(&opening->writer, id->writer, sizeof(id->writer));
+	buffer_put_int8(&opening->number, (int64_t) id->number);
 	buffer_put_int8(&opening->epoch, session->identity.epoch);
 	wire_timestamp_param(&opening->first_time, first_us);
 	wire_timestamp_param(&opening->last_time, last_us);
@@ -506,8 +488,8 @@ enter_gate(const Store *store, InternWork *ids, int wake_fd, bool *is_inside, Db
 }
 
 DbOutcome
-store_batch(Store *store, Interner *interner, Session *session, const Batch *batch, uint64_t number,
-			DbError *error)
+store_batch(Store *store, Interner *interner, Session *session, const Batch *batch,
+			const BatchId *id, DbError *error)
 {
 	Connection *connection = &session->connection;
 	Storing storing = { .batch = batch };
@@ -522,7 +504,7 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 		intern_end(&storing.ids);
 		return outcome;
 	}
-	opening_init(&storing.opening, store, session, batch, number);
+	opening_init(&storing.opening, store, session, batch, id);
 	outcome = prepare_rows(&storing, interner, connection, error);
 	if (outcome == DB_OK && (!storing.is_new || !storing.is_first))
 	{

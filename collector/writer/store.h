@@ -10,30 +10,27 @@
 
 #include "batch/batch.h"
 #include "database/session.h"
+#include "spool/batch_id.h"
 #include "writer/gate.h"
 #include "writer/intern.h"
 
-#define WRITER_UUID_BYTES 16
-
 typedef struct Store
 {
-	char writer[WRITER_UUID_BYTES]; /* identifies the writer */
-	char node[256];					/* stored with losses */
+	char node[256]; /* stored with losses */
 	/* of writers that may store equal content; NULL if there is none */
 	const Gate *gate;
 	Buffer rows; /* scratch buffer */
 } Store;
 
-/* If uuid is NULL, draws one; returns -errno if no random number is available. gate may be NULL. */
-int store_init(Store *store, const char *node, const char *uuid, const Gate *gate);
+void store_init(Store *store, const char *node, const Gate *gate); /* gate may be NULL */
 void store_fini(Store *store);
 
 /*
- * Stores the batch under number, which must ascend, and interns the content it needs. Returns DB_OK
- * also if it was stored before; DB_REPEATED if one of its receipts was, and then stores nothing.
+ * Stores the batch under its id and interns the content it needs. Returns DB_OK also if it was
+ * stored before; DB_REPEATED if one of its receipts was, and then stores nothing.
  */
 DbOutcome store_batch(Store *store, Interner *interner, Session *session, const Batch *batch,
-					  uint64_t number, DbError *error);
+					  const BatchId *id, DbError *error);
 
 /*
  * Changes the health of this writer's target if it equals from. Does nothing if the writer has no

@@ -11,14 +11,10 @@
 int
 target_init(Target *target, const TargetOptions *options)
 {
-	int err;
-
 	*target = (Target){ .session.connection.wake_fd = options->wake_fd };
 	interner_init(&target->interner, options->cache_bytes);
 	partitions_init(&target->partitions);
-	err = store_init(&target->store, options->node, options->uuid, options->gate);
-	if (err != 0)
-		return err;
+	store_init(&target->store, options->node, options->gate);
 	target->conninfo = strdup(options->conninfo);
 	return target->conninfo ? 0 : -ENOMEM;
 }
@@ -63,7 +59,7 @@ target_open(Target *target, DbError *error)
 }
 
 DbOutcome
-target_write(Target *target, const Batch *batch, uint64_t number, DbError *error)
+target_write(Target *target, const Batch *batch, const BatchId *id, DbError *error)
 {
 	Session *session = &target->session;
 	DbOutcome outcome = target_open(target, error);
@@ -72,7 +68,7 @@ target_write(Target *target, const Batch *batch, uint64_t number, DbError *error
 		return outcome;
 	outcome = partitions_ensure(&target->partitions, &session->connection, batch, error);
 	if (outcome == DB_OK)
-		outcome = store_batch(&target->store, &target->interner, session, batch, number, error);
+		outcome = store_batch(&target->store, &target->interner, session, batch, id, error);
 	return outcome;
 }
 

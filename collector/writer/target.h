@@ -26,7 +26,6 @@ typedef struct TargetOptions
 {
 	const char *conninfo;
 	const char *node;
-	const char *uuid;	/* NULL to draw one at random */
 	size_t cache_bytes; /* for known ids */
 	const Gate *gate;	/* NULL if there is none */
 	int wake_fd;		/* readable means stop */
@@ -39,8 +38,8 @@ void target_fini(Target *target);
 /* Connects if there is no connection. */
 DbOutcome target_open(Target *target, DbError *error);
 
-/* Stores a batch exactly once under number. */
-DbOutcome target_write(Target *target, const Batch *batch, uint64_t number, DbError *error);
+/* Stores a batch exactly once. */
+DbOutcome target_write(Target *target, const Batch *batch, const BatchId *id, DbError *error);
 
 /*
  * Marks a stopped target as expected again, so that it counts as silent if it stores nothing. Call

@@ -25,15 +25,15 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/param.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "batch/losses.h"
 #include "writer/divide.h"
+#include "writer/endings.h"
 #include "writer/flight.h"
-#include "writer/queue.h"
-#include "writer/target.h"
+#include "writer/spooler.h"
 
 #define MODULE "writer"
 
@@ -47,157 +47,23 @@
  */
 #define DIVISIONS_MAX 256
 
+/* Time that a disk may take to write the batches that are left at the end. */
+#define SPOOL_FINISH_MS 20000
+
+#define MEMORY_WAIT_MS 1000 /* if there is no memory for a batch of the spool */
+
 #define SERIES_TEXT_BYTES 500 /* of a refused batch's first series, in the log */
 
-/* Limit of the losses of dropped batches, by reason. */
-#define UNREPORTED_BYTES ((size_t) 64 * 1024)
-
-struct Writer
-{
-	/* belong to the thread once it runs */
-	Target target;
-	Retry retry;
-	const char *name; /* name of the target, or NULL */
-	bool repeated;	  /* the flight, or a part of it, was stored before with a receipt */
-	int divisions;	  /* of the batch whose pieces are at the queue's head */
-
-	pthread_t thread;
-	bool started;
-	int wake_fd; /* eventfd: readable if the thread must stop at once */
-
-	pthread_mutex_t lock;	/* guards everything below */
-	pthread_cond_t changed; /* any of it changed; uses the monotonic clock */
-	Queue queue;
-	uint64_t careful_until; /* batches up to this number were refused together: … */
-	uint32_t careful_count; /* … at most this many go together now */
-	char *new_conninfo;		/* to be used from now on; NULL if none */
-	bool hurry;				/* the next attempt must not wait */
-	bool stopping;			/* stop once the queue is empty */
-	bool stop_now;
-	bool finished;	   /* the thread has ended */
-	Batch *unreported; /* losses that no queued batch carries yet; NULL if none */
-	WriterStats stats;
-	Failure failure; /* its code is EXIT_OK if there is none */
-};
-
-/* Batches with a common outcome. */
-typedef struct Ended
-{
-	QueuedBatch *head;
-	BatchEnd end;
-	const DbError *error; /* NULL if the database is not the cause */
-} Ended;
-
-static uint64_t
-sample_count(const Batch *batch)
-{
-	const BatchSample *samples;
-
-	return batch_samples(batch, &samples);
-}
-
-/* Updates the time of the newest stored sample. */
+/* Updates the time of the newest stored sample. The caller must hold the lock. */
 static void
-writer_note_newest(Writer *writer, const Batch *batch)
+note_newest(Writer *writer, const Batch *batch)
 {
 	const BatchSample *samples;
 	size_t count = batch_samples(batch, &samples);
 
 	for (size_t i = 0; i < count; i++)
-	{
 		if (samples[i].time_us > writer->stats.newest_sample_us)
 			writer->stats.newest_sample_us = samples[i].time_us;
-	}
-}
-
-/* --- losses, with the lock held --- */
-
-/* Reason to report for a batch that was not stored; NULL if it was stored. */
-static const char *
-loss_reason(BatchEnd end)
-{
-	static const Loss losses[] = {
-		[BATCH_REFUSED] = LOSS_DATABASE_REFUSED,
-		[BATCH_PUSHED_OUT] = LOSS_QUEUE_FULL,
-		[BATCH_LEFT] = LOSS_WRITER_STOPPED,
-	};
-
-	return end != BATCH_STORED ? loss_facts(losses[end])->reason : NULL;
-}
-
-/*
- * Adds a dropped batch to the next report of losses. What does not fit (64 kB of reasons, or out of
- * memory) appears in the statistics only.
- */
-static void
-writer_note_loss(Writer *writer, const Batch *batch, const char *reason)
-{
-	const BatchLoss *losses;
-	const BatchUnwound *unwound;
-	size_t loss_count = batch_losses(batch, &losses);
-	size_t unwound_count = batch_unwound(batch, &unwound);
-
-	if (writer->unreported == NULL && batch_create(UNREPORTED_BYTES, &writer->unreported) != 0)
-		return;
-	for (size_t i = 0; i < loss_count; i++)
-		batch_add_loss(writer->unreported, losses[i].reason, losses[i].count);
-	for (size_t i = 0; i < unwound_count; i++)
-		batch_add_unwound(writer->unreported, &unwound[i]);
-	if (sample_count(batch) > 0)
-		batch_add_loss(writer->unreported, reason, sample_count(batch));
-}
-
-/*
- * Counts a batch that left the queue and appends it to a list. Losses are not reported for batches
- * with a callback, whose submitter reports them, nor for a refused report, which would be repeated
- * forever.
- */
-static void
-end_batch(Writer *writer, QueuedBatch *item, BatchEnd end, QueuedBatch ***tail)
-{
-	uint64_t samples = sample_count(item->batch);
-
-	if (end == BATCH_STORED)
-		writer->stats.batches_written += !item->is_report;
-	else if (end == BATCH_REFUSED)
-	{
-		writer->stats.batches_refused++;
-		writer->stats.samples_refused += samples;
-	}
-	else
-	{
-		writer->stats.batches_dropped++;
-		writer->stats.samples_dropped += samples;
-	}
-	if (end != BATCH_STORED && item->callback.function == NULL &&
-		!(item->is_report && end == BATCH_REFUSED))
-		writer_note_loss(writer, item->batch, loss_reason(end));
-	**tail = item;
-	*tail = &item->next;
-}
-
-/* --- without the lock --- */
-
-/* Calls the callbacks of a list of batches and frees them. */
-static void
-ended_notify_and_free(const Ended *ended)
-{
-	for (QueuedBatch *item = ended->head, *next; item != NULL; item = next)
-	{
-		const BatchResult result = {
-			.number = item->number,
-			.end = ended->end,
-			.batch = item->batch,
-			.reason = loss_reason(ended->end),
-			.why = ended->error ? &ended->error->failure : NULL,
-			.sqlstate = ended->error ? ended->error->sqlstate : "",
-		};
-
-		next = item->next;
-		if (item->callback.function != NULL)
-			item->callback.function(item->callback.context, &result);
-		queued_batch_free(item);
-	}
 }
 
 static struct timespec
@@ -255,6 +121,7 @@ publish_state(Writer *writer)
 	writer->stats.state = writer->retry.state;
 	writer->stats.away_count = writer->retry.away_count;
 	writer->stats.denied_count = writer->retry.denied_count;
+	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 }
 
@@ -293,7 +160,7 @@ static bool
 is_divisible(Writer *writer, const Flight *flight)
 {
 	const BatchReceipt *receipts;
-	bool may_renumber;
+	bool has_numbers;
 
 	if (flight->merged != NULL || flight->item->callback.function != NULL ||
 		batch_receipts(flight->batch, &receipts) > 0 || !batch_is_divisible(flight->batch))
@@ -301,9 +168,9 @@ is_divisible(Writer *writer, const Flight *flight)
 	if (!flight->item->is_piece)
 		writer->divisions = 0;
 	pthread_mutex_lock(&writer->lock);
-	may_renumber = queue_may_renumber(&writer->queue);
+	has_numbers = queue_may_divide_head(&writer->queue);
 	pthread_mutex_unlock(&writer->lock);
-	return may_renumber && writer->divisions < DIVISIONS_MAX;
+	return has_numbers && writer->divisions < DIVISIONS_MAX;
 }
 
 /*
@@ -323,7 +190,7 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 		bool at_once;
 
 		adopt_conninfo(writer);
-		outcome = flight ? target_write(&writer->target, flight->batch, flight->number, error)
+		outcome = flight ? target_write(&writer->target, flight->batch, &flight->id, error)
 						 : target_open(&writer->target, error);
 		writer->repeated = outcome == DB_REPEATED;
 		if (writer->repeated)
@@ -343,21 +210,6 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 
 /* --- the thread --- */
 
-/* Queues the losses of dropped batches as a batch of their own. */
-static void
-queue_report(Writer *writer, Batch *report)
-{
-	QueuedBatch *item = queued_batch_create(report, NULL);
-
-	if (item == NULL)
-	{
-		batch_free(report);
-		return;
-	}
-	item->is_report = true;
-	queue_push(&writer->queue, item);
-}
-
 /*
  * Waits until there is a batch to store. Returns false if the thread must end. The caller must hold
  * the lock.
@@ -369,7 +221,7 @@ wait_for_batch(Writer *writer)
 	{
 		if (writer->queue.head == NULL && writer->unreported != NULL)
 		{
-			queue_report(writer, writer->unreported);
+			endings_queue_report(writer, writer->unreported);
 			writer->unreported = NULL;
 		}
 		if (writer->queue.head != NULL)
@@ -388,6 +240,57 @@ wait_for_batch(Writer *writer)
 	return false;
 }
 
+/* Drops the batch at the head, whose file cannot be read. The lock is released meanwhile. */
+static void
+drop_damaged(Writer *writer, int err)
+{
+	Endings endings = { .tail = &endings.head, .end = BATCH_SPOOL_DAMAGED };
+	QueuedBatch *item = queue_pop(&writer->queue);
+
+	endings_add(writer, &endings, item);
+	pthread_mutex_unlock(&writer->lock);
+	log_event(LOG_ERROR, MODULE, "could not read a batch from the spool directory and dropped it",
+			  log_text("target", writer->name),
+			  log_text("reason", err == -EBADMSG ? "The file is damaged." : strerror(-err)),
+			  log_number("batch", (int64_t) item->id.number),
+			  log_number("samples", (int64_t) item->samples));
+	endings_notify(writer, &endings);
+	pthread_mutex_lock(&writer->lock);
+}
+
+/*
+ * Puts batches at the head of the queue in flight, with their content in memory, and returns how
+ * many; 0 if the head cannot be read, which is then dropped or tried again. The caller must hold
+ * the lock, which is released meanwhile.
+ */
+static uint32_t
+put_in_flight(Writer *writer)
+{
+	const QueuedBatch *head = writer->queue.head;
+	struct timespec later;
+	uint32_t loaded;
+	int err;
+
+	writer->queue.in_flight =
+		head->order > writer->careful_until
+			? flight_count(&writer->queue, FLIGHT_COUNT_MAX, UINT64_MAX)
+			: flight_count(&writer->queue, writer->careful_count, writer->careful_until);
+	if (writer->spool == NULL)
+		return writer->queue.in_flight;
+	pthread_mutex_unlock(&writer->lock);
+	loaded = spooler_load_flight(writer, &err);
+	pthread_mutex_lock(&writer->lock);
+	writer->queue.in_flight = loaded;
+	if (loaded == 0 && err == -ENOMEM)
+	{
+		later = deadline_after_ms(MEMORY_WAIT_MS);
+		pthread_cond_timedwait(&writer->changed, &writer->lock, &later);
+	}
+	else if (loaded == 0)
+		drop_damaged(writer, err);
+	return loaded;
+}
+
 /*
  * Puts waiting batches in flight, together with unreported losses. Returns false if the thread must
  * end.
@@ -397,58 +300,76 @@ take_flight(Writer *writer, Flight *flight)
 {
 	const QueuedBatch *head;
 	Batch *report = NULL;
+	uint64_t last;
 	uint32_t count;
 
 	pthread_mutex_lock(&writer->lock);
 	writer->hurry = false;
-	if (!wait_for_batch(writer))
+	do
 	{
-		pthread_mutex_unlock(&writer->lock);
-		return false;
-	}
+		if (!wait_for_batch(writer))
+		{
+			pthread_mutex_unlock(&writer->lock);
+			return false;
+		}
+		count = put_in_flight(writer);
+	} while (count == 0);
 	head = writer->queue.head;
-	count = head->number > writer->careful_until
-				? flight_count(&writer->queue, FLIGHT_COUNT_MAX, UINT64_MAX)
-				: flight_count(&writer->queue, writer->careful_count, writer->careful_until);
-	if (head->number > writer->careful_until && !head->is_piece)
+	if (head->order > writer->careful_until && !head->is_piece)
 	{
 		report = writer->unreported;
 		writer->unreported = NULL;
 	}
-	writer->queue.in_flight = count;
+	last = queue_order_at(&writer->queue, count);
 	pthread_mutex_unlock(&writer->lock);
 	if (flight_load(flight, head, count, report))
 		return true;
 
 	/* they do not fit into one batch: store them one by one */
 	pthread_mutex_lock(&writer->lock);
-	writer->careful_until = head->number + count - 1;
+	writer->careful_until = last;
 	writer->careful_count = 1;
 	writer->queue.in_flight = 1;
 	if (report != NULL)
-		queue_report(writer, report);
+		endings_queue_report(writer, report);
 	pthread_mutex_unlock(&writer->lock);
 	return flight_load(flight, head, 1, NULL);
 }
 
 /* Ends all batches in flight with one outcome. The caller must hold the lock. */
 static void
-end_flight(Writer *writer, BatchEnd end, QueuedBatch **list)
+end_flight(Writer *writer, Endings *endings, BatchEnd end)
 {
+	endings->end = end;
 	while (writer->queue.in_flight > 0)
-		end_batch(writer, queue_pop(&writer->queue), end, &list);
+		endings_add(writer, endings, queue_pop(&writer->queue));
 }
 
-/*
- * Replaces the refused batch at the queue's head by two pieces. Returns false on out of memory, or
- * if numbers may not change.
- */
+/* Replaces the batch at the queue's head by two pieces, in the spool as well if it is there. */
+static void
+replace_head(Writer *writer, QueuedBatch *pieces[2])
+{
+	QueuedBatch *whole;
+
+	pthread_mutex_lock(&writer->lock);
+	while (writer->queue.head->is_spooling)
+		pthread_cond_wait(&writer->changed, &writer->lock);
+	pieces[0]->is_spooling = pieces[1]->is_spooling = writer->queue.head->is_on_disk;
+	whole = queue_divide_head(&writer->queue, pieces[0], pieces[1]);
+	writer->stats.spooled_batches -= whole->is_on_disk;
+	writer->divisions++;
+	pthread_mutex_unlock(&writer->lock);
+	if (whole->is_on_disk)
+		spooler_divide(writer, &whole->on_disk, pieces);
+	queued_batch_free(whole);
+}
+
+/* Replaces the refused batch at the queue's head by two pieces. Returns false on out of memory. */
 static bool
 divide_flight(Writer *writer, const Flight *flight)
 {
 	QueuedBatch *pieces[2] = { NULL, NULL };
 	Batch *batches[2];
-	bool is_divided;
 
 	if (batch_divide(flight->batch, &batches[0], &batches[1]) != 0)
 		return false;
@@ -460,22 +381,18 @@ divide_flight(Writer *writer, const Flight *flight)
 		else
 		{
 			pieces[i]->is_piece = true;
-			pieces[i]->is_report = sample_count(batches[i]) == 0;
+			pieces[i]->is_report = pieces[i]->samples == 0;
 			pieces[i]->queued_ns = flight->item->queued_ns;
 		}
 	}
-	pthread_mutex_lock(&writer->lock);
-	is_divided = pieces[0] != NULL && pieces[1] != NULL && queue_may_renumber(&writer->queue);
-	if (is_divided)
+	if (pieces[0] != NULL && pieces[1] != NULL)
 	{
-		writer->careful_until += flight->number <= writer->careful_until;
-		queued_batch_free(queue_divide_head(&writer->queue, pieces[0], pieces[1]));
-		writer->divisions++;
+		replace_head(writer, pieces);
+		return true;
 	}
-	pthread_mutex_unlock(&writer->lock);
-	for (int i = 0; !is_divided && i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		queued_batch_free(pieces[i]);
-	return is_divided;
+	return false;
 }
 
 /*
@@ -483,8 +400,9 @@ divide_flight(Writer *writer, const Flight *flight)
  * becomes a batch of its own. The caller must hold the lock.
  */
 static void
-apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended)
+apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Endings *endings)
 {
+	const BatchSample *samples;
 	Batch *report = flight->report;
 
 	if (verdict == VERDICT_DONE)
@@ -494,29 +412,29 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 		else
 		{
 			writer->stats.transactions++;
-			writer->stats.samples_written += sample_count(flight->batch);
-			writer_note_newest(writer, flight->batch);
+			writer->stats.samples_written += batch_samples(flight->batch, &samples);
+			note_newest(writer, flight->batch);
 		}
-		ended->end = BATCH_STORED;
 		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);
-		end_flight(writer, BATCH_STORED, &ended->head);
+		end_flight(writer, endings, BATCH_STORED);
 		return;
 	}
 	if (verdict == VERDICT_GIVE_UP && flight->merged == NULL)
 	{
-		ended->end = BATCH_REFUSED;
-		end_flight(writer, BATCH_REFUSED, &ended->head);
+		end_flight(writer, endings, BATCH_REFUSED);
 		return;
 	}
 	flight->report = NULL;
+	if (writer->spool != NULL)
+		spooler_unload(writer, writer->queue.in_flight);
 	if (verdict == VERDICT_GIVE_UP)
 	{
-		writer->careful_until = MAX(writer->careful_until, flight->number);
+		writer->careful_until = MAX(writer->careful_until, flight->order);
 		writer->careful_count = MAX(writer->queue.in_flight / 2, 1);
 	}
 	writer->queue.in_flight = 0;
 	if (report != NULL)
-		queue_report(writer, report);
+		endings_queue_report(writer, report);
 }
 
 /* Writes the profile type and labels of the first series with samples, cut to the room. */
@@ -550,9 +468,8 @@ log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
 	log_event(LOG_ERROR, MODULE, "could not store a batch and dropped it",
 			  log_text("target", writer->name), log_text("reason", error->failure.message),
 			  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
-			  log_text("sqlstate", error->sqlstate), log_number("batch", (int64_t) item->number),
-			  log_number("samples", (int64_t) sample_count(item->batch)),
-			  log_text("first_series", series));
+			  log_text("sqlstate", error->sqlstate), log_number("batch", (int64_t) item->id.number),
+			  log_number("samples", (int64_t) item->samples), log_text("first_series", series));
 }
 
 /*
@@ -562,7 +479,7 @@ log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
 static void
 finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbError *error)
 {
-	Ended ended = { .error = verdict == VERDICT_DONE ? NULL : error };
+	Endings endings = { .tail = &endings.head, .error = verdict == VERDICT_DONE ? NULL : error };
 
 	if (verdict == VERDICT_GIVE_UP && retry_was_refused(&writer->retry) &&
 		is_divisible(writer, flight) && divide_flight(writer, flight))
@@ -571,13 +488,13 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 		return;
 	}
 	pthread_mutex_lock(&writer->lock);
-	apply_verdict(writer, verdict, flight, &ended);
+	apply_verdict(writer, verdict, flight, &endings);
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
-	if (ended.head != NULL && ended.end == BATCH_REFUSED)
-		log_refused(writer, ended.head, error);
-	ended_notify_and_free(&ended);
+	if (endings.head != NULL && endings.end == BATCH_REFUSED)
+		log_refused(writer, endings.head, error);
+	endings_notify(writer, &endings);
 	flight_fini(flight);
 }
 
@@ -641,13 +558,25 @@ writer_main(void *arg)
 
 /* --- the interface --- */
 
+/*
+ * A random UUID by RFC 9562: version 4, variant 1. Returns -errno if no random number is available.
+ */
+static int
+draw_uuid(char uuid[WRITER_UUID_BYTES])
+{
+	if (getrandom(uuid, WRITER_UUID_BYTES, 0) != WRITER_UUID_BYTES)
+		return -errno;
+	uuid[6] = (char) ((uuid[6] & 0x0F) | 0x40);
+	uuid[8] = (char) ((uuid[8] & 0x3F) | 0x80);
+	return 0;
+}
+
 /* Initializes locks, queue, retry and target. Returns 0 or -errno. */
 static int
 writer_init(Writer *writer, const WriterOptions *options)
 {
 	TargetOptions target = { .conninfo = options->conninfo,
 							 .node = options->node,
-							 .uuid = options->uuid,
 							 .cache_bytes =
 								 options->cache_bytes > 0 ? options->cache_bytes : CACHE_BYTES,
 							 .gate = options->gate };
@@ -657,15 +586,30 @@ writer_init(Writer *writer, const WriterOptions *options)
 	clock_condition_init(&writer->changed);
 	writer->name = options->target;
 	writer->queue.limit_bytes = options->queue_bytes;
-	writer->queue.last_number = options->first_number > 0 ? options->first_number - 1 : 0;
 	retry_init(&writer->retry, options->target,
 			   options->denied_ms > 0 ? options->denied_ms : WRITER_DENIED_MS);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = writer->wake_fd < 0 ? -errno : 0;
+	err = writer->wake_fd < 0 ? -errno : draw_uuid(writer->queue.writer);
 	target.wake_fd = writer->wake_fd;
 	if (target_init(&writer->target, &target) != 0)
 		err = -ENOMEM;
 	return err;
+}
+
+/* Opens the spool, if there is to be one, and queues its batches. */
+static ExitCode
+open_spool(Writer *writer, const WriterOptions *options, Failure *failure)
+{
+	const SpoolOptions *spool = &options->spool;
+
+	if (spool->directory == NULL || spool->directory[0] == '\0')
+		return EXIT_OK;
+	writer->spool_limit_bytes = spool->size_bytes;
+	writer->spool_age_ns = spool->age_ms * INT64_C(1000000);
+	if (spool_open(spool->directory, &writer->spool, failure) != EXIT_OK)
+		return failure->code;
+	return spooler_queue_found(writer) == 0 ? EXIT_OK
+											: failure_set(failure, EXIT_INTERNAL, "out of memory");
 }
 
 ExitCode
@@ -680,15 +624,15 @@ writer_create(const WriterOptions *options, Writer **writer, Failure *failure)
 		failure_set(failure, EXIT_INTERNAL, "could not set up the writer");
 		failure_detail(failure, "%s.", strerror(-err));
 	}
-	else if (conninfo_check(options->conninfo, &error))
-	{
-		*writer = self;
-		return EXIT_OK;
-	}
-	else
+	else if (!conninfo_check(options->conninfo, &error))
 	{
 		*failure = error.failure;
 		failure->code = EXIT_CONFIG;
+	}
+	else if (open_spool(self, options, failure) == EXIT_OK)
+	{
+		*writer = self;
+		return EXIT_OK;
 	}
 	writer_free(self);
 	return failure->code;
@@ -699,19 +643,23 @@ writer_start(Writer *writer)
 {
 	sigset_t all;
 	sigset_t before;
-	int err;
+	int err = spooler_start(writer);
 
+	if (err != 0)
+		return err;
 	/* signals must be handled by the thread that called us */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&writer->thread, NULL, writer_main, writer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	writer->started = err == 0;
+	if (err != 0 && writer->spool != NULL)
+		spooler_finish(writer, SPOOL_FINISH_MS);
 	return -err;
 }
 
 int
-writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint64_t *number)
+writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback)
 {
 	QueuedBatch *item = queued_batch_create(batch, callback);
 	int err = 0;
@@ -727,10 +675,7 @@ writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint6
 		err = -EAGAIN;
 	else
 	{
-		item->is_awaited = callback != NULL || number != NULL;
 		queue_push(&writer->queue, item);
-		if (number != NULL)
-			*number = item->number;
 		pthread_cond_broadcast(&writer->changed);
 	}
 	pthread_mutex_unlock(&writer->lock);
@@ -744,14 +689,14 @@ writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint6
  * must hold the lock.
  */
 static uint64_t
-trim_queue(Writer *writer, QueuedBatch **list)
+trim_queue(Writer *writer, Endings *endings)
 {
 	uint64_t before = writer->stats.samples_dropped;
 	QueuedBatch *item;
 
 	while (writer->queue.bytes > writer->queue.limit_bytes &&
 		   (item = queue_pop_waiting(&writer->queue)) != NULL)
-		end_batch(writer, item, BATCH_PUSHED_OUT, &list);
+		endings_add(writer, endings, item);
 	return writer->stats.samples_dropped - before;
 }
 
@@ -759,21 +704,22 @@ void
 writer_submit_newest(Writer *writer, Batch *batch)
 {
 	QueuedBatch *item = queued_batch_create(batch, NULL);
-	Ended ended = { .end = BATCH_PUSHED_OUT };
+	Endings endings = { .tail = &endings.head, .end = BATCH_PUSHED_OUT };
+	const BatchSample *samples;
 	uint64_t dropped;
 
 	pthread_mutex_lock(&writer->lock);
 	if (item != NULL)
 	{
 		queue_push(&writer->queue, item);
-		dropped = trim_queue(writer, &ended.head);
+		dropped = trim_queue(writer, &endings);
 	}
 	else
 	{
-		dropped = sample_count(batch);
+		dropped = batch_samples(batch, &samples);
 		writer->stats.batches_dropped++;
 		writer->stats.samples_dropped += dropped;
-		writer_note_loss(writer, batch, loss_reason(BATCH_PUSHED_OUT));
+		endings_report_loss(writer, batch, dropped, BATCH_PUSHED_OUT);
 		batch_free(batch);
 	}
 	pthread_cond_broadcast(&writer->changed);
@@ -782,7 +728,7 @@ writer_submit_newest(Writer *writer, Batch *batch)
 	if (dropped > 0)
 		log_event(LOG_WARNING, MODULE, "queue is full; dropped its oldest batches",
 				  log_text("target", writer->name), log_number("samples", (int64_t) dropped));
-	ended_notify_and_free(&ended);
+	endings_notify(writer, &endings);
 }
 
 ExitCode
@@ -809,6 +755,17 @@ writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure 
 	return EXIT_OK;
 }
 
+/*
+ * Returns whether a writer that stops need not wait for its database: the database is not there,
+ * and everything is on disk. The caller must hold the lock.
+ */
+static bool
+may_leave_to_spool(const Writer *writer)
+{
+	return writer->spool != NULL && writer->stats.state != RETRY_STARTING &&
+		   writer->stats.state != RETRY_READY && spooler_has_all(writer);
+}
+
 /* Asks the thread to end and waits for it; stops it at once after deadline_ms. */
 static void
 stop_thread(Writer *writer, int deadline_ms)
@@ -819,7 +776,7 @@ stop_thread(Writer *writer, int deadline_ms)
 	pthread_mutex_lock(&writer->lock);
 	writer->stopping = true;
 	pthread_cond_broadcast(&writer->changed);
-	while (!writer->finished &&
+	while (!writer->finished && !may_leave_to_spool(writer) &&
 		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
 		;
 	writer->stop_now = true;
@@ -830,26 +787,31 @@ stop_thread(Writer *writer, int deadline_ms)
 	if (write(writer->wake_fd, &one, sizeof(one)) == (ssize_t) sizeof(one))
 		pthread_join(writer->thread, NULL);
 	writer->started = false;
+	if (writer->spool != NULL)
+		spooler_finish(writer, SPOOL_FINISH_MS);
 }
 
 bool
 writer_drain(Writer *writer, int deadline_ms)
 {
-	Ended ended = { .end = BATCH_LEFT };
-	QueuedBatch **tail = &ended.head;
+	Endings endings = { .tail = &endings.head, .end = BATCH_LEFT };
 	QueuedBatch *item;
-	bool all_stored;
 
 	if (writer->started)
 		stop_thread(writer, deadline_ms);
 	pthread_mutex_lock(&writer->lock);
 	writer->stopping = true;
-	all_stored = writer->queue.head == NULL;
+	writer->queue.in_flight = 0;
 	while ((item = queue_pop(&writer->queue)) != NULL)
-		end_batch(writer, item, BATCH_LEFT, &tail);
+	{
+		if (item->is_on_disk && !item->is_spooling)
+			queued_batch_free(item);
+		else
+			endings_add(writer, &endings, item);
+	}
 	pthread_mutex_unlock(&writer->lock);
-	ended_notify_and_free(&ended);
-	return all_stored;
+	endings_notify(writer, &endings);
+	return endings.head == NULL;
 }
 
 void
@@ -858,6 +820,7 @@ writer_stats(Writer *writer, WriterStats *stats)
 	pthread_mutex_lock(&writer->lock);
 	*stats = writer->stats;
 	stats->queued_bytes = writer->queue.bytes;
+	stats->spooled_bytes = writer->spool != NULL ? spool_bytes(writer->spool) : 0;
 	stats->waiting_since_ns = writer->queue.head != NULL ? writer->queue.head->queued_ns : 0;
 	pthread_mutex_unlock(&writer->lock);
 }
@@ -881,6 +844,9 @@ writer_free(Writer *writer)
 	if (writer == NULL)
 		return;
 	writer_drain(writer, 0);
+	if (writer->spooler_must_end && !writer->spooler_ended)
+		return; /* a disk that hangs holds the spooler, which needs all of this */
+	spool_close(writer->spool);
 	target_fini(&writer->target);
 	batch_free(writer->unreported);
 	free(writer->new_conninfo);

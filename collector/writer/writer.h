@@ -9,7 +9,8 @@
  * by dividing: flights into batches, and batches of several senders into their series.
  *
  * The database may be away: queued batches wait for it. Once the queue is full, either submissions
- * are refused or the oldest batch is dropped.
+ * are refused or the oldest batch is dropped. With a spool, batches that wait longer than a moment
+ * are written to disk, and survive the process.
  */
 #ifndef COLLECTOR_WRITER_H
 #define COLLECTOR_WRITER_H
@@ -20,9 +21,10 @@
 
 #include "batch/batch.h"
 #include "program/failure.h"
+#include "spool/spool_options.h"
 #include "writer/completion.h"
 #include "writer/gate.h"
-#include "writer/retry.h"
+#include "writer/writer_stats.h"
 
 /* How long the writer keeps trying if password, role, database or extension are wrong. */
 #define WRITER_DENIED_MS (15 * 60 * 1000)
@@ -39,39 +41,12 @@ typedef struct WriterOptions
 	int64_t denied_ms;	  /* 0: WRITER_DENIED_MS */
 	/* of writers that may store equal content; not owned; NULL if there is none */
 	const Gate *gate;
-
-	/*
-	 * Identifies the writer and the number of its first batch: a batch that was stored before under
-	 * both is not stored again. NULL and 0 for a new writer with a random id.
-	 */
-	const char *uuid; /* 16 bytes */
-	uint64_t first_number;
+	SpoolOptions spool;
 } WriterOptions;
 
-typedef struct WriterStats
-{
-	uint64_t batches_written; /* batches, or pieces of refused ones */
-	uint64_t samples_written; /* rows */
-	uint64_t transactions;	  /* transactions that stored batches */
-	uint64_t batches_dropped; /* because of the queue's limit, or left at the end */
-	uint64_t samples_dropped;
-	/* refused by the server: the batch or the database is at fault */
-	uint64_t batches_refused;
-	uint64_t samples_refused;
-	uint64_t batches_repeated; /* of batches_written: stored before with the same receipt */
-	uint64_t retries;
-	RetryState state;
-	uint64_t away_count; /* number of times that the database went away or denied access */
-	uint64_t denied_count;
-	size_t queued_bytes;
-	int64_t newest_sample_us; /* newest stored sample, microseconds since 1970 UTC; 0 if none */
-	/* time of the oldest queued batch, CLOCK_MONOTONIC; 0 if none waits */
-	int64_t waiting_since_ns;
-} WriterStats;
-
 /*
- * Makes a writer without asking the database. Returns EXIT_OK; otherwise EXIT_CONFIG or
- * EXIT_INTERNAL with *failure set.
+ * Makes a writer without asking the database, and queues the batches that are in its spool. Returns
+ * EXIT_OK; otherwise EXIT_CONFIG or EXIT_INTERNAL with *failure set.
  */
 ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *failure);
 
@@ -79,14 +54,14 @@ ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *f
 int writer_start(Writer *writer);
 
 /*
- * Queues a batch, which then belongs to the writer, under a number greater than all before. number
- * and callback may be NULL. Never blocks. If it fails, the batch still belongs to the caller:
+ * Queues a batch, which then belongs to the writer. callback may be NULL. Never blocks. If it
+ * fails, the batch still belongs to the caller:
  *   -EAGAIN    the queue is full at the moment
  *   -EMSGSIZE  the batch is larger than the queue's limit
  *   -EPIPE     the writer was drained or has ended: see writer_failure()
  *   -ENOMEM
  */
-int writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint64_t *number);
+int writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback);
 
 /*
  * Like writer_submit(), but never fails: drops the oldest batches that are not in flight until the
@@ -104,8 +79,10 @@ void writer_submit_newest(Writer *writer, Batch *batch);
 ExitCode writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure *failure);
 
 /*
- * Waits until the queue is empty or deadline_ms have passed, and stops the thread. Returns true if
- * everything was stored; the rest counts as dropped. Nothing may be submitted afterwards.
+ * Waits until the queue is empty or deadline_ms have passed, and stops the thread; a writer with a
+ * spool whose database is away does not wait. Puts the rest into the spool. Returns true if
+ * everything was stored or is in the spool; the rest counts as dropped. Nothing may be submitted
+ * afterwards.
  */
 bool writer_drain(Writer *writer, int deadline_ms);
 void writer_stats(Writer *writer, WriterStats *stats);

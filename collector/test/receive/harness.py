@@ -91,6 +91,11 @@ class Receiver:
         self.process.kill()
         self.process.wait()
 
+    def wait_for_end(self):
+        """Of one that refuses to start: what it says."""
+        self.process.wait(20)
+        return self.text()
+
     def memory_kb(self, which="VmRSS"):
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(rf"{which}:\s+(\d+)", status.read()).group(1))

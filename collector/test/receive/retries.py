@@ -1,11 +1,13 @@
 """What is stored when receiver, database or client go away between a request and its answer."""
 
 import base64
+import glob
 import json
 import os
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -152,6 +154,36 @@ def test_kill_receiver():
         same((answers, stored(service)), ({grpc.StatusCode.OK}, 5 * len(requests)),
              "all sent again to another receiver: each is there once")
         other.stop()
+
+
+def test_acknowledged_by_spool():
+    """Told that it is safe, it is: receivers that are killed while no database is there lose nothing, and nothing is stored twice."""
+    refusing = Receiver("--acknowledge=spool", expect_start=False)
+    said = refusing.wait_for_end()
+    same((refusing.process.returncode, "needs a spool directory" in said), (3, True), "without a directory that is refused")
+    with tempfile.TemporaryDirectory() as directory:
+        spool = f"{directory}/spool"
+        flags = (f"--spool-directory={spool}", "--acknowledge=spool")
+        requests = [(EXPORT, otlp_requests.request_of("times", "spooled", now_ns() + i).SerializeToString()) for i in range(6)]
+        requests += [(WRITE_RAW, write_raw_request({"__name__": "process_cpu", "service_name": "spooled"}, pprof("work", 5, now_ns() + i)))
+                     for i in range(6)]
+        for part in (requests[:6], requests[6:]):
+            receiver = Receiver(*flags, db="host=/nonexistent")
+            same({call(receiver, *request)[0] for request in part}, {grpc.StatusCode.OK}, "without a database requests are answered")
+            receiver.kill()
+        same(len(glob.glob(f"{spool}/*.batch")), 12, "they are on disk")
+        unspooled = Receiver(f"--spool-directory={spool}", "--answer-timeout=1s", db="host=/nonexistent")
+        body = otlp_requests.request_of("times", "unspooled", now_ns()).SerializeToString()
+        same(call(unspooled, EXPORT, body)[0], grpc.StatusCode.UNAVAILABLE, "unless told so a receiver does not take disk for an answer")
+        ok("another process" in Receiver(*flags, expect_start=False).wait_for_end(), "nobody else uses its directory")
+        unspooled.kill()
+        same(stored("spooled"), 0, "nothing is stored yet")
+        receiver = Receiver(*flags)
+        ok(eventually(lambda: stored("spooled") == 60), "the next one with a database stores them", stored("spooled"))
+        same({call(receiver, *request)[0] for request in requests}, {grpc.StatusCode.OK}, "a client that sends them again is told so")
+        ok(eventually(lambda: receiver.metric("spooled_batches") == 0), "the directory is empty")
+        same((stored("spooled"), stored("unspooled")), (60, 0), "each is there once")
+        same(receiver.stop(), 0, "ends well")
 
 
 def answers():

@@ -1,0 +1,618 @@
+/*
+ * batch_image.c
+ *		Writes and reads the items of a batch, kind by kind.
+ *
+ * The batch itself checks what is read: indexes, labels, sums. We check lengths, and that each item
+ * gets the index it had: an item that equals an earlier one cannot come from a batch.
+ */
+#include "spool/batch_image.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/wire_write.h"
+
+#define IMAGE_VERSION 1
+
+/* --- writing --- */
+
+/* Makes room for length bytes. On out of memory the image has failed: its bytes are NULL. */
+static char *
+image_extend(BatchImage *image, size_t length)
+{
+	if (image->capacity - image->length < length)
+	{
+		size_t wanted = image->capacity * 2 + length + 4096;
+		uint8_t *grown = realloc(image->bytes, wanted);
+
+		if (grown == NULL)
+			return NULL;
+		image->bytes = grown;
+		image->capacity = wanted;
+	}
+	return (char *) image->bytes + image->length;
+}
+
+/* The bytes of one item: pieces are put one after the other, and a failure is noted once. */
+typedef struct ImageWriter
+{
+	BatchImage *image;
+	bool failed;
+} ImageWriter;
+
+static void
+put_number(ImageWriter *writer, uint64_t value)
+{
+	char *at = writer->failed ? NULL : image_extend(writer->image, PFS_WIRE_FIELD_MAX);
+
+	if (at == NULL)
+		writer->failed = true;
+	else
+		writer->image->length += (size_t) (pfs_wire_put_varint(at, value) - at);
+}
+
+static void
+put_signed(ImageWriter *writer, int64_t value)
+{
+	put_number(writer, ((uint64_t) value << 1) ^ (uint64_t) (value >> 63));
+}
+
+static void
+put_bytes(ImageWriter *writer, const void *bytes, size_t length)
+{
+	char *at = writer->failed ? NULL : image_extend(writer->image, length);
+
+	if (at == NULL)
+		writer->failed = true;
+	else
+	{
+		memcpy(at, bytes, length);
+		writer->image->length += length;
+	}
+}
+
+static void
+put_text(ImageWriter *writer, const char *text)
+{
+	size_t length = strlen(text);
+
+	put_number(writer, length);
+	put_bytes(writer, text, length);
+}
+
+static void
+put_code(ImageWriter *writer, const Batch *batch)
+{
+	const BatchMapping *mappings;
+	const BatchFunction *functions;
+	const BatchLocation *locations;
+	size_t count = batch_mappings(batch, &mappings);
+
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_text(writer, mappings[i].build_id);
+		put_text(writer, mappings[i].file);
+	}
+	count = batch_functions(batch, &functions);
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_text(writer, functions[i].name);
+		put_text(writer, functions[i].system_name);
+		put_text(writer, functions[i].filename);
+		put_signed(writer, functions[i].start_line);
+	}
+	count = batch_locations(batch, &locations);
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_number(writer, locations[i].mapping);
+		put_number(writer, locations[i].address);
+		put_number(writer, locations[i].line_count);
+		for (uint32_t line = 0; line < locations[i].line_count; line++)
+		{
+			put_number(writer, locations[i].lines[line].function);
+			put_signed(writer, locations[i].lines[line].line);
+		}
+	}
+}
+
+static void
+put_stacks(ImageWriter *writer, const Batch *batch)
+{
+	const BatchStack *stacks;
+	size_t count = batch_stacks(batch, &stacks);
+
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_text(writer, stacks[i].partition);
+		put_number(writer, stacks[i].depth);
+		for (uint32_t frame = 0; frame < stacks[i].depth; frame++)
+			put_number(writer, stacks[i].locations[frame]);
+	}
+}
+
+static void
+put_series(ImageWriter *writer, const Batch *batch)
+{
+	const BatchSeries *series;
+	size_t count = batch_series(batch, &series);
+
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_text(writer, series[i].profile_type);
+		put_signed(writer, series[i].period);
+		put_number(writer, series[i].label_count);
+		for (uint32_t label = 0; label < series[i].label_count; label++)
+		{
+			put_text(writer, series[i].labels[label].name);
+			put_text(writer, series[i].labels[label].value);
+		}
+	}
+}
+
+static void
+put_sample(ImageWriter *writer, const BatchSample *sample, int64_t *time_us)
+{
+	put_signed(writer, (int64_t) ((uint64_t) sample->time_us - (uint64_t) *time_us));
+	*time_us = sample->time_us;
+	put_number(writer, sample->series);
+	put_number(writer, sample->stack);
+	put_signed(writer, sample->value);
+}
+
+static void
+put_samples(ImageWriter *writer, const Batch *batch)
+{
+	const BatchSample *samples;
+	const BatchTrace *traces;
+	size_t count = batch_samples(batch, &samples);
+	int64_t time_us = 0;
+
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+		put_sample(writer, &samples[i], &time_us);
+	count = batch_traces(batch, &traces);
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_sample(writer, &traces[i].sample, &time_us);
+		put_bytes(writer, traces[i].trace, sizeof(traces[i].trace));
+		put_bytes(writer, traces[i].span, sizeof(traces[i].span));
+	}
+}
+
+static void
+put_counts(ImageWriter *writer, const Batch *batch)
+{
+	const BatchLoss *losses;
+	const BatchUnwound *unwound;
+	size_t count = batch_losses(batch, &losses);
+
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_text(writer, losses[i].reason);
+		put_number(writer, losses[i].count);
+	}
+	count = batch_unwound(batch, &unwound);
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_text(writer, unwound[i].exe);
+		put_number(writer, unwound[i].stacks);
+		put_number(writer, unwound[i].complete);
+	}
+}
+
+static void
+put_notes(ImageWriter *writer, const Batch *batch)
+{
+	const BatchNote *notes;
+	const BatchReceipt *receipts;
+	size_t count = batch_notes(batch, &notes);
+
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		put_number(writer, notes[i].series);
+		put_number(writer, notes[i].comment_count);
+		for (uint32_t comment = 0; comment < notes[i].comment_count; comment++)
+			put_text(writer, notes[i].comments[comment]);
+		put_text(writer, notes[i].default_type);
+		put_text(writer, notes[i].doc_url);
+		put_text(writer, notes[i].drop_frames);
+		put_text(writer, notes[i].keep_frames);
+	}
+	count = batch_receipts(batch, &receipts);
+	put_number(writer, count);
+	for (size_t i = 0; i < count; i++)
+		put_bytes(writer, receipts[i].bytes, sizeof(receipts[i].bytes));
+}
+
+int
+batch_image_write(BatchImage *image, const Batch *batch)
+{
+	ImageWriter writer = { .image = image };
+
+	put_number(&writer, IMAGE_VERSION);
+	put_code(&writer, batch);
+	put_stacks(&writer, batch);
+	put_series(&writer, batch);
+	put_samples(&writer, batch);
+	put_counts(&writer, batch);
+	put_notes(&writer, batch);
+	return writer.failed ? -ENOMEM : 0;
+}
+
+/* --- reading --- */
+
+typedef struct ImageReader
+{
+	const uint8_t *bytes;
+	size_t length;
+	size_t at;
+	Batch *batch;
+	int err;	   /* the first failure; 0: none */
+	void *scratch; /* array of an item: lines, frames, labels or comments; malloc'ed */
+} ImageReader;
+
+static void
+reader_fail(ImageReader *reader, int err)
+{
+	if (reader->err == 0)
+		reader->err = err;
+}
+
+/* Returns 0 after a failure, so that loops over items end. */
+static uint64_t
+take_number(ImageReader *reader)
+{
+	uint64_t value;
+
+	if (reader->err == 0 && pfs_wire_varint(reader->bytes, reader->length, &reader->at, &value))
+		return value;
+	reader_fail(reader, -EBADMSG);
+	return 0;
+}
+
+static int64_t
+take_signed(ImageReader *reader)
+{
+	uint64_t value = take_number(reader);
+
+	return (int64_t) (value >> 1) ^ -(int64_t) (value & 1);
+}
+
+static uint32_t
+take_index(ImageReader *reader)
+{
+	uint64_t value = take_number(reader);
+
+	if (value > UINT32_MAX)
+		reader_fail(reader, -EBADMSG);
+	return (uint32_t) value;
+}
+
+static int32_t
+take_line(ImageReader *reader)
+{
+	int64_t value = take_signed(reader);
+
+	if (value < INT32_MIN || value > INT32_MAX)
+		reader_fail(reader, -EBADMSG);
+	return (int32_t) value;
+}
+
+/* Returns a number of items, each of which takes at least a byte. */
+static uint32_t
+take_count(ImageReader *reader)
+{
+	uint32_t count = take_index(reader);
+
+	if (count <= reader->length - reader->at)
+		return count;
+	reader_fail(reader, -EBADMSG);
+	return 0;
+}
+
+/* Copies bytes, or zeros after a failure. */
+static void
+take_bytes(ImageReader *reader, void *bytes, size_t length)
+{
+	if (reader->err == 0 && length <= reader->length - reader->at)
+	{
+		memcpy(bytes, reader->bytes + reader->at, length);
+		reader->at += length;
+		return;
+	}
+	memset(bytes, 0, length);
+	reader_fail(reader, -EBADMSG);
+}
+
+/* Returns the batch's copy of a text; "" after a failure. */
+static const char *
+take_text(ImageReader *reader)
+{
+	size_t length = take_count(reader);
+	const char *bytes = (const char *) reader->bytes + reader->at;
+	const char *text;
+
+	if (reader->err == 0 && memchr(bytes, '\0', length) != NULL)
+		reader_fail(reader, -EBADMSG);
+	if (reader->err != 0)
+		return "";
+	reader->at += length;
+	text = batch_text(reader->batch, bytes, length);
+	if (text == NULL)
+		reader_fail(reader, -ENOMEM);
+	return text != NULL ? text : "";
+}
+
+/* Returns the reader's array with room for count items; NULL after a failure. */
+static void *
+reader_array(ImageReader *reader, uint32_t count, size_t item_bytes)
+{
+	void *array =
+		reader->err == 0 ? reallocarray(reader->scratch, (size_t) count + 1, item_bytes) : NULL;
+
+	if (array != NULL)
+		reader->scratch = array;
+	else
+		reader_fail(reader, -ENOMEM);
+	return array;
+}
+
+/*
+ * Checks what an add to the batch returned: its error, and the index that the item got (NULL:
+ * none).
+ */
+static void
+check_added(ImageReader *reader, int err, const uint32_t *index, uint32_t expected)
+{
+	if (err != 0)
+		reader_fail(reader, err == -ENOMEM ? -ENOMEM : -EBADMSG);
+	else if (index != NULL && *index != expected)
+		reader_fail(reader, -EBADMSG);
+}
+
+static void
+read_mappings(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchMapping mapping;
+		uint32_t index = 0;
+
+		mapping.build_id = take_text(reader);
+		mapping.file = take_text(reader);
+		if (reader->err == 0)
+			check_added(reader, batch_add_mapping(reader->batch, &mapping, &index), &index, i);
+	}
+}
+
+static void
+read_functions(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchFunction function;
+		uint32_t index = 0;
+
+		function.name = take_text(reader);
+		function.system_name = take_text(reader);
+		function.filename = take_text(reader);
+		function.start_line = take_line(reader);
+		if (reader->err == 0)
+			check_added(reader, batch_add_function(reader->batch, &function, &index), &index, i);
+	}
+}
+
+static void
+read_locations(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchLocation location;
+		BatchLine *lines;
+		uint32_t index = 0;
+
+		location.mapping = take_index(reader);
+		location.address = take_number(reader);
+		location.line_count = take_count(reader);
+		lines = reader_array(reader, location.line_count, sizeof(BatchLine));
+		for (uint32_t line = 0; reader->err == 0 && line < location.line_count; line++)
+		{
+			lines[line].function = take_index(reader);
+			lines[line].line = take_line(reader);
+		}
+		location.lines = lines;
+		if (reader->err == 0)
+			check_added(reader, batch_add_location(reader->batch, &location, &index), &index, i);
+	}
+}
+
+static void
+read_stacks(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchStack stack = { .partition = take_text(reader) };
+		uint32_t *frames;
+		uint32_t index = 0;
+
+		stack.depth = take_count(reader);
+		frames = reader_array(reader, stack.depth, sizeof(uint32_t));
+		for (uint32_t frame = 0; reader->err == 0 && frame < stack.depth; frame++)
+			frames[frame] = take_index(reader);
+		stack.locations = frames;
+		if (reader->err == 0)
+			check_added(reader, batch_add_stack(reader->batch, &stack, &index), &index, i);
+	}
+}
+
+static void
+read_series(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchSeries series = { .profile_type = take_text(reader) };
+		BatchLabel *labels;
+		uint32_t index = 0;
+
+		series.period = take_signed(reader);
+		series.label_count = take_count(reader);
+		labels = reader_array(reader, series.label_count, sizeof(BatchLabel));
+		for (uint32_t label = 0; reader->err == 0 && label < series.label_count; label++)
+		{
+			labels[label].name = take_text(reader);
+			labels[label].value = take_text(reader);
+		}
+		series.labels = labels;
+		if (reader->err == 0)
+			check_added(reader, batch_add_series(reader->batch, &series, &index), &index, i);
+	}
+}
+
+static BatchSample
+take_sample(ImageReader *reader, int64_t *time_us)
+{
+	BatchSample sample;
+
+	*time_us = (int64_t) ((uint64_t) *time_us + (uint64_t) take_signed(reader));
+	sample.time_us = *time_us;
+	sample.series = take_index(reader);
+	sample.stack = take_index(reader);
+	sample.value = take_signed(reader);
+	return sample;
+}
+
+static void
+read_samples(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+	const BatchSample *stored;
+	int64_t time_us = 0;
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchSample sample = take_sample(reader, &time_us);
+
+		if (reader->err == 0)
+			check_added(reader, batch_add_sample(reader->batch, &sample), NULL, 0);
+	}
+	if (reader->err == 0 && batch_samples(reader->batch, &stored) != count)
+		reader_fail(reader, -EBADMSG);
+	count = take_count(reader);
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchTrace trace = { .sample = take_sample(reader, &time_us) };
+
+		take_bytes(reader, trace.trace, sizeof(trace.trace));
+		take_bytes(reader, trace.span, sizeof(trace.span));
+		if (reader->err == 0)
+			check_added(reader, batch_add_trace(reader->batch, &trace), NULL, 0);
+	}
+}
+
+static void
+read_counts(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		const char *reason = take_text(reader);
+		uint64_t losses = take_number(reader);
+
+		if (reader->err == 0)
+			check_added(reader, batch_add_loss(reader->batch, reason, losses), NULL, 0);
+	}
+	count = take_count(reader);
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchUnwound unwound = { .exe = take_text(reader) };
+
+		unwound.stacks = take_number(reader);
+		unwound.complete = take_number(reader);
+		if (reader->err == 0)
+			check_added(reader, batch_add_unwound(reader->batch, &unwound), NULL, 0);
+	}
+}
+
+static void
+read_notes(ImageReader *reader)
+{
+	uint32_t count = take_count(reader);
+
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchNote note = { .series = take_index(reader) };
+		const char **comments;
+
+		note.comment_count = take_count(reader);
+		comments = reader_array(reader, note.comment_count, sizeof(char *));
+		for (uint32_t comment = 0; reader->err == 0 && comment < note.comment_count; comment++)
+			comments[comment] = take_text(reader);
+		note.comments = comments;
+		note.default_type = take_text(reader);
+		note.doc_url = take_text(reader);
+		note.drop_frames = take_text(reader);
+		note.keep_frames = take_text(reader);
+		if (reader->err == 0)
+			check_added(reader, batch_add_note(reader->batch, &note), NULL, 0);
+	}
+	count = take_count(reader);
+	for (uint32_t i = 0; i < count && reader->err == 0; i++)
+	{
+		BatchReceipt receipt;
+
+		take_bytes(reader, receipt.bytes, sizeof(receipt.bytes));
+		if (reader->err == 0)
+			check_added(reader, batch_add_receipt(reader->batch, receipt.bytes), NULL, 0);
+	}
+}
+
+int
+batch_image_read(const uint8_t *bytes, size_t length, size_t budget_bytes, Batch **batch)
+{
+	ImageReader reader = { .bytes = bytes, .length = length };
+
+	*batch = NULL;
+	reader.err = batch_create(budget_bytes, &reader.batch);
+	if (reader.err != 0)
+		return reader.err;
+	if (take_number(&reader) != IMAGE_VERSION)
+		reader_fail(&reader, -EBADMSG);
+	read_mappings(&reader);
+	read_functions(&reader);
+	read_locations(&reader);
+	read_stacks(&reader);
+	read_series(&reader);
+	read_samples(&reader);
+	read_counts(&reader);
+	read_notes(&reader);
+	if (reader.at != length)
+		reader_fail(&reader, -EBADMSG);
+	free(reader.scratch);
+	if (reader.err == 0)
+		*batch = reader.batch;
+	else
+		batch_free(reader.batch);
+	return reader.err;
+}

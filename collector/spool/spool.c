@@ -1,0 +1,549 @@
+/*
+ * spool.c
+ *		Files of batches: a head, checked by a hash, and the compressed image of the batch, checked
+ *		by the checksum that zstd adds to its frame.
+ *
+ * Numbers in a head are in the machine's own byte order: a spool is read where it was written.
+ */
+#include "spool/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/cache_directory.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "spool/batch_image.h"
+
+#define FILE_MAGIC	 "PFSSPOOL"
+#define FILE_VERSION 1
+#define FILE_SUFFIX	 ".batch"
+#define NEW_SUFFIX	 ".new"
+#define LOCK_NAME	 "lock"
+
+/* The level that costs least: files are there for some time only. */
+#define ZSTD_LEVEL 1
+
+/* UUID and number as hexadecimal digits, a '-' between them, and the longest suffix. */
+#define NAME_BYTES (2 * WRITER_UUID_BYTES + 1 + 16 + sizeof(FILE_SUFFIX NEW_SUFFIX))
+
+/* Bounds on what a file may say of itself. A flight of the writer is smaller. */
+#define IMAGE_BYTES_MAX	  (UINT64_C(512) << 20)
+#define BATCH_BYTES_MAX	  (UINT64_C(1) << 30)
+#define BATCH_BYTES_SPARE (UINT64_C(1) << 20) /* tables may grow to other sizes than they had */
+
+typedef struct FileHead
+{
+	char magic[8];
+	uint32_t version;
+	uint32_t reserved; /* 0 */
+	char writer[WRITER_UUID_BYTES];
+	uint64_t number;
+	uint64_t parent;
+	uint64_t samples;
+	uint64_t batch_bytes;
+	int64_t put_us;
+	uint64_t image_bytes; /* before compression */
+	uint64_t body_bytes;  /* what follows the head */
+	uint64_t check;		  /* hash of the members above */
+} FileHead;
+
+_Static_assert(sizeof(FileHead) == 96, "the head of a file has no padding");
+
+struct Spool
+{
+	int fd;
+	int lock_fd;
+	_Atomic uint64_t bytes;
+	SpooledBatch *found;
+	size_t found_count;
+	size_t found_capacity;
+	size_t damaged;
+};
+
+static uint64_t
+head_check(const FileHead *head)
+{
+	return hash_bytes(HASH_OFFSET, head, offsetof(FileHead, check));
+}
+
+static void
+write_name(const BatchId *id, const char *suffix, char name[NAME_BYTES])
+{
+	char *at = name;
+
+	for (int i = 0; i < WRITER_UUID_BYTES; i++)
+		at += sprintf(at, "%02x", (unsigned char) id->writer[i]);
+	snprintf(at, NAME_BYTES - (size_t) (at - name), "-%016" PRIx64 "%s", id->number, suffix);
+}
+
+static bool
+has_suffix(const char *name, const char *suffix)
+{
+	size_t length = strlen(name);
+	size_t suffix_length = strlen(suffix);
+
+	return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
+}
+
+/* --- one file --- */
+
+/*
+ * Reads and checks the head of an open file. Returns 0 or -EBADMSG. A head whose check is right and
+ * whose body is cut is damaged, too.
+ */
+static int
+read_head(int fd, FileHead *head)
+{
+	struct stat status;
+
+	if (cache_file_read(fd, 0, head, sizeof(*head)) != 0 ||
+		memcmp(head->magic, FILE_MAGIC, sizeof(head->magic)) != 0 ||
+		head->version != FILE_VERSION || head->check != head_check(head) ||
+		head->image_bytes > IMAGE_BYTES_MAX || head->batch_bytes > BATCH_BYTES_MAX ||
+		fstat(fd, &status) != 0 || (uint64_t) status.st_size != sizeof(*head) + head->body_bytes)
+		return -EBADMSG;
+	return 0;
+}
+
+/* Opens a file of the directory and reads its head. Returns a descriptor or -errno. */
+static int
+open_file(const Spool *spool, const char *name, FileHead *head)
+{
+	int fd = openat(spool->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = read_head(fd, head);
+	if (err == 0)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static SpooledBatch
+batch_of_head(const FileHead *head)
+{
+	SpooledBatch spooled = { .id.number = head->number,
+							 .parent = head->parent,
+							 .samples = head->samples,
+							 .file_bytes = sizeof(*head) + head->body_bytes,
+							 .batch_bytes = head->batch_bytes,
+							 .put_us = head->put_us };
+
+	memcpy(spooled.id.writer, head->writer, sizeof(spooled.id.writer));
+	return spooled;
+}
+
+/* Returns the image of a batch, compressed, after room for a head. 0 or -ENOMEM. */
+static int
+pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
+{
+	BatchImage image = { NULL };
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	int err = context != NULL ? batch_image_write(&image, batch) : -ENOMEM;
+
+	*packed = (BatchImage){ NULL };
+	if (err == 0)
+	{
+		packed->capacity = sizeof(*head) + ZSTD_compressBound(image.length);
+		packed->bytes = malloc(packed->capacity);
+		err = packed->bytes != NULL ? 0 : -ENOMEM;
+	}
+	if (err == 0)
+	{
+		size_t length;
+
+		ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+		length = ZSTD_compress2(context, packed->bytes + sizeof(*head),
+								packed->capacity - sizeof(*head), image.bytes, image.length);
+		err = ZSTD_isError(length) ? -ENOMEM : 0;
+		head->image_bytes = image.length;
+		head->body_bytes = err == 0 ? length : 0;
+		packed->length = sizeof(*head) + head->body_bytes;
+	}
+	ZSTD_freeCCtx(context);
+	free(image.bytes);
+	return err;
+}
+
+/* Writes a whole file under a temporary name and flushes it. Returns 0 or -errno. */
+static int
+write_file(const Spool *spool, const char *name, const BatchImage *packed)
+{
+	int fd = openat(spool->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = cache_file_write(fd, packed->bytes, packed->length);
+	if (err == 0 && fsync(fd) != 0)
+		err = -errno;
+	if (close(fd) != 0 && err == 0)
+		err = -errno;
+	return err;
+}
+
+int
+spool_sync(Spool *spool)
+{
+	return fsync(spool->fd) == 0 ? 0 : -errno;
+}
+
+int
+spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
+{
+	FileHead head = { .magic = FILE_MAGIC,
+					  .version = FILE_VERSION,
+					  .number = spooled->id.number,
+					  .parent = spooled->parent,
+					  .samples = spooled->samples,
+					  .batch_bytes = batch_bytes(batch),
+					  .put_us = clock_ns(CLOCK_REALTIME) / 1000 };
+	char name[NAME_BYTES];
+	char new_name[NAME_BYTES];
+	BatchImage packed;
+	int err = pack_batch(batch, &packed, &head);
+
+	memcpy(head.writer, spooled->id.writer, sizeof(head.writer));
+	write_name(&spooled->id, FILE_SUFFIX, name);
+	write_name(&spooled->id, FILE_SUFFIX NEW_SUFFIX, new_name);
+	if (err == 0 && (head.image_bytes > IMAGE_BYTES_MAX || head.batch_bytes > BATCH_BYTES_MAX))
+		err = -EFBIG;
+	if (err == 0)
+	{
+		head.check = head_check(&head);
+		memcpy(packed.bytes, &head, sizeof(head));
+		err = write_file(spool, new_name, &packed);
+		if (err == 0 && renameat(spool->fd, new_name, spool->fd, name) != 0)
+			err = -errno;
+		if (err == 0)
+			err = spool_sync(spool);
+		if (err != 0)
+		{
+			(void) unlinkat(spool->fd, new_name, 0);
+			(void) unlinkat(spool->fd, name, 0);
+		}
+	}
+	free(packed.bytes);
+	if (err != 0)
+		return err;
+	*spooled = batch_of_head(&head);
+	atomic_fetch_add(&spool->bytes, spooled->file_bytes);
+	return 0;
+}
+
+/* Reads and unpacks the body of a file. Returns 0 or -errno. */
+static int
+read_body(int fd, const FileHead *head, Batch **batch)
+{
+	void *body = malloc((size_t) head->body_bytes + 1);
+	void *image = malloc((size_t) head->image_bytes + 1);
+	int err = body != NULL && image != NULL ? 0 : -ENOMEM;
+
+	if (err == 0)
+		err = cache_file_read(fd, sizeof(*head), body, (size_t) head->body_bytes);
+	if (err == 0 && ZSTD_decompress(image, (size_t) head->image_bytes, body,
+									(size_t) head->body_bytes) != head->image_bytes)
+		err = -EBADMSG;
+	free(body);
+	if (err == 0)
+		err = batch_image_read(image, (size_t) head->image_bytes,
+							   (size_t) (2 * head->batch_bytes + BATCH_BYTES_SPARE), batch);
+	free(image);
+	return err;
+}
+
+int
+spool_take(Spool *spool, const SpooledBatch *spooled, Batch **batch)
+{
+	char name[NAME_BYTES];
+	FileHead head;
+	int fd;
+	int err;
+
+	write_name(&spooled->id, FILE_SUFFIX, name);
+	fd = open_file(spool, name, &head);
+	if (fd < 0)
+		return fd;
+	err = read_body(fd, &head, batch);
+	close(fd);
+	return err;
+}
+
+int
+spool_remove(Spool *spool, const SpooledBatch *spooled)
+{
+	char name[NAME_BYTES];
+
+	write_name(&spooled->id, FILE_SUFFIX, name);
+	atomic_fetch_sub(&spool->bytes, spooled->file_bytes);
+	return unlinkat(spool->fd, name, 0) == 0 ? 0 : -errno;
+}
+
+/* --- the directory --- */
+
+/* Orders by writer, then by number. */
+static int
+compare_ids(const void *left, const void *right)
+{
+	const SpooledBatch *a = left;
+	const SpooledBatch *b = right;
+	int writers = memcmp(a->id.writer, b->id.writer, sizeof(a->id.writer));
+
+	return writers != 0 ? writers : (a->id.number > b->id.number) - (a->id.number < b->id.number);
+}
+
+/* Of two runs of batches, each of one writer: the one that was begun first comes first. */
+typedef struct WriterRun
+{
+	size_t first;
+	size_t count;
+	int64_t begun_us;
+} WriterRun;
+
+static int
+compare_runs(const void *left, const void *right)
+{
+	const WriterRun *a = left;
+	const WriterRun *b = right;
+
+	if (a->begun_us != b->begun_us)
+		return a->begun_us < b->begun_us ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+/*
+ * Brings the found batches, which are sorted by id, into the order in which writers began. 0 or
+ * -ENOMEM.
+ */
+static int
+order_writers(Spool *spool)
+{
+	WriterRun *runs = calloc(spool->found_count + 1, sizeof(WriterRun));
+	SpooledBatch *ordered = calloc(spool->found_count + 1, sizeof(SpooledBatch));
+	size_t run_count = 0;
+	size_t at = 0;
+
+	if (runs == NULL || ordered == NULL)
+	{
+		free(runs);
+		free(ordered);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < spool->found_count; i++)
+	{
+		const SpooledBatch *batch = &spool->found[i];
+
+		if (i == 0 || memcmp(batch->id.writer, batch[-1].id.writer, WRITER_UUID_BYTES) != 0)
+			runs[run_count++] = (WriterRun){ .first = i, .begun_us = batch->put_us };
+		runs[run_count - 1].count++;
+	}
+	qsort(runs, run_count, sizeof(WriterRun), compare_runs);
+	for (size_t i = 0; i < run_count; i++)
+	{
+		memcpy(&ordered[at], &spool->found[runs[i].first], runs[i].count * sizeof(SpooledBatch));
+		at += runs[i].count;
+	}
+	free(runs);
+	free(spool->found);
+	spool->found = ordered;
+	return 0;
+}
+
+/* Removes pieces whose parent is there. The batches must be sorted by id. */
+static void
+drop_orphans(Spool *spool)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < spool->found_count; i++)
+	{
+		SpooledBatch *batch = &spool->found[i];
+		SpooledBatch parent = *batch;
+
+		parent.id.number = batch->parent;
+		/* a parent's number is less than that of its pieces, so it was kept or dropped before */
+		if (batch->parent != 0 &&
+			bsearch(&parent, spool->found, kept, sizeof(parent), compare_ids) != NULL)
+			(void) spool_remove(spool, batch);
+		else
+			spool->found[kept++] = *batch;
+	}
+	spool->found_count = kept;
+}
+
+/* Lists a file, or removes it if it is left over or damaged. Returns 0 or -errno. */
+static int
+find_file(Spool *spool, const char *name)
+{
+	FileHead head;
+	char expected[NAME_BYTES];
+	SpooledBatch batch;
+	int err;
+	int fd;
+
+	if (has_suffix(name, NEW_SUFFIX))
+	{
+		(void) unlinkat(spool->fd, name, 0);
+		return 0;
+	}
+	if (!has_suffix(name, FILE_SUFFIX))
+		return 0;
+	fd = open_file(spool, name, &head);
+	if (fd < 0 && fd != -EBADMSG)
+		return fd;
+	if (fd >= 0)
+	{
+		close(fd);
+		batch = batch_of_head(&head);
+		write_name(&batch.id, FILE_SUFFIX, expected);
+	}
+	if (fd < 0 || strcmp(name, expected) != 0)
+	{
+		spool->damaged++;
+		(void) unlinkat(spool->fd, name, 0);
+		return 0;
+	}
+	err = grow_array(&spool->found, &spool->found_capacity, spool->found_count, sizeof(batch));
+	if (err == 0)
+	{
+		spool->found[spool->found_count++] = batch;
+		atomic_fetch_add(&spool->bytes, batch.file_bytes);
+	}
+	return err;
+}
+
+/* Reads the directory. Returns 0 or -errno. */
+static int
+find_files(Spool *spool)
+{
+	int fd = openat(spool->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	int err = directory != NULL ? 0 : -errno;
+
+	if (directory == NULL)
+	{
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (err == 0 && (entry = readdir(directory)) != NULL)
+		err = find_file(spool, entry->d_name);
+	closedir(directory);
+	if (err == 0 && spool->found_count > 0)
+	{
+		qsort(spool->found, spool->found_count, sizeof(SpooledBatch), compare_ids);
+		drop_orphans(spool);
+		err = order_writers(spool);
+	}
+	return err;
+}
+
+/* Opens and locks the directory. Returns NULL, or why not. */
+static const char *
+claim_directory(Spool *spool, const char *path, int *err)
+{
+	struct stat status;
+
+	*err = 0;
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		spool->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (spool->fd < 0 || fstat(spool->fd, &status) != 0)
+	{
+		*err = errno;
+		return "could not open the spool directory";
+	}
+	if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return "others may write into the spool directory";
+	spool->lock_fd = openat(spool->fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (spool->lock_fd < 0)
+	{
+		*err = errno;
+		return "could not lock the spool directory";
+	}
+	if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return NULL;
+	*err = errno == EWOULDBLOCK ? 0 : errno;
+	return *err == 0 ? "another process uses the spool directory"
+					 : "could not lock the spool directory";
+}
+
+ExitCode
+spool_open(const char *path, Spool **spool, Failure *failure)
+{
+	Spool *self = calloc(1, sizeof(Spool));
+	const char *problem;
+	int err;
+
+	if (self == NULL)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	self->fd = self->lock_fd = -1;
+	problem = claim_directory(self, path, &err);
+	if (problem == NULL)
+	{
+		err = -find_files(self);
+		if (err != 0)
+			problem = "could not read the spool directory";
+	}
+	if (problem == NULL)
+	{
+		*spool = self;
+		return EXIT_OK;
+	}
+	spool_close(self);
+	failure_set(failure, EXIT_CONFIG, problem);
+	failure_detail(failure, err != 0 ? "\"%s\": %s." : "It is \"%s\".%s", path,
+				   err != 0 ? strerror(err) : "");
+	if (err == 0)
+		failure_hint(failure, "Give each process a directory of its own, which belongs to its user "
+							  "and has mode 0700.");
+	return failure->code;
+}
+
+void
+spool_close(Spool *spool)
+{
+	if (spool == NULL)
+		return;
+	if (spool->lock_fd >= 0)
+		close(spool->lock_fd);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	free(spool->found);
+	free(spool);
+}
+
+size_t
+spool_found(const Spool *spool, const SpooledBatch **found)
+{
+	*found = spool->found;
+	return spool->found_count;
+}
+
+size_t
+spool_damaged(const Spool *spool)
+{
+	return spool->damaged;
+}
+
+uint64_t
+spool_bytes(const Spool *spool)
+{
+	return atomic_load(&spool->bytes);
+}

@@ -1,0 +1,80 @@
+/*
+ * spool.h
+ *		A directory of batches that the database has not taken yet.
+ *
+ * Each batch is a file. It is written under a temporary name, flushed, renamed, and the directory
+ * is flushed: after spool_put() the batch is there whatever happens to the process or the machine.
+ * A file keeps the id of its batch, so that the database stores the batch at most once even if the
+ * process ends between the COMMIT and the removal of the file.
+ *
+ * If a refused batch is divided, its pieces are put with the batch's number as their parent, then
+ * the batch is removed. Files whose parent is still there when the directory is opened are left
+ * over from a division that did not come to its end, and are removed.
+ *
+ * One process at a time has a directory open. spool_put() may be called by one thread while another
+ * one calls the other functions.
+ */
+#ifndef COLLECTOR_SPOOL_H
+#define COLLECTOR_SPOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "batch/batch.h"
+#include "program/failure.h"
+#include "spool/batch_id.h"
+
+typedef struct Spool Spool;
+
+/* A batch in the directory. */
+typedef struct SpooledBatch
+{
+	BatchId id;
+	uint64_t parent;	  /* number of the batch that this one is a piece of; 0: none */
+	uint64_t samples;	  /* number of rows */
+	uint64_t file_bytes;  /* size on disk */
+	uint64_t batch_bytes; /* memory that the batch took */
+	int64_t put_us;		  /* when it was put, microseconds since 1970 UTC */
+} SpooledBatch;
+
+/*
+ * Opens a directory, and makes it if only its last component is missing. It must belong to this
+ * user, and nobody else may write into it. Returns EXIT_OK, or EXIT_CONFIG with *failure set.
+ */
+ExitCode spool_open(const char *path, Spool **spool, Failure *failure);
+void spool_close(Spool *spool); /* accepts NULL */
+
+/*
+ * Returns the number of batches that were in the directory when it was opened, and sets *found to
+ * them: in the order in which they were put, those of one writer together and by number.
+ */
+size_t spool_found(const Spool *spool, const SpooledBatch **found);
+
+/*
+ * Returns the number of files that were removed when the directory was opened: their head was
+ * damaged.
+ */
+size_t spool_damaged(const Spool *spool);
+
+/* Bytes of all files. */
+uint64_t spool_bytes(const Spool *spool);
+
+/*
+ * Writes a batch. *spooled contains id, parent and samples; the other members are set. Returns 0
+ * once it is on disk; otherwise -errno, and the directory is as before.
+ */
+int spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled);
+
+/* Reads a batch. Returns 0; -EBADMSG if the file is damaged; -ENOENT if it is gone; -errno. */
+int spool_take(Spool *spool, const SpooledBatch *spooled, Batch **batch);
+
+/*
+ * Removes the file of a batch. The removal is not flushed: after a power cut the file may be there
+ * again, and the database knows that it has stored the batch. Returns 0 or -errno.
+ */
+int spool_remove(Spool *spool, const SpooledBatch *spooled);
+
+/* Flushes removals to disk. Returns 0 or -errno. */
+int spool_sync(Spool *spool);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * endings.c
+ *		Counts, reports and frees batches that have an outcome.
+ */
+#include "writer/endings.h"
+
+#include "batch/losses.h"
+
+/* Limit of the losses of dropped batches, by reason. */
+#define UNREPORTED_BYTES ((size_t) 64 * 1024)
+
+/* Reason to report for a batch that was not stored; NULL if it was stored, or is on disk. */
+static const char *
+loss_reason(BatchEnd end)
+{
+	static const Loss losses[] = {
+		[BATCH_REFUSED] = LOSS_DATABASE_REFUSED,	[BATCH_PUSHED_OUT] = LOSS_QUEUE_FULL,
+		[BATCH_SPOOL_FULL] = LOSS_SPOOL_FULL,		[BATCH_SPOOL_EXPIRED] = LOSS_SPOOL_EXPIRED,
+		[BATCH_SPOOL_DAMAGED] = LOSS_SPOOL_DAMAGED, [BATCH_LEFT] = LOSS_WRITER_STOPPED,
+	};
+
+	return end != BATCH_STORED && end != BATCH_SPOOLED ? loss_facts(losses[end])->reason : NULL;
+}
+
+void
+endings_report_loss(struct Writer *writer, const Batch *batch, uint64_t count, BatchEnd end)
+{
+	const BatchLoss *losses;
+	const BatchUnwound *unwound;
+	size_t loss_count = batch != NULL ? batch_losses(batch, &losses) : 0;
+	size_t unwound_count = batch != NULL ? batch_unwound(batch, &unwound) : 0;
+
+	if (writer->unreported == NULL && batch_create(UNREPORTED_BYTES, &writer->unreported) != 0)
+		return;
+	for (size_t i = 0; i < loss_count; i++)
+		batch_add_loss(writer->unreported, losses[i].reason, losses[i].count);
+	for (size_t i = 0; i < unwound_count; i++)
+		batch_add_unwound(writer->unreported, &unwound[i]);
+	if (count > 0)
+		batch_add_loss(writer->unreported, loss_reason(end), count);
+}
+
+void
+endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item)
+{
+	BatchEnd end = endings->end;
+
+	if (end == BATCH_STORED)
+		writer->stats.batches_written += !item->is_report;
+	else if (end == BATCH_REFUSED)
+	{
+		writer->stats.batches_refused++;
+		writer->stats.samples_refused += item->samples;
+	}
+	else
+	{
+		writer->stats.batches_dropped++;
+		writer->stats.samples_dropped += item->samples;
+	}
+	if (end != BATCH_STORED && item->callback.function == NULL &&
+		!(item->is_report && end == BATCH_REFUSED))
+		endings_report_loss(writer, item->batch, item->samples, end);
+	writer->stats.spooled_batches -= item->is_on_disk;
+	item->has_left = true;
+	*endings->tail = item;
+	endings->tail = &item->next;
+}
+
+void
+endings_notify(struct Writer *writer, const Endings *endings)
+{
+	for (QueuedBatch *item = endings->head, *next; item != NULL; item = next)
+	{
+		const BatchResult result = {
+			.number = item->id.number,
+			.end = endings->end,
+			.batch = item->batch,
+			.reason = loss_reason(endings->end),
+			.why = endings->error ? &endings->error->failure : NULL,
+			.sqlstate = endings->error ? endings->error->sqlstate : "",
+		};
+		bool is_spooling;
+
+		next = item->next;
+		if (item->callback.function != NULL)
+			item->callback.function(item->callback.context, &result);
+		pthread_mutex_lock(&writer->lock);
+		is_spooling = item->is_spooling;
+		item->has_ended = is_spooling;
+		pthread_mutex_unlock(&writer->lock);
+		if (is_spooling)
+			continue; /* the spooler frees it */
+		if (item->is_on_disk)
+			(void) spool_remove(writer->spool, &item->on_disk);
+		queued_batch_free(item);
+	}
+}
+
+void
+endings_queue_report(struct Writer *writer, Batch *report)
+{
+	QueuedBatch *item = queued_batch_create(report, NULL);
+
+	if (item == NULL)
+	{
+		batch_free(report);
+		return;
+	}
+	item->is_report = true;
+	queue_push(&writer->queue, item);
+}

@@ -1,0 +1,406 @@
+/*
+ * spooler.c
+ *		The spooler's thread, and what the writer's thread asks of the spool.
+ *
+ * A batch is written without the lock while it stays in the queue: is_spooling keeps it from being
+ * freed. If it has ended meanwhile, its file is removed at once.
+ */
+#include "writer/spooler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "writer/endings.h"
+
+#define MODULE "writer"
+
+#define NS_PER_MS INT64_C(1000000)
+
+/* Time after a failed write until the next one. */
+#define SPOOL_REST_NS (INT64_C(10) * 1000 * NS_PER_MS)
+
+/* Limit of the number of files, each of which takes some 300 bytes of memory. */
+#define SPOOL_FILES_MAX 100000
+
+/* How often the age of files is looked at. */
+#define SPOOL_LOOK_MS 60000
+
+typedef struct Writer Writer;
+
+/* --- what is to be done, with the lock held --- */
+
+static bool
+may_be_spooled(const QueuedBatch *item)
+{
+	return !item->is_on_disk && !item->is_spooling && item->batch != NULL &&
+		   (item->callback.function == NULL || item->callback.takes_spooled);
+}
+
+bool
+spooler_has_all(const Writer *writer)
+{
+	for (const QueuedBatch *item = writer->queue.head; item != NULL; item = item->next)
+		if (!item->is_on_disk)
+			return false;
+	return true;
+}
+
+static bool
+is_urgent(const Writer *writer)
+{
+	return writer->stop_now || writer->spooler_must_end || writer->stats.state == RETRY_AWAY ||
+		   writer->stats.state == RETRY_DENIED || writer->stats.state == RETRY_ENDED;
+}
+
+/*
+ * Returns the first batch that is to be written now; otherwise NULL, and sets *next_ns to the time
+ * when that may change by itself.
+ */
+static QueuedBatch *
+find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
+{
+	*next_ns = now_ns + SPOOL_LOOK_MS * NS_PER_MS;
+	for (QueuedBatch *item = writer->queue.head; item != NULL; item = item->next)
+	{
+		int64_t due_ns = is_urgent(writer) ? now_ns : item->queued_ns + SPOOL_AFTER_MS * NS_PER_MS;
+
+		if (!may_be_spooled(item))
+			continue;
+		if (due_ns < writer->spool_retry_ns)
+			due_ns = writer->spool_retry_ns;
+		if (due_ns <= now_ns)
+			return item;
+		if (due_ns < *next_ns)
+			*next_ns = due_ns;
+		break; /* later ones are due later */
+	}
+	return NULL;
+}
+
+/* --- one batch, on the spooler's thread --- */
+
+static void
+log_failure(const Writer *writer, int err)
+{
+	log_event(LOG_ERROR, MODULE, "could not write a batch to the spool directory",
+			  log_text("target", writer->name), log_text("reason", strerror(-err)),
+			  log_text("detail",
+					   "Batches wait in memory meanwhile; the next attempt follows in 10 s."));
+}
+
+/* Tells the submitter that its batch is on disk, which ends the batch for it. */
+static void
+notify_spooled(Writer *writer, QueuedBatch *item)
+{
+	const BatchCallback callback = item->callback;
+	const BatchResult result = {
+		.number = item->id.number, .end = BATCH_SPOOLED, .batch = item->batch, .sqlstate = ""
+	};
+
+	item->callback.function = NULL;
+	pthread_mutex_unlock(&writer->lock);
+	callback.function(callback.context, &result);
+	pthread_mutex_lock(&writer->lock);
+}
+
+/* Enters that a batch is on disk now. The caller must hold the lock. */
+static void
+note_on_disk(Writer *writer, QueuedBatch *item, const SpooledBatch *file)
+{
+	if (writer->stats.spooled_batches == 0)
+		log_event(LOG_WARNING, MODULE, "batches wait on disk, as the database does not take them",
+				  log_text("target", writer->name));
+	item->on_disk = *file;
+	item->is_on_disk = true;
+	writer->stats.batches_spooled++;
+	writer->spool_retry_ns = 0;
+	writer->stats.spooled_batches += !item->has_left;
+}
+
+/* Writes a batch. The caller must hold the lock, which is released meanwhile. */
+static void
+spool_one(Writer *writer, QueuedBatch *item)
+{
+	SpooledBatch file = { .id = item->id, .samples = item->samples };
+	Batch *unloaded = NULL;
+	bool has_ended;
+	int err;
+
+	item->is_spooling = true;
+	pthread_mutex_unlock(&writer->lock);
+	err = spool_put(writer->spool, item->batch, &file);
+	pthread_mutex_lock(&writer->lock);
+	if (err == 0)
+	{
+		note_on_disk(writer, item, &file);
+		if (item->callback.function != NULL && !item->has_left)
+			notify_spooled(writer, item);
+	}
+	else
+	{
+		if (writer->spool_retry_ns == 0)
+			log_failure(writer, err);
+		writer->stats.spool_failures++;
+		writer->spool_retry_ns = clock_ns(CLOCK_MONOTONIC) + SPOOL_REST_NS;
+	}
+	item->is_spooling = false;
+	has_ended = item->has_ended;
+	if (!item->has_left && err == 0 && !queue_is_in_flight(&writer->queue, item))
+		unloaded = queue_unload(&writer->queue, item);
+	pthread_cond_broadcast(&writer->changed);
+	pthread_mutex_unlock(&writer->lock);
+	batch_free(unloaded);
+	if (has_ended)
+	{
+		if (err == 0)
+			(void) spool_remove(writer->spool, &file);
+		queued_batch_free(item);
+	}
+	pthread_mutex_lock(&writer->lock);
+}
+
+/* --- limits --- */
+
+/* Takes the oldest batch off the spool if a limit is passed. The caller must hold the lock. */
+static QueuedBatch *
+pop_over_limit(Writer *writer, int64_t now_ns, BatchEnd *end)
+{
+	bool is_full = spool_bytes(writer->spool) > writer->spool_limit_bytes ||
+				   writer->stats.spooled_batches > SPOOL_FILES_MAX;
+	const QueuedBatch *oldest = writer->queue.head;
+
+	while (oldest != NULL && !oldest->is_on_disk)
+		oldest = oldest->next;
+	if (oldest == NULL || (!is_full && now_ns - oldest->queued_ns <= writer->spool_age_ns))
+		return NULL;
+	*end = is_full ? BATCH_SPOOL_FULL : BATCH_SPOOL_EXPIRED;
+	return queue_pop_spooled(&writer->queue);
+}
+
+/*
+ * Drops the oldest batches that are not in flight until the spool is within its limits. Their
+ * content is read once more, as they carry losses themselves. The caller must hold the lock, which
+ * is released meanwhile.
+ */
+static void
+trim_spool(Writer *writer)
+{
+	uint64_t samples = 0;
+	uint64_t batches = 0;
+	BatchEnd end = BATCH_SPOOL_FULL;
+	QueuedBatch *item;
+
+	while ((item = pop_over_limit(writer, clock_ns(CLOCK_MONOTONIC), &end)) != NULL)
+	{
+		Endings endings = { .tail = &endings.head, .end = end };
+
+		pthread_mutex_unlock(&writer->lock);
+		if (item->batch == NULL)
+			(void) spool_take(writer->spool, &item->on_disk, &item->batch);
+		pthread_mutex_lock(&writer->lock);
+		samples += item->samples;
+		batches++;
+		endings_add(writer, &endings, item);
+		pthread_mutex_unlock(&writer->lock);
+		endings_notify(writer, &endings);
+		pthread_mutex_lock(&writer->lock);
+	}
+	if (batches > 0)
+		log_event(LOG_WARNING, MODULE,
+				  end == BATCH_SPOOL_FULL ? "spool is full; dropped its oldest batches"
+										  : "batches waited too long in the spool; dropped them",
+				  log_text("target", writer->name), log_number("batches", (int64_t) batches),
+				  log_number("samples", (int64_t) samples));
+}
+
+/* --- the thread --- */
+
+static struct timespec
+timespec_of_ns(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+}
+
+static void *
+spooler_main(void *arg)
+{
+	Writer *writer = arg;
+
+	pthread_mutex_lock(&writer->lock);
+	for (;;)
+	{
+		int64_t next_ns;
+		QueuedBatch *item = find_due(writer, clock_ns(CLOCK_MONOTONIC), &next_ns);
+		struct timespec deadline;
+
+		if (item != NULL)
+			spool_one(writer, item);
+		trim_spool(writer);
+		if (item != NULL)
+			continue;
+		if (writer->spooler_must_end && writer->unreported == NULL)
+			break;
+		if (writer->spooler_must_end)
+		{
+			/* nobody else comes to report these losses */
+			endings_queue_report(writer, writer->unreported);
+			writer->unreported = NULL;
+			continue;
+		}
+		deadline = timespec_of_ns(next_ns);
+		pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline);
+	}
+	writer->spooler_ended = true;
+	pthread_cond_broadcast(&writer->changed);
+	pthread_mutex_unlock(&writer->lock);
+	(void) spool_sync(writer->spool);
+	return NULL;
+}
+
+int
+spooler_start(Writer *writer)
+{
+	sigset_t all;
+	sigset_t before;
+	int err;
+
+	if (writer->spool == NULL)
+		return 0;
+	/* signals must be handled by the thread that called us */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&writer->spooler, NULL, spooler_main, writer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -err;
+}
+
+void
+spooler_finish(Writer *writer, int deadline_ms)
+{
+	struct timespec deadline = timespec_of_ns(clock_ns(CLOCK_MONOTONIC) + deadline_ms * NS_PER_MS);
+	bool has_ended;
+
+	pthread_mutex_lock(&writer->lock);
+	writer->spool_retry_ns = 0;
+	writer->spooler_must_end = true;
+	pthread_cond_broadcast(&writer->changed);
+	while (!writer->spooler_ended &&
+		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
+		;
+	has_ended = writer->spooler_ended;
+	pthread_mutex_unlock(&writer->lock);
+	if (has_ended)
+		pthread_join(writer->spooler, NULL);
+	else
+		log_event(LOG_ERROR, MODULE, "the spool directory does not answer",
+				  log_text("target", writer->name));
+}
+
+int
+spooler_queue_found(Writer *writer)
+{
+	const SpooledBatch *found;
+	size_t count = spool_found(writer->spool, &found);
+	size_t damaged = spool_damaged(writer->spool);
+
+	for (size_t i = 0; i < count; i++)
+	{
+		QueuedBatch *item = queued_batch_of_file(&found[i]);
+
+		if (item == NULL)
+			return -ENOMEM;
+		queue_push_found(&writer->queue, item);
+	}
+	writer->stats.spooled_batches = count;
+	if (count > 0)
+		log_event(LOG_INFO, MODULE, "found batches in the spool directory",
+				  log_text("target", writer->name), log_number("batches", (int64_t) count),
+				  log_number("bytes", (int64_t) spool_bytes(writer->spool)));
+	if (damaged == 0)
+		return 0;
+	log_event(LOG_ERROR, MODULE, "removed damaged files of the spool directory",
+			  log_text("target", writer->name), log_number("files", (int64_t) damaged));
+	writer->stats.batches_dropped += damaged;
+	/* nobody knows how many samples were in them: at least one each */
+	endings_report_loss(writer, NULL, damaged, BATCH_SPOOL_DAMAGED);
+	return 0;
+}
+
+/* --- for the writer's thread --- */
+
+uint32_t
+spooler_load_flight(Writer *writer, int *err)
+{
+	QueuedBatch *item = writer->queue.head;
+	uint32_t loaded = 0;
+
+	/* batches in flight stay where they are; do not read the last one's next, which may change */
+	for (*err = 0; loaded < writer->queue.in_flight; loaded++)
+	{
+		Batch *batch;
+
+		if (loaded > 0)
+			item = item->next;
+		if (item->batch != NULL)
+			continue;
+		*err = spool_take(writer->spool, &item->on_disk, &batch);
+		if (*err != 0)
+			break;
+		pthread_mutex_lock(&writer->lock);
+		queue_load(&writer->queue, item, batch);
+		pthread_mutex_unlock(&writer->lock);
+	}
+	return loaded;
+}
+
+void
+spooler_unload(Writer *writer, uint32_t count)
+{
+	QueuedBatch *item = writer->queue.head;
+
+	for (uint32_t i = 0; i < count && item != NULL; i++, item = item->next)
+		if (item->is_on_disk && !item->is_spooling && item->batch != NULL)
+			batch_free(queue_unload(&writer->queue, item));
+}
+
+void
+spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2])
+{
+	SpooledBatch files[2];
+	int err = 0;
+	int written = 0;
+
+	for (int i = 0; err == 0 && i < 2; i++)
+	{
+		files[i] = (SpooledBatch){ .id = pieces[i]->id,
+								   .parent = whole->id.number,
+								   .samples = pieces[i]->samples };
+		err = spool_put(writer->spool, pieces[i]->batch, &files[i]);
+		written += err == 0;
+	}
+	/* from here on the pieces count, not the whole */
+	(void) spool_remove(writer->spool, whole);
+	if (spool_sync(writer->spool) != 0 && err == 0)
+		err = -EIO;
+	pthread_mutex_lock(&writer->lock);
+	if (err != 0)
+	{
+		log_failure(writer, err);
+		writer->stats.spool_failures++;
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		if (i < written)
+		{
+			pieces[i]->on_disk = files[i];
+			pieces[i]->is_on_disk = true;
+			writer->stats.spooled_batches++;
+		}
+		pieces[i]->is_spooling = false;
+	}
+	pthread_cond_broadcast(&writer->changed);
+	pthread_mutex_unlock(&writer->lock);
+}
