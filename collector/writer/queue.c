@@ -81,6 +81,7 @@ queue_push_found(Queue *queue, QueuedBatch *item)
 		queue->head = item;
 	queue->tail = item;
 	queue->bytes += item->bytes;
+	queue->in_memory += !item->is_on_disk;
 }
 
 /* Removes the item behind previous, or the head if previous is NULL. */
@@ -98,8 +99,17 @@ remove_behind(Queue *queue, QueuedBatch *previous)
 	if (queue->tail == item)
 		queue->tail = previous;
 	queue->bytes -= item->bytes;
+	queue->in_memory -= !item->is_on_disk;
 	item->next = NULL;
 	return item;
+}
+
+void
+queue_note_on_disk(Queue *queue, QueuedBatch *item, const SpooledBatch *file)
+{
+	item->on_disk = *file;
+	item->is_on_disk = true;
+	queue->in_memory -= !item->has_left;
 }
 
 void
@@ -174,6 +184,7 @@ queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
 	if (queue->tail == last)
 		queue->tail = second;
 	queue->bytes += first->bytes + second->bytes;
+	queue->in_memory += 2;
 	queue->in_flight = 0;
 	return remove_behind(queue, NULL);
 }

@@ -49,6 +49,7 @@ typedef struct Queue
 	uint64_t last_order;
 	uint64_t last_number; /* a multiple of QUEUE_NUMBER_STEP */
 	uint32_t in_flight;	  /* number of batches in flight, from the head */
+	uint32_t in_memory;	  /* number of batches that are not on disk */
 } Queue;
 
 /* Returns NULL on out of memory; the batch then still belongs to the caller. */
@@ -63,6 +64,9 @@ void queue_push(Queue *queue, QueuedBatch *item);
 
 /* Appends a batch that has an id already: it was found in the spool. */
 void queue_push_found(Queue *queue, QueuedBatch *item);
+
+/* Notes that a batch is on disk now; it may have left the queue. */
+void queue_note_on_disk(Queue *queue, QueuedBatch *item, const SpooledBatch *file);
 
 /* Gives a batch that is on disk its content, or takes it away and returns it. */
 void queue_load(Queue *queue, QueuedBatch *item, Batch *batch);

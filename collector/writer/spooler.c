@@ -42,10 +42,7 @@ may_be_spooled(const QueuedBatch *item)
 bool
 spooler_has_all(const Writer *writer)
 {
-	for (const QueuedBatch *item = writer->queue.head; item != NULL; item = item->next)
-		if (!item->is_on_disk)
-			return false;
-	return true;
+	return writer->queue.in_memory == 0;
 }
 
 static bool
@@ -63,6 +60,8 @@ static QueuedBatch *
 find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
 {
 	*next_ns = now_ns + SPOOL_LOOK_MS * NS_PER_MS;
+	if (spooler_has_all(writer))
+		return NULL; /* there may be many thousands */
 	for (QueuedBatch *item = writer->queue.head; item != NULL; item = item->next)
 	{
 		int64_t due_ns = is_urgent(writer) ? now_ns : item->queued_ns + SPOOL_AFTER_MS * NS_PER_MS;
@@ -113,8 +112,7 @@ note_on_disk(Writer *writer, QueuedBatch *item, const SpooledBatch *file)
 	if (writer->stats.spooled_batches == 0)
 		log_event(LOG_WARNING, MODULE, "batches wait on disk, as the database does not take them",
 				  log_text("target", writer->name));
-	item->on_disk = *file;
-	item->is_on_disk = true;
+	queue_note_on_disk(&writer->queue, item, file);
 	writer->stats.batches_spooled++;
 	writer->spool_retry_ns = 0;
 	writer->stats.spooled_batches += !item->has_left;
@@ -395,8 +393,7 @@ spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]
 	{
 		if (i < written)
 		{
-			pieces[i]->on_disk = files[i];
-			pieces[i]->is_on_disk = true;
+			queue_note_on_disk(&writer->queue, pieces[i], &files[i]);
 			writer->stats.spooled_batches++;
 		}
 		pieces[i]->is_spooling = false;
