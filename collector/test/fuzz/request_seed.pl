@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # Prints a seed of fuzz_otlp or fuzz_write_raw: flags, a small request.
 #
-#   request_seed.pl otlp|otlp_older|otlp_json|write_raw|write_raw_json
+#   request_seed.pl otlp|otlp_older|otlp_json|write_raw|write_raw_json [SECONDS]      the profile's time, since 1970; default: a constant
 use strict;
 use warnings;
 use MIME::Base64;
@@ -14,7 +14,7 @@ sub fixed { my ($field, $n) = @_; return varint($field << 3 | 1) . pack('Q<', $n
 sub bytes { my ($field, @parts) = @_; my $all = join('', @parts); return varint($field << 3 | 2) . varint(length $all) . $all }
 sub list { my ($field, @numbers) = @_; return bytes($field, map { varint($_) } @numbers) }
 
-my $time = 1767225590000000000;
+my $time = (shift // 1767225590) * 1000000000;
 
 sub otlp
 {

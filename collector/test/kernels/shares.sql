@@ -26,6 +26,18 @@ SELECT 'labels', program, round(100 * sum(total) FILTER (WHERE part = 'sixty') /
 FROM unnest('{labels_c,labels_go_static}'::text[]) AS program, unnest('{sixty,thirty,""}'::text[]) AS part,
 	profstore.top(format('process_cpu:cpu{exe="/programs/%s",part="%s"}', program, part), max_rows => 1000000)
 WHERE function ~ '(^|[.])work$' GROUP BY program ORDER BY program;
+-- "interpreted LANGUAGE SAMPLES SIXTY THIRTY TEN NAMED": samples in these functions, Perl's with their package, and shares in percent; of all
+-- samples of the program, the percentage in these functions.
+WITH programs AS (SELECT name, format('process_cpu:cpu{exe=~"/usr/bin/%s.*"}', name) AS selector FROM unnest('{perl,python}'::text[]) AS name),
+totals AS (
+	SELECT name, (SELECT sum(value) FROM profstore.series(selector) JOIN profstore.samples USING (series_id)) AS everything, function, total
+	FROM programs, profstore.top(selector, max_rows => 1000000) WHERE function ~ '^(main::)?(sixty|thirty|ten)$')
+SELECT 'interpreted', name, round(sum(total) * 199 / 1e9), round(100 * sum(total) FILTER (WHERE function ~ 'sixty') / sum(total), 1),
+	round(100 * sum(total) FILTER (WHERE function ~ 'thirty') / sum(total), 1), round(100 * sum(total) FILTER (WHERE function ~ 'ten') / sum(total), 1),
+	round(100 * sum(total) / max(everything), 1)
+FROM totals GROUP BY name ORDER BY name;
+-- "pushed FUNCTION VALUE": the profile that the receiver stored.
+SELECT 'pushed', function, self FROM profstore.top('process_cpu:samples{service_name="shop"}') WHERE self > 0;
 -- "workers SAMPLES OTHERS": of threads that the kernel made in a program's name, and how many of them have something that is not the kernel's.
 WITH RECURSIVE sampled AS (
 	SELECT s.stack_id, sum(s.value / r.period) AS samples
