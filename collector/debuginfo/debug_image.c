@@ -14,6 +14,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/cache_directory.h"
 #include "base/regular_file.h"
 
 #define BLOCK		512
@@ -367,23 +368,6 @@ read_extension(Stream *content, char type, TarEntry *next)
 
 static bool walk(Stream *stream, int depth);
 
-static bool
-write_all(int fd, const uint8_t *bytes, size_t length)
-{
-	while (length > 0)
-	{
-		const ssize_t written = write(fd, bytes, length);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes += written;
-		length -= (size_t) written;
-	}
-	return true;
-}
-
 /* Copies an ELF file, and passes it on if it came whole. */
 static void
 take_elf(Stream *stream, const char *name)
@@ -398,7 +382,7 @@ take_elf(Stream *stream, const char *name)
 	while (is_good && (got = stream_read(stream, bytes, sizeof(bytes))) > 0)
 	{
 		length += (int64_t) got;
-		is_good = length <= IMAGE_FILE_BYTES && write_all(fd, bytes, got);
+		is_good = length <= IMAGE_FILE_BYTES && cache_file_write(fd, bytes, got) == 0;
 	}
 	if (fd < 0 || (!is_good && length <= IMAGE_FILE_BYTES))
 		image_end(image, IMAGE_NO_ROOM);

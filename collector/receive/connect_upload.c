@@ -20,7 +20,7 @@
 
 /* Reads ShouldInitiateUploadRequest. Returns NULL, or why it is refused. */
 static const char *
-read_file(const Call *call, UploadQuestion *question)
+connect_read_file(const Call *call, UploadQuestion *question)
 {
 	Message message = message_of((Span){ call->body, call->body_length });
 	Span file = { (const uint8_t *) "", 0 };
@@ -35,7 +35,8 @@ read_file(const Call *call, UploadQuestion *question)
 
 /* Begins the upload of a file that is not there, or is better than what is. */
 static void
-answer_should(Receiver *receiver, Call *call, const UploadQuestion *question, DebugState state)
+connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *question,
+					  DebugState state)
 {
 	char upload_id[UPLOAD_ID_BYTES];
 	UploadEnd end;
@@ -63,13 +64,14 @@ answer_should(Receiver *receiver, Call *call, const UploadQuestion *question, De
 
 /* UploadJob; the message was read before. */
 static void
-should_job(void *context, Connection *connection, const DbError *away, Call *call)
+connect_should_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
 	Receiver *receiver = context;
 	UploadQuestion question;
 
-	(void) read_file(call, &question);
-	answer_should(receiver, call, &question, upload_state(connection, call->tenant, &question));
+	(void) connect_read_file(call, &question);
+	connect_answer_should(receiver, call, &question,
+						  upload_state(connection, call->tenant, &question));
 	host_give_back(&receiver->host, call);
 }
 
@@ -85,14 +87,14 @@ connect_should_upload(Host *host, Call *call)
 		host_give_back(host, call);
 		return;
 	}
-	text = read_file(call, &question);
+	text = connect_read_file(call, &question);
 	if (text == NULL)
 		text = upload_unwanted(receiver, call, &question);
 	if (text != NULL)
 		upload_decline(receiver, call, question.build_id, text);
 	else if (!call->may_upload)
 		upload_put_off(receiver, call, question.build_id, UPLOAD_NOT_ALLOWED);
-	else if (upload_line_put(&receiver->questions, call, should_job))
+	else if (upload_line_put(&receiver->questions, call, connect_should_job))
 		return;
 	else
 		upload_put_off(receiver, call, question.build_id, "too many questions wait");
@@ -101,7 +103,7 @@ connect_should_upload(Host *host, Call *call)
 
 /* Finds the upload that the path names. Returns false after answering. */
 static bool
-find_upload(Receiver *receiver, Call *call)
+connect_find_upload(Receiver *receiver, Call *call)
 {
 	const char *text = call->path + strlen(call->service->path);
 	char build_id[2 * UPLOAD_BUILD_ID_MOST + 1] = "";
@@ -129,7 +131,7 @@ connect_upload(Host *host, Call *call)
 {
 	Receiver *receiver = receiver_of(host);
 
-	if (call->upload == 0 && !find_upload(receiver, call))
+	if (call->upload == 0 && !connect_find_upload(receiver, call))
 		host_give_back(host, call);
 	else if (call->is_end)
 		upload_store(receiver, call);

@@ -26,8 +26,8 @@
 
 /* Reads the message of a call. Returns false, after giving the call back, if it cannot be read. */
 static bool
-read_question(Receiver *receiver, Call *call, UploadMessage message, UploadQuestion *question,
-			  const char **text)
+parca_read_question(Receiver *receiver, Call *call, UploadMessage message, UploadQuestion *question,
+					const char **text)
 {
 	if (submit_inflate(receiver, call))
 	{
@@ -40,7 +40,8 @@ read_question(Receiver *receiver, Call *call, UploadMessage message, UploadQuest
 
 /* Answers by what is there already. */
 static void
-answer_should(Receiver *receiver, Call *call, const UploadQuestion *question, DebugState state)
+parca_answer_should(Receiver *receiver, Call *call, const UploadQuestion *question,
+					DebugState state)
 {
 	switch (state)
 	{
@@ -66,13 +67,14 @@ answer_should(Receiver *receiver, Call *call, const UploadQuestion *question, De
 
 /* UploadJob; the message was read before. */
 static void
-should_job(void *context, Connection *connection, const DbError *away, Call *call)
+parca_should_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
 	Receiver *receiver = context;
 	UploadQuestion question;
 
 	(void) upload_question_read(UPLOAD_SHOULD, (Span){ call->body, call->body_length }, &question);
-	answer_should(receiver, call, &question, upload_state(connection, call->tenant, &question));
+	parca_answer_should(receiver, call, &question,
+						upload_state(connection, call->tenant, &question));
 	host_give_back(&receiver->host, call);
 }
 
@@ -83,7 +85,7 @@ parca_should_upload(Host *host, Call *call)
 	UploadQuestion question;
 	const char *text;
 
-	if (!read_question(receiver, call, UPLOAD_SHOULD, &question, &text))
+	if (!parca_read_question(receiver, call, UPLOAD_SHOULD, &question, &text))
 		return;
 	if (text == NULL)
 		text = upload_unwanted(receiver, call, &question);
@@ -96,7 +98,7 @@ parca_should_upload(Host *host, Call *call)
 		upload_put_off(receiver, call, question.build_id, UPLOAD_UNDER_WAY_TEXT);
 	else if (question.is_forced)
 		upload_put_should(&call->answer.body, true, FIRST_TIME);
-	else if (upload_line_put(&receiver->questions, call, should_job))
+	else if (upload_line_put(&receiver->questions, call, parca_should_job))
 		return;
 	else
 		upload_put_off(receiver, call, question.build_id, "too many questions wait");
@@ -105,7 +107,8 @@ parca_should_upload(Host *host, Call *call)
 
 /* Begins an upload, or refuses it for what is there already. */
 static void
-answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *question, DebugState state)
+parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *question,
+					  DebugState state)
 {
 	char upload_id[UPLOAD_ID_BYTES];
 	UploadEnd end;
@@ -132,14 +135,15 @@ answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *question, 
 
 /* UploadJob; the message was read before. */
 static void
-initiate_job(void *context, Connection *connection, const DbError *away, Call *call)
+parca_initiate_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
 	Receiver *receiver = context;
 	UploadQuestion question;
 
 	(void) upload_question_read(UPLOAD_INITIATE, (Span){ call->body, call->body_length },
 								&question);
-	answer_initiate(receiver, call, &question, upload_state(connection, call->tenant, &question));
+	parca_answer_initiate(receiver, call, &question,
+						  upload_state(connection, call->tenant, &question));
 	host_give_back(&receiver->host, call);
 }
 
@@ -150,7 +154,7 @@ parca_initiate_upload(Host *host, Call *call)
 	UploadQuestion question;
 	const char *text;
 
-	if (!read_question(receiver, call, UPLOAD_INITIATE, &question, &text))
+	if (!parca_read_question(receiver, call, UPLOAD_INITIATE, &question, &text))
 		return;
 	if (text == NULL)
 		text = upload_unwanted(receiver, call, &question);
@@ -161,7 +165,7 @@ parca_initiate_upload(Host *host, Call *call)
 	else if (!call->may_upload)
 		upload_refuse(receiver, call, question.build_id, GRPC_FAILED_PRECONDITION,
 					  UPLOAD_NOT_ALLOWED);
-	else if (upload_line_put(&receiver->questions, call, initiate_job))
+	else if (upload_line_put(&receiver->questions, call, parca_initiate_job))
 		return;
 	else
 		upload_refuse_end(receiver, call, question.build_id, UPLOAD_BUSY);
@@ -170,7 +174,7 @@ parca_initiate_upload(Host *host, Call *call)
 
 /* Takes the first message of a stream, which names an upload that was initiated. */
 static void
-take_info(Receiver *receiver, Call *call, const UploadQuestion *question)
+parca_take_info(Receiver *receiver, Call *call, const UploadQuestion *question)
 {
 	if (!call->may_upload)
 	{
@@ -205,7 +209,7 @@ parca_upload(Host *host, Call *call)
 		if (text != NULL)
 			upload_refuse(receiver, call, question.build_id, GRPC_INVALID_ARGUMENT, text);
 		else if (call->upload == 0)
-			take_info(receiver, call, &question);
+			parca_take_info(receiver, call, &question);
 		else
 		{
 			upload_take(receiver, call);

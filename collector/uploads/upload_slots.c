@@ -4,13 +4,13 @@
  */
 #include "uploads/upload_slots.h"
 
-#include <errno.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache_directory.h"
 #include "base/clock.h"
 #include "base/regular_file.h"
 
@@ -247,23 +247,6 @@ reserve_bytes(UploadSlots *slots, UploadSlot *slot, size_t length, int64_t now_n
 	return UPLOAD_OK;
 }
 
-static bool
-write_all(int fd, const uint8_t *bytes, size_t length)
-{
-	while (length > 0)
-	{
-		ssize_t written = write(fd, bytes, length);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes += written;
-		length -= (size_t) written;
-	}
-	return true;
-}
-
 UploadEnd
 upload_slots_write(UploadSlots *slots, uint64_t number, const uint8_t *bytes, size_t length,
 				   int64_t now_ns)
@@ -280,7 +263,8 @@ upload_slots_write(UploadSlots *slots, uint64_t number, const uint8_t *bytes, si
 		return end;
 	if (slot->fd < 0)
 		slot->fd = scratch_file_open_in(slots->limits.directory);
-	return slot->fd >= 0 && write_all(slot->fd, bytes, length) ? UPLOAD_OK : UPLOAD_NO_DISK;
+	return slot->fd >= 0 && cache_file_write(slot->fd, bytes, length) == 0 ? UPLOAD_OK
+																		   : UPLOAD_NO_DISK;
 }
 
 UploadEnd
