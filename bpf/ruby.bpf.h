@@ -153,6 +153,9 @@ pfs_ruby_step(__u32 slot, __u32 first)
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	chain->frame += chain->runtime.ruby.frame_bytes;
 	flags = chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_FLAGS];
+	/* In the first thread this frame looks as if it had code. */
+	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_DUMMY)
+		return 0;
 	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_C)
 		pfs_put_ruby_c_frame(scratch, first);
 	else if (!(flags & PFS_RUBY_FLAG_C))

@@ -42,6 +42,7 @@ struct pfs_ruby_layout {
 #define PFS_RUBY_FLAG_C		 0x80 /* no Ruby code */
 #define PFS_RUBY_KIND_MASK	 0x7fff0001
 #define PFS_RUBY_KIND_C		 0x55550001 /* a method that is written in C */
+#define PFS_RUBY_KIND_DUMMY	 0x79990001 /* a thread's outermost frame, which no loop executes */
 
 /* Words of an instruction sequence's body. */
 #define PFS_RUBY_BODY_SIZE	  0 /* type, and number of words of the code */

@@ -50,11 +50,18 @@ static const char program[] =
 	"    padded0 }\n"
 	"}.resume\n";
 
+/* Waits in the program's first thread, outside of a fiber. */
+static const char plain_program[] = "def waits(n)\n"
+									"  return waits(n - 1) if n > 0\n"
+									"  STDOUT.write(\"ready\\n\"); STDOUT.flush; sleep 1000\n"
+									"end\n"
+									"waits(ARGV[0].to_i)\n";
+
 static void
-start(Subject *subject, const char *path, const char *depth)
+start_program(Subject *subject, const char *path, const char *text, const char *depth)
 {
 	char *const arguments[] = { (char *) (uintptr_t) path, (char *) (uintptr_t) "-e",
-								(char *) (uintptr_t) program, (char *) (uintptr_t) depth, NULL };
+								(char *) (uintptr_t) text, (char *) (uintptr_t) depth, NULL };
 
 	subject_start(subject, arguments);
 	subject_find_file(subject, PFS_RUNTIME_RUBY);
@@ -62,6 +69,12 @@ start(Subject *subject, const char *path, const char *depth)
 	assert_true(subject->target.file.kind->place(&subject->memory, &subject->target,
 												 subject->registers.fs_base, true));
 	assert_true(subject->target.entry.is_placed);
+}
+
+static void
+start(Subject *subject, const char *path, const char *depth)
+{
+	start_program(subject, path, program, depth);
 }
 
 /* Calls check for each Ruby of this machine, RUBIES among them. */
@@ -156,6 +169,43 @@ static void
 test_all_versions(void **state)
 {
 	each_ruby(check_version);
+}
+
+/* The first thread has frames and marks of the program only, as its machine's stack has. */
+static void
+check_plain(const char *path)
+{
+	static Subject subject;
+	const struct pfs_chain *chain;
+	UserFrame frame = { 0 };
+	uint32_t next = 0;
+	uint32_t frames = 0;
+	RuntimeCode code;
+	int32_t line;
+
+	start_program(&subject, path, plain_program, "2");
+	chain = subject_walk(&subject);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->mark_count, 1);
+	while (chain_next(chain, &next, &frame))
+	{
+		subject_read_code(&subject, &frame, &code, &line);
+		assert_non_null(code.name);
+		if (frames == 0)
+			assert_true(is_label(code.name, "sleep"));
+		else
+			assert_true(is_label(code.name, frames < 4 ? "waits" : "<main>"));
+		runtime_code_fini(&code);
+		frames++;
+	}
+	assert_int_equal(frames, 5);
+	subject_end(&subject);
+}
+
+static void
+test_first_thread(void **state)
+{
+	each_ruby(check_plain);
 }
 
 /* Methods have the names of their classes, if the version keeps those where they can be read. */
@@ -426,11 +476,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_deep_recursion), cmocka_unit_test(test_broken_memory),
-		cmocka_unit_test(test_layouts),		   cmocka_unit_test(test_cycle),
-		cmocka_unit_test(test_stale_code),	   cmocka_unit_test(test_place),
-		cmocka_unit_test(test_loops),		   cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_all_versions),  cmocka_unit_test(test_first_thread),
+		cmocka_unit_test(test_classes),		  cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_broken_memory), cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_cycle),		  cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_place),		  cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
