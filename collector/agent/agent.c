@@ -485,10 +485,12 @@ agent_start_parts(Agent *agent, Failure *failure)
 	reader.table_cache = agent->table_cache;
 	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
 		return agent_out_of_memory(failure);
-	if (runtimes_create(options->max_memory_bytes / NAMES_SHARE, &agent->runtimes) != 0)
+	if (!options->no_interpreters &&
+		runtimes_create(options->max_memory_bytes / NAMES_SHARE, &agent->runtimes) != 0)
 		return agent_out_of_memory(failure);
 	generated = jit_names_namer(agent->jit_names);
-	reader.namer = runtimes_namer(agent->runtimes, &generated);
+	reader.namer =
+		agent->runtimes != NULL ? runtimes_namer(agent->runtimes, &generated) : generated;
 	reader.runtimes = agent->runtimes;
 	reader.fold_native = options->interpreter_native == AGENT_NATIVE_FOLD;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||

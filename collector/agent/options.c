@@ -125,6 +125,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "; '' for none" },
 		{ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
 		  "use only symbol tables: no inlined functions, no line numbers" },
+		{ "no-interpreters", FLAG_SWITCH, &options->no_interpreters, NULL,
+		  "stacks without the functions that interpreters and their compilers execute" },
 		{ "interpreter-native", FLAG_CHOICE, &options->interpreter_native, "HOW",
 		  "functions of an interpreter between those that it executes: keep (default) or fold",
 		  .choices = native_choices },

@@ -76,6 +76,7 @@ typedef struct AgentOptions
 	const char *debug_directory;
 	const char *cache_directory; /* for unwind tables and symbol tables; "": no cache */
 	bool no_inlined;
+	bool no_interpreters;
 	int interpreter_native; /* AGENT_NATIVE_* */
 	bool progress;
 	const char *summary_file; /* NULL: no summary */
