@@ -25,6 +25,29 @@ pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
 	return 1;
 }
 
+/* Makes the walk know no object. */
+static __always_inline void
+pfs_forget_objects(struct pfs_chain_walk *chain)
+{
+	chain->sample_number = (chain->sample_number + 1) & 0xffff;
+	if (chain->sample_number)
+		return;
+	for (int i = 0; i < 1 << PFS_KNOWN_BITS; i++)
+		chain->known[i].key = 0;
+	chain->sample_number = 1;
+}
+
+/*
+ * Returns the place for what is known of the object at an address. If its key is not the given one
+ * yet, the caller sets the key and the words.
+ */
+static __always_inline struct pfs_known_object *
+pfs_known_object(struct pfs_chain_walk *chain, __u64 address, __u64 *key)
+{
+	*key = chain->sample_number << 48 | (address & ((1ULL << 48) - 1));
+	return &chain->known[address * PFS_HASH_FACTOR >> (64 - PFS_KNOWN_BITS)];
+}
+
 /* Appends a word. first is the place of the chain's first word. */
 static __always_inline void
 pfs_chain_put(struct pfs_scratch *scratch, __u32 first, __u64 word)

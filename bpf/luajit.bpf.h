@@ -98,33 +98,52 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	return 0;
 }
 
-/* Appends the frame of a function, if it is a Lua function. */
-static __always_inline void
-pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
+/* Returns the code of a function, and reads its prototype's check; 0 if it is no Lua function. */
+static __always_inline __u64
+pfs_read_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 {
-	struct pfs_chain_walk *chain = &scratch->chain;
-	__u64 check = PFS_LUAJIT_NO_CHECK;
-	__u64 position = 0;
 	__u64 code;
 
+	*check = PFS_LUAJIT_NO_CHECK;
 	if (!pfs_is_object(function) ||
 		bpf_probe_read_user(chain->code, PFS_LUAJIT_FUNCTION_WORDS * sizeof(__u64),
 							(void *) function) ||
 		PFS_LUAJIT_TYPE(chain->code[PFS_LUAJIT_FUNCTION_TYPE]) != PFS_LUAJIT_TYPE_FUNCTION ||
 		PFS_LUAJIT_IS_BUILTIN(chain->code[PFS_LUAJIT_FUNCTION_TYPE]))
-		return;
+		return 0;
 	code = chain->code[PFS_LUAJIT_FUNCTION_CODE];
 	if (!pfs_is_object(code))
+		return 0;
+	if (!bpf_probe_read_user(chain->code, PFS_LUAJIT_PROTO_WORDS * sizeof(__u64),
+							 (void *) (code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64))))
+		*check = pfs_luajit_check(chain->code);
+	return code;
+}
+
+/* Appends the frame of a function, if it is a Lua function. */
+static __always_inline void
+pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 position = 0;
+	__u64 key;
+	struct pfs_known_object *known = pfs_known_object(chain, function, &key);
+	__u64 code;
+
+	if (known->key != key)
+	{
+		known->words[0] = pfs_read_luajit_function(chain, function, &known->words[1]);
+		known->key = key;
+	}
+	code = known->words[0];
+	if (!code)
 		return;
 	if (chain->luajit.pc > code)
 		position = (chain->luajit.pc - code) / 4;
 	if (position > PFS_LUAJIT_POSITION_MAX)
 		position = 0;
-	code -= PFS_LUAJIT_PROTO_WORDS * sizeof(__u64);
-	if (!bpf_probe_read_user(chain->code, PFS_LUAJIT_PROTO_WORDS * sizeof(__u64), (void *) code))
-		check = pfs_luajit_check(chain->code);
-	pfs_chain_put_frame(scratch, first, code, 1);
-	pfs_chain_put_more(scratch, first, position << PFS_LUAJIT_CHECK_BITS | check);
+	pfs_chain_put_frame(scratch, first, code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64), 1);
+	pfs_chain_put_more(scratch, first, position << PFS_LUAJIT_CHECK_BITS | known->words[1]);
 }
 
 /*

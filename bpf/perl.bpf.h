@@ -86,40 +86,68 @@ pfs_perl_is_phase(const __u64 name[PFS_PERL_NAME_WORDS])
 	}
 }
 
+/* The name of a subroutine, or an enum pfs_perl_code. */
+struct pfs_perl_code_name {
+	__u64 name;
+	__u64 stash;
+	__u64 head; /* the name's first word */
+	__u8 is_readable;
+	__u8 is_phase;
+};
+
+/* The begin of a file's name. Returns NULL if it cannot be read. */
+static __always_inline const __u64 *
+pfs_perl_file_name(struct pfs_chain_walk *chain, __u64 file)
+{
+	__u64 key;
+	struct pfs_known_object *known = pfs_known_object(chain, file, &key);
+
+	if (known->key != key)
+	{
+		/* A file's name takes as many bytes at least, as malloc() has no smaller pieces. */
+		known->words[PFS_PERL_FILE_WORDS] =
+			!bpf_probe_read_user(known->words, PFS_PERL_FILE_WORDS * sizeof(__u64), (void *) file);
+		known->key = key;
+	}
+	return known->words[PFS_PERL_FILE_WORDS] ? known->words : 0;
+}
+
 /* Appends a frame of the walk's statement. */
 static __always_inline void
-pfs_put_perl_frame(struct pfs_scratch *scratch, __u32 first, __u64 name, __u64 stash)
+pfs_put_perl_frame(struct pfs_scratch *scratch, __u32 first, const struct pfs_perl_code_name *code)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	__u64 *cop = chain->code;
-	__u64 *text = chain->code + PFS_PERL_COP_WORDS;
-	__u64 *head = text + PFS_PERL_FILE_WORDS;
+	__u64 text[PFS_PERL_FILE_WORDS] = { 0 };
 	__u64 check = PFS_PERL_NO_CHECK;
+	const __u64 *file = 0;
 	__u32 line;
 
-	text[0] = 0;
-	text[1] = 0;
-	head[0] = 0;
 	if (bpf_probe_read_user(cop, PFS_PERL_COP_WORDS * sizeof(__u64),
 							(void *) (chain->perl.cop + PFS_PERL_COP_FIRST)))
 	{
 		cop[0] = 0;
 		cop[2] = 0;
 	}
-	/* A file's name takes as many bytes at least, as malloc() has no smaller pieces. */
-	if (cop[2] && bpf_probe_read_user(text, PFS_PERL_FILE_WORDS * sizeof(__u64), (void *) cop[2]))
+	if (cop[2])
+		file = pfs_perl_file_name(chain, cop[2]);
+	if (file)
+	{
+		text[0] = file[0];
+		text[1] = file[1];
+	}
+	else
 		cop[2] = 0;
-	if (name < PFS_PERL_CODES ||
-		!bpf_probe_read_user(head, PFS_PERL_NAME_WORDS * sizeof(__u64), (void *) name))
-		check = pfs_perl_check(head[0], stash, cop[2], text);
-	chain->perl.is_phase = (__u8) pfs_perl_is_phase(head);
+	if (code->is_readable)
+		check = pfs_perl_check(code->head, code->stash, cop[2], text);
+	chain->perl.is_phase = code->is_phase;
 	line = (__u32) (cop[0] >> 32);
 	if (line > PFS_PERL_MOST_LINE)
 		line = 0;
-	pfs_chain_put_frame(scratch, first, name, PFS_PERL_MORE);
+	pfs_chain_put_frame(scratch, first, code->name, PFS_PERL_MORE);
 	pfs_chain_put_more(scratch, first, (__u64) line << PFS_PERL_CHECK_BITS | check);
 	pfs_chain_put_more(scratch, first, cop[2]);
-	pfs_chain_put_more(scratch, first, stash);
+	pfs_chain_put_more(scratch, first, code->stash);
 }
 
 /* Finds name and stash of a glob. Returns non-zero if it cannot be read. */
@@ -167,6 +195,59 @@ pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u
 	return pfs_perl_glob(chain, *name, name, stash);
 }
 
+/* What is known of a subroutine: name and flags, package, and the name's first word. */
+#define PFS_PERL_NAME_IS_READABLE (1ULL << 62)
+#define PFS_PERL_NAME_IS_PHASE	  (1ULL << 63)
+
+/* Reads the words about a subroutine. */
+static __always_inline void
+pfs_know_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *known)
+{
+	__u64 *head = chain->code;
+	__u64 name = 0;
+	__u64 stash = 0;
+
+	known[0] = PFS_PERL_UNKNOWN;
+	known[1] = 0;
+	known[2] = 0;
+	if (pfs_perl_function(chain, function, &name, &stash))
+	{
+		known[0] |= PFS_PERL_NAME_IS_READABLE;
+		return;
+	}
+	known[0] = PFS_FRAME_ADDRESS(name);
+	known[1] = stash;
+	if (name >= PFS_PERL_CODES &&
+		bpf_probe_read_user(head, PFS_PERL_NAME_WORDS * sizeof(__u64), (void *) name))
+		return;
+	known[0] |= PFS_PERL_NAME_IS_READABLE;
+	if (name < PFS_PERL_CODES)
+		return;
+	known[2] = head[0];
+	if (pfs_perl_is_phase(head))
+		known[0] |= PFS_PERL_NAME_IS_PHASE;
+}
+
+/* Names a subroutine. */
+static __always_inline void
+pfs_name_perl_function(struct pfs_chain_walk *chain, __u64 function,
+					   struct pfs_perl_code_name *code)
+{
+	__u64 key;
+	struct pfs_known_object *known = pfs_known_object(chain, function, &key);
+
+	if (known->key != key)
+	{
+		pfs_know_perl_function(chain, function, known->words);
+		known->key = key;
+	}
+	code->name = PFS_FRAME_ADDRESS(known->words[0]);
+	code->stash = known->words[1];
+	code->head = known->words[2];
+	code->is_readable = (known->words[0] & PFS_PERL_NAME_IS_READABLE) != 0;
+	code->is_phase = (known->words[0] & PFS_PERL_NAME_IS_PHASE) != 0;
+}
+
 /*
  * Puts the mark that the frame before waits for. C code has called the loop for a context that has
  * no statement to return to; or a block without an end of its own has called a function as its last
@@ -192,21 +273,17 @@ pfs_put_perl_context(struct pfs_scratch *scratch, __u32 first)
 	const __u64 *context = chain->block;
 	__u8 flags = (__u8) context[PFS_PERL_CONTEXT_TYPE];
 	__u8 type = flags & PFS_PERL_TYPE_MASK;
-	__u64 name = 0;
-	__u64 stash = 0;
+	struct pfs_perl_code_name code = { .is_readable = 1 };
 
 	pfs_put_perl_mark(scratch, first, flags);
 	chain->perl.is_sort = type == PFS_PERL_SORT_BLOCK;
 	if (type == PFS_PERL_SUB || type == PFS_PERL_FORMAT)
-	{
-		if (pfs_perl_function(chain, context[layout->context_function & 15], &name, &stash))
-			name = PFS_PERL_UNKNOWN;
-	}
+		pfs_name_perl_function(chain, context[layout->context_function & 15], &code);
 	else if (type == PFS_PERL_EVALUATION && !(flags & PFS_PERL_IS_A_BLOCK))
-		name = flags & PFS_PERL_IS_STRING ? PFS_PERL_EVAL : PFS_PERL_REQUIRE;
+		code.name = flags & PFS_PERL_IS_STRING ? PFS_PERL_EVAL : PFS_PERL_REQUIRE;
 	else
 		return;
-	pfs_put_perl_frame(scratch, first, name, stash);
+	pfs_put_perl_frame(scratch, first, &code);
 	chain->perl.cop = context[PFS_PERL_CONTEXT_COP];
 	chain->perl.is_ended = !context[PFS_PERL_CONTEXT_RETURN];
 }
@@ -253,7 +330,9 @@ pfs_leave_perl_stack(struct pfs_scratch *scratch, __u32 first)
 		return 0;
 	if (is_main && !chain->perl.is_phase)
 	{
-		pfs_put_perl_frame(scratch, first, PFS_PERL_MAIN, 0);
+		const struct pfs_perl_code_name code = { .name = PFS_PERL_MAIN, .is_readable = 1 };
+
+		pfs_put_perl_frame(scratch, first, &code);
 		pfs_chain_put_mark(scratch, first, 0);
 	}
 	return pfs_chain_end(chain, PFS_CHAIN_WHOLE);

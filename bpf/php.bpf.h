@@ -49,16 +49,24 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
 	return chain->block[PFS_PHP_FRAME_INSTRUCTION];
 }
 
+/* What is known of a function: its check, its instructions, and in the last word three things. */
+#define PFS_PHP_KNOWN_CHECK		   0
+#define PFS_PHP_KNOWN_INSTRUCTIONS 1
+#define PFS_PHP_KNOWN_KIND		   2
+#define PFS_PHP_KIND(words)		   ((words)[PFS_PHP_KNOWN_KIND] >> 32 & 255)
+#define PFS_PHP_COUNT(words)	   ((__u32) (words)[PFS_PHP_KNOWN_KIND]) /* of instructions */
+#define PFS_PHP_IS_READABLE		   (1ULL << 40)
+#define PFS_PHP_HAS_NAME		   (1ULL << 41)
+
 /*
- * Returns the line of an instruction of the function that was read, or 0 if the address is not one.
- * Compiled code (OPcache's JIT) does not save each instruction, so a frame may have any value.
+ * Returns the line of an instruction of a known function, or 0 if the address is not one. Compiled
+ * code (OPcache's JIT) does not save each instruction, so a frame may have any value.
  */
 static __always_inline __u64
-pfs_php_line(const struct pfs_chain_walk *chain, __u64 instruction)
+pfs_php_line(const __u64 *known, __u64 instruction)
 {
-	const struct pfs_php_layout *layout = &chain->runtime.php;
-	__u64 offset = instruction - chain->code[layout->function_opcodes & 31];
-	__u64 count = pfs_php_instructions(layout, chain->code);
+	__u64 offset = instruction - known[PFS_PHP_KNOWN_INSTRUCTIONS];
+	__u64 count = PFS_PHP_COUNT(known);
 	__u64 word;
 
 	if (offset >= count * PFS_PHP_INSTRUCTION_BYTES || offset % PFS_PHP_INSTRUCTION_BYTES ||
@@ -98,23 +106,41 @@ pfs_read_php_function(struct pfs_chain_walk *chain, __u64 function)
 		   (__u8) chain->code[PFS_PHP_FUNCTION_TYPE] != PFS_PHP_INTERNAL;
 }
 
-/* Appends the frame of the function that was read. Returns non-zero if that is no function. */
+/* Fills the words about a function. */
+static __always_inline void
+pfs_know_php_function(struct pfs_chain_walk *chain, __u64 function, __u64 *known)
+{
+	const struct pfs_php_layout *layout = &chain->runtime.php;
+
+	known[PFS_PHP_KNOWN_KIND] = 0;
+	if (pfs_read_php_function(chain, function))
+		return;
+	known[PFS_PHP_KNOWN_CHECK] = pfs_php_check_of(chain);
+	known[PFS_PHP_KNOWN_INSTRUCTIONS] = chain->code[layout->function_opcodes & 31];
+	known[PFS_PHP_KNOWN_KIND] = pfs_php_instructions(layout, chain->code) |
+								(chain->code[PFS_PHP_FUNCTION_TYPE] & 255) << 32 |
+								PFS_PHP_IS_READABLE;
+	if (chain->code[PFS_PHP_FUNCTION_NAME])
+		known[PFS_PHP_KNOWN_KIND] |= PFS_PHP_HAS_NAME;
+}
+
+/* Appends the frame of a known function. Returns non-zero if that is no function. */
 static __always_inline int
 pfs_put_php_frame(struct pfs_scratch *scratch, __u32 first, __u64 function, __u64 instruction,
-				  __u32 flags)
+				  const __u64 *known)
 {
-	struct pfs_chain_walk *chain = &scratch->chain;
-	__u8 type = (__u8) chain->code[PFS_PHP_FUNCTION_TYPE];
+	__u32 flags = (__u32) scratch->chain.block[PFS_PHP_FRAME_FLAGS];
+	__u64 type = PFS_PHP_KIND(known);
 	__u64 payload;
 
 	if (type != PFS_PHP_INTERNAL && type != PFS_PHP_USER && type != PFS_PHP_EVAL)
 		return 1;
 	/* The first frame of a fiber has a function without a name. */
-	if (type == PFS_PHP_INTERNAL && !chain->code[PFS_PHP_FUNCTION_NAME])
+	if (type == PFS_PHP_INTERNAL && !(known[PFS_PHP_KNOWN_KIND] & PFS_PHP_HAS_NAME))
 		return 0;
-	payload = pfs_php_check_of(chain);
+	payload = known[PFS_PHP_KNOWN_CHECK];
 	if (type != PFS_PHP_INTERNAL)
-		payload |= pfs_php_line(chain, instruction) << PFS_PHP_LINE_SHIFT;
+		payload |= pfs_php_line(known, instruction) << PFS_PHP_LINE_SHIFT;
 	if (type == PFS_PHP_USER && (flags & PFS_PHP_FLAG_CODE) && !(flags & PFS_PHP_FLAG_TOP))
 		payload |= PFS_PHP_NESTED;
 	pfs_chain_put_frame(scratch, first, function, 1);
@@ -133,9 +159,11 @@ __attribute__((noinline)) int
 pfs_php_step(__u32 slot, __u32 first)
 {
 	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	struct pfs_known_object *known;
 	struct pfs_chain_walk *chain;
 	__u64 instruction;
 	__u64 function;
+	__u64 key;
 
 	if (!scratch)
 		return 1;
@@ -155,10 +183,15 @@ pfs_php_step(__u32 slot, __u32 first)
 		return 0;
 	if (!pfs_is_object(function))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
-	if (pfs_read_php_function(chain, function))
+	known = pfs_known_object(chain, function, &key);
+	if (known->key != key)
+	{
+		pfs_know_php_function(chain, function, known->words);
+		known->key = key;
+	}
+	if (!(known->words[PFS_PHP_KNOWN_KIND] & PFS_PHP_IS_READABLE))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	if (pfs_put_php_frame(scratch, first, function, instruction,
-						  (__u32) chain->block[PFS_PHP_FRAME_FLAGS]))
+	if (pfs_put_php_frame(scratch, first, function, instruction, known->words))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	return 0;
 }

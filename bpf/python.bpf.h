@@ -8,9 +8,9 @@
 
 #include "chain.bpf.h"
 
-/* Returns the check of a code object, by which another object at its address is recognized. */
+/* Reads the check of a code object, by which another object at its address is recognized. */
 static __always_inline __u64
-pfs_check_of_code(struct pfs_chain_walk *chain, __u64 code)
+pfs_read_python_check(struct pfs_chain_walk *chain, __u64 code)
 {
 	const struct pfs_python_layout *layout = &chain->runtime.python;
 	__u64 hash = 0;
@@ -31,6 +31,20 @@ pfs_check_of_code(struct pfs_chain_walk *chain, __u64 code)
 	return pfs_python_check(hash);
 }
 
+static __always_inline __u64
+pfs_python_check_of(struct pfs_chain_walk *chain, __u64 code)
+{
+	__u64 key;
+	struct pfs_known_object *known = pfs_known_object(chain, code, &key);
+
+	if (known->key != key)
+	{
+		known->words[0] = pfs_read_python_check(chain, code);
+		known->key = key;
+	}
+	return known->words[0];
+}
+
 /* Appends the frame that the block holds. */
 static __always_inline void
 pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
@@ -42,7 +56,7 @@ pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
 	if (!chain->runtime.python.is_index)
 		index = (index - code) >> 1;
 	payload = (index & ((1ULL << PFS_PYTHON_INDEX_BITS) - 1)) << PFS_PYTHON_CHECK_BITS |
-			  pfs_check_of_code(chain, code);
+			  pfs_python_check_of(chain, code);
 	pfs_chain_put_frame(scratch, first, code, 1);
 	pfs_chain_put_more(scratch, first, payload);
 }

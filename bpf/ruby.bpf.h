@@ -98,27 +98,46 @@ pfs_put_ruby_c_frame(struct pfs_scratch *scratch, __u32 first)
 							   pfs_ruby_hash_of_method(0, &chain->block[PFS_RUBY_METHOD])));
 }
 
+/* Reads the hash and the code's address of an instruction sequence. Returns whether it has any. */
+static __always_inline __u64
+pfs_read_ruby_iseq(struct pfs_chain_walk *chain, __u64 iseq, __u64 *hash, __u64 *code)
+{
+	__u64 body;
+
+	if (pfs_read_user(iseq + PFS_RUBY_ISEQ_BODY, &body) ||
+		bpf_probe_read_user(chain->code, PFS_RUBY_BODY_WORDS * sizeof(__u64), (void *) body))
+		return 0;
+	*hash = pfs_ruby_hash_of_iseq(body, chain->code);
+	*code = chain->code[PFS_RUBY_BODY_CODE];
+	return 1;
+}
+
 /* Appends the frame of Ruby code that the block holds. */
 static __always_inline void
 pfs_put_ruby_frame(struct pfs_scratch *scratch, __u32 first)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	__u64 iseq = chain->block[PFS_RUBY_FRAME_ISEQ];
+	struct pfs_known_object *known;
 	__u64 position = 0;
 	__u64 hash = 0;
+	__u64 is_known;
 	__u64 entry;
-	__u64 body;
-	int is_known;
+	__u64 key;
 
 	if (!pfs_is_object(iseq))
 		return;
-	is_known =
-		!pfs_read_user(iseq + PFS_RUBY_ISEQ_BODY, &body) &&
-		!bpf_probe_read_user(chain->code, PFS_RUBY_BODY_WORDS * sizeof(__u64), (void *) body);
+	known = pfs_known_object(chain, iseq, &key);
+	if (known->key != key)
+	{
+		known->words[0] = pfs_read_ruby_iseq(chain, iseq, &known->words[1], &known->words[2]);
+		known->key = key;
+	}
+	is_known = known->words[0];
 	if (is_known)
 	{
-		hash = pfs_ruby_hash_of_iseq(body, chain->code);
-		position = (chain->block[PFS_RUBY_FRAME_PC] - chain->code[PFS_RUBY_BODY_CODE]) / 8;
+		hash = known->words[1];
+		position = (chain->block[PFS_RUBY_FRAME_PC] - known->words[2]) / 8;
 	}
 	entry = chain->runtime.ruby.has_classes ? pfs_find_ruby_method(scratch) : 0;
 	if (entry)

@@ -74,6 +74,7 @@ pfs_walk_chain(struct pfs_scratch *scratch, __u64 thread_pointer, __u32 first)
 	chain->found = 0;
 	chain->mark_count = 0;
 	chain->status = PFS_CHAIN_RUNNING;
+	pfs_forget_objects(chain);
 	if (pfs_begin_chain(chain, thread_pointer))
 		return;
 	for (int i = 0; i < PFS_CHAIN_MAX_FRAMES / PFS_CHAIN_STEPS; i++)

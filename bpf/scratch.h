@@ -49,6 +49,17 @@ struct pfs_luajit_walk {
 	__u64 pc;	 /* behind the instruction that the next frame executes; 0: not known */
 };
 
+/*
+ * Objects that were read for the sample. Functions often have several frames in a stack, and each
+ * reading of the process's memory takes a third of a frame's time.
+ */
+#define PFS_KNOWN_BITS	5
+#define PFS_KNOWN_WORDS 3
+struct pfs_known_object {
+	__u64 key;					  /* the address, and above it the number of the sample */
+	__u64 words[PFS_KNOWN_WORDS]; /* as the interpreter's walk defines them */
+};
+
 /* The walk of an interpreter's chain. */
 struct pfs_chain_walk {
 	struct pfs_runtime runtime; /* interpreter of the sample's process */
@@ -63,6 +74,8 @@ struct pfs_chain_walk {
 	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
 	__u64 code[PFS_CODE_BLOCK_MOST_WORDS];
 	struct pfs_perl_walk perl;
+	__u64 sample_number; /* 1 to 65,535, for the keys of known objects */
+	struct pfs_known_object known[1 << PFS_KNOWN_BITS];
 	__u32 found; /* number of words */
 	__u16 mark_count;
 	__u8 status;					 /* enum pfs_chain_status */

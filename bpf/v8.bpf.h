@@ -62,6 +62,24 @@ pfs_v8_read_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
 	return pfs_read_user(PFS_V8_OBJECT(script) + 8 * (__u64) layout->script_id, id);
 }
 
+/*
+ * Reads the check of a function's SharedFunctionInfo. Returns the address of that; 0 if the object
+ * is no function of a script.
+ */
+static __always_inline __u64
+pfs_read_v8_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
+{
+	const struct pfs_v8_layout *layout = &chain->runtime.v8;
+	__u64 shared = pfs_v8_read_shared(chain, function);
+	__u64 id;
+
+	if (!shared || pfs_v8_read_script(chain, chain->code[layout->shared_script & 7], &id))
+		return 0;
+	*check = pfs_v8_check(id, chain->code[layout->shared_name & 7],
+						  chain->code[layout->shared_length & 7]);
+	return shared;
+}
+
 /* Appends the words about the frame of a script's function. */
 static __always_inline void
 pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u32 number)
@@ -70,10 +88,10 @@ pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u32 number)
 	const struct pfs_v8_layout *layout = &chain->runtime.v8;
 	__u64 fp = pfs_v8_frame_pointer(scratch, number);
 	__u64 offset = PFS_V8_NO_OFFSET;
+	struct pfs_known_object *known;
 	__u64 bytecodes;
-	__u64 shared;
 	__u64 word;
-	__u64 id;
+	__u64 key;
 
 	if (!fp || bpf_probe_read_user(chain->block, PFS_V8_SLOT_WORDS * sizeof(__u64),
 								   (void *) (fp - PFS_V8_SLOT_WORDS * sizeof(__u64))))
@@ -81,8 +99,14 @@ pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u32 number)
 	/* a small integer in the place of the context marks a frame of V8's own code */
 	if (!PFS_V8_IS_OBJECT(chain->block[layout->slot_context & 7]))
 		return;
-	shared = pfs_v8_read_shared(chain, chain->block[layout->slot_function & 7]);
-	if (!shared || pfs_v8_read_script(chain, chain->code[layout->shared_script & 7], &id))
+	word = chain->block[layout->slot_function & 7];
+	known = pfs_known_object(chain, word, &key);
+	if (known->key != key)
+	{
+		known->words[0] = pfs_read_v8_function(chain, word, &known->words[1]);
+		known->key = key;
+	}
+	if (!known->words[0])
 		return;
 	word = chain->block[layout->slot_offset & 7];
 	if (PFS_V8_IS_SMALL(word) && word >> 32 < PFS_V8_NO_OFFSET)
@@ -90,11 +114,8 @@ pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u32 number)
 	bytecodes = chain->block[layout->slot_bytecodes & 7];
 	if (!PFS_V8_IS_OBJECT(bytecodes) || !pfs_is_object(PFS_V8_OBJECT(bytecodes)))
 		bytecodes = 1;
-	pfs_chain_put_frame(scratch, first, shared, 2);
-	pfs_chain_put_more(scratch, first,
-					   offset << PFS_V8_CHECK_BITS |
-						   pfs_v8_check(id, chain->code[layout->shared_name & 7],
-										chain->code[layout->shared_length & 7]));
+	pfs_chain_put_frame(scratch, first, known->words[0], 2);
+	pfs_chain_put_more(scratch, first, offset << PFS_V8_CHECK_BITS | known->words[1]);
 	pfs_chain_put_more(scratch, first,
 					   (__u64) number << PFS_V8_BYTECODES_BITS | PFS_V8_OBJECT(bytecodes) >> 3);
 }
