@@ -45,7 +45,8 @@ enum pfs_runtime_marks {
 	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (CPython 3.11) */
 	PFS_MARKS_SHIM,		/* all up to a shim, which lies on the machine's stack (3.12 on) */
 	PFS_MARKS_COUNTED,	/* all up to a mark, which is 0: the n-th loop has the frames before it */
-	PFS_MARKS_NUMBERS	/* one; each has the number of the machine's frame that it describes (V8) */
+	PFS_MARKS_NUMBERS,	/* one; each has the number of the machine's frame that it describes (V8) */
+	PFS_MARKS_PLACES	/* one; each has that frame's place on the stack */
 };
 
 #define PFS_RUNTIME_PROCESSES 8192

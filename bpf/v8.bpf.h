@@ -80,21 +80,20 @@ pfs_read_v8_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 	return shared;
 }
 
-/* Appends the words about the frame of a script's function. */
+/* Appends the words about the frame at a frame pointer if it is that of a script's function. */
 static __always_inline void
-pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u32 number)
+pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 number)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	const struct pfs_v8_layout *layout = &chain->runtime.v8;
-	__u64 fp = pfs_v8_frame_pointer(scratch, number);
 	__u64 offset = PFS_V8_NO_OFFSET;
 	struct pfs_known_object *known;
 	__u64 bytecodes;
 	__u64 word;
 	__u64 key;
 
-	if (!fp || bpf_probe_read_user(chain->block, PFS_V8_SLOT_WORDS * sizeof(__u64),
-								   (void *) (fp - PFS_V8_SLOT_WORDS * sizeof(__u64))))
+	if (bpf_probe_read_user(chain->block, PFS_V8_SLOT_WORDS * sizeof(__u64),
+							(void *) (fp - PFS_V8_SLOT_WORDS * sizeof(__u64))))
 		return;
 	/* a small integer in the place of the context marks a frame of V8's own code */
 	if (!PFS_V8_IS_OBJECT(chain->block[layout->slot_context & 7]))
@@ -140,6 +139,7 @@ pfs_v8_step(__u32 slot, __u32 first)
 	struct pfs_scratch *scratch = pfs_get_scratch(slot);
 	__u32 number;
 	__u32 count;
+	__u64 fp;
 
 	if (!scratch)
 		return 1;
@@ -149,8 +149,11 @@ pfs_v8_step(__u32 slot, __u32 first)
 		return pfs_chain_end(&scratch->chain, PFS_CHAIN_WHOLE);
 	scratch->chain.frame = pfs_v8_next_number(number, count);
 	/* the caller of the frame before a gap is not in the record */
-	if (scratch->chain.frame == number + 1)
-		pfs_put_v8_frame(scratch, first, number);
+	if (scratch->chain.frame != number + 1)
+		return 0;
+	fp = pfs_v8_frame_pointer(scratch, number);
+	if (fp)
+		pfs_put_v8_frame(scratch, first, fp, number);
 	return 0;
 }
 

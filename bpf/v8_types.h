@@ -10,6 +10,9 @@
  *		check: 36 bits, bytecode offset: 24 bits
  *		address of the bytecode array / 8: 45 bits, number of the machine's frame: 12 bits
  *
+ * If the machine's stack was not walked yet (threads that wait), the place of the frame stands in
+ * place of its number: 8-byte words from the stack pointer to the frame pointer.
+ *
  * The garbage collector moves closures, so the SharedFunctionInfo is found when the sample is
  * taken.
  */
@@ -46,6 +49,7 @@ struct pfs_v8_layout {
 #define PFS_V8_OFFSET_BITS	  24
 #define PFS_V8_BYTECODES_BITS 45
 #define PFS_V8_NUMBER_BITS	  12
+#define PFS_V8_PLACES		  (1U << PFS_V8_NUMBER_BITS)
 #define PFS_V8_NO_OFFSET	  ((1U << PFS_V8_OFFSET_BITS) - 1)
 
 #define PFS_V8_CHECK(payload) ((payload) & ((1ULL << PFS_V8_CHECK_BITS) - 1))

@@ -112,10 +112,20 @@ stack_reader_read_pages(void *context, uint64_t address, void *to, size_t bytes)
 static void
 stack_reader_read_chain(PageCache *pages, StackRead *read)
 {
-	const ChainThread thread = { read->runtime, read->thread_pointer, read->sp,
-								 stack_reader_read_pages, pages };
+	ChainThread thread = { .runtime = read->runtime,
+						   .thread_pointer = read->thread_pointer,
+						   .sp = read->sp,
+						   .read = stack_reader_read_pages,
+						   .context = pages };
+	uint64_t below = read->sp - read->address;
 	uint64_t section[CHAIN_SECTION_WORDS];
 	size_t words;
+
+	if (below % 8 == 0 && below < read->done_bytes)
+	{
+		thread.stack = (const uint64_t *) (const void *) (read->bytes + below);
+		thread.stack_words = (read->done_bytes - below) / 8;
+	}
 
 	if (pages->pid != read->pid)
 	{

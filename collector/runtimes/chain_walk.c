@@ -4,6 +4,7 @@
  */
 #include "runtimes/chain_walk.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -54,6 +55,47 @@ bpf_ktime_get_ns(void)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "runtime.bpf.h"
 
+/*
+ * Returns whether there may be a frame of a function of V8's at a place of the stack: the caller's
+ * frame lies above it, and its slots have objects where the function and its context are.
+ */
+static bool
+may_be_v8_frame(const ChainThread *thread, size_t place)
+{
+	const struct pfs_v8_layout *layout = &thread->runtime->v8;
+	const uint64_t *slots = thread->stack + place - PFS_V8_SLOT_WORDS;
+	uint64_t caller = thread->stack[place];
+
+	return caller > thread->sp + 8 * place && (caller & 7) == 0 && thread->stack[place + 1] != 0 &&
+		   PFS_V8_IS_OBJECT(slots[layout->slot_context & 7]) &&
+		   PFS_V8_IS_OBJECT(slots[layout->slot_function & 7]);
+}
+
+/* Describes the places of a stack that are frames of V8's functions, innermost first. */
+static void
+walk_v8_stack(const ChainThread *thread, struct pfs_scratch *scratch, uint32_t first)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+
+	chain->runtime.marks = PFS_MARKS_PLACES;
+	chain->found = 0;
+	chain->mark_count = 0;
+	pfs_forget_objects(chain);
+	for (size_t place = PFS_V8_SLOT_WORDS; place + 1 < thread->stack_words && place < PFS_V8_PLACES;
+		 place++)
+	{
+		if (!may_be_v8_frame(thread, place))
+			continue;
+		if (bpf_ktime_get_ns() - scratch->sample.time_ns > PFS_MAX_SAMPLE_NS)
+		{
+			chain->status = PFS_CHAIN_OUT_OF_TIME;
+			return;
+		}
+		pfs_put_v8_frame(scratch, first, thread->sp + 8 * place, (uint32_t) place);
+	}
+	chain->status = PFS_CHAIN_WHOLE;
+}
+
 size_t
 chain_walk(const ChainThread *thread, uint64_t section[CHAIN_SECTION_WORDS])
 {
@@ -68,7 +110,10 @@ chain_walk(const ChainThread *thread, uint64_t section[CHAIN_SECTION_WORDS])
 	scratch->sample.time_ns = bpf_ktime_get_ns();
 	scratch->chain.runtime = *thread->runtime;
 	scratch->chain.first_sp = thread->sp;
-	pfs_walk_chain(scratch, thread->thread_pointer, head_words);
+	if (thread->runtime->kind == PFS_RUNTIME_V8)
+		walk_v8_stack(thread, scratch, head_words);
+	else
+		pfs_walk_chain(scratch, thread->thread_pointer, head_words);
 	pfs_describe_chain((struct pfs_chain *) scratch->words, &scratch->chain,
 					   thread->thread_pointer);
 	words = head_words + pfs_chain_kept(scratch->chain.found);

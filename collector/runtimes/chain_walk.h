@@ -5,6 +5,9 @@
  * The code is that of the kernel's walk (bpf/runtime.bpf.h). A thread that waits on past a window
  * runs no program of ours, so its chain is read through the caller's function. The result is valid
  * only if the thread has not run in between.
+ *
+ * V8 has no chain. Its functions are found by the machine's frames, of which no walk is known yet,
+ * so all places on the stack that may be frames of functions are described (PFS_MARKS_PLACES).
  */
 #ifndef COLLECTOR_CHAIN_WALK_H
 #define COLLECTOR_CHAIN_WALK_H
@@ -21,7 +24,9 @@ typedef struct ChainThread
 {
 	const struct pfs_runtime *runtime; /* of the thread's process */
 	uint64_t thread_pointer;
-	uint64_t sp; /* of the machine's innermost frame */
+	uint64_t sp;		   /* of the machine's innermost frame */
+	const uint64_t *stack; /* copy of the machine's stack, from sp on */
+	size_t stack_words;
 	ChainRead read;
 	void *context; /* of read */
 } ChainThread;

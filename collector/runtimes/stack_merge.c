@@ -452,6 +452,38 @@ index_of_number(const MachineStack *machine, uint32_t number)
 	return number - machine->cut;
 }
 
+/*
+ * Returns the index of the machine's frame, from a given one on, whose frame pointer has this place
+ * on the stack; the number of frames if there is none. A step by frame pointer ends the frame
+ * behind the return address.
+ */
+static uint32_t
+index_of_place(const MachineStack *machine, uint32_t from, uint32_t place)
+{
+	uint64_t end = machine->first_sp + 8 * (uint64_t) place + 16;
+
+	for (uint32_t i = from; i + 1 < machine->count; i++)
+	{
+		if (machine->ends[i] == end && (machine->frames[i + 1] & PFS_FRAME_BY_FRAME_POINTER) != 0)
+			return i;
+	}
+	return machine->count;
+}
+
+/* Returns the index of the machine's frame that a frame of the chain describes. */
+static uint32_t
+index_of_described(const Merging *merging, uint32_t from, const UserFrame *frame)
+{
+	const MachineStack *machine = merging->machine;
+	uint32_t number;
+
+	if (frame->more_count != 2)
+		return machine->count;
+	number = PFS_V8_NUMBER(PFS_FRAME_PAYLOAD(frame->more[1]));
+	return merging->chain->marks == PFS_MARKS_PLACES ? index_of_place(machine, from, number)
+													 : index_of_number(machine, number);
+}
+
 /* Puts a frame of the chain, and behind its words the address that the machine executed. */
 static void
 put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
@@ -469,10 +501,10 @@ put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
 /*
  * Each frame of the chain describes one of the machine's, and replaces it. If the innermost one is
  * in a file, it is a function of the runtime, which has no frame of its own or that of the function
- * that called it: both stay.
+ * that called it: both stay. Places on the stack that look like frames and are none are no loss.
  */
 static void
-merge_by_number(Merging *merging)
+merge_described(Merging *merging)
 {
 	const MachineStack *machine = merging->machine;
 	const ChainStack *chain = merging->chain;
@@ -482,14 +514,12 @@ merge_by_number(Merging *merging)
 
 	while (user_frame_next(chain->words, chain->count, &at, &frame))
 	{
-		uint32_t index = machine->count;
+		uint32_t index = index_of_described(merging, place, &frame);
 		uint64_t code = 0;
 
-		if (frame.more_count == 2)
-			index = index_of_number(machine, PFS_V8_NUMBER(PFS_FRAME_PAYLOAD(frame.more[1])));
 		if (index < place || index == machine->count)
 		{
-			merging->out->unmatched++;
+			merging->out->unmatched += chain->marks != PFS_MARKS_PLACES;
 			continue;
 		}
 		put_machine(merging, place, index);
@@ -560,8 +590,8 @@ stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode
 	merged->unmatched = 0;
 	if (chain->marks == PFS_MARKS_ENTRY || chain->marks == PFS_MARKS_SHIM)
 		merge_by_marks(&merging);
-	else if (chain->marks == PFS_MARKS_NUMBERS)
-		merge_by_number(&merging);
+	else if (chain->marks == PFS_MARKS_NUMBERS || chain->marks == PFS_MARKS_PLACES)
+		merge_described(&merging);
 	else
 		merge_by_count(&merging, loops, loop_count);
 	if (merged->merged == 0)

@@ -974,6 +974,49 @@ test_merge(void **state)
 	assert_int_equal(merged.late_from, merged.count);
 }
 
+/*
+ * Frames that are described by their places replace those of the machine whose frame pointer is
+ * there, if the walk went by it. Other places are no frames.
+ */
+static void
+test_merge_places(void **state)
+{
+	const uint64_t first = 0x5000 | UINT64_C(2) << 60 | (uint64_t) PFS_RUNTIME_V8 << 56;
+	const uint64_t more = UINT64_C(15) << 60;
+	const uint64_t by_pointer = PFS_FRAME_RETURN_ADDRESS | PFS_FRAME_BY_FRAME_POINTER;
+	const uint64_t frames[] = { 0x100, 0x10201 | PFS_FRAME_RETURN_ADDRESS, 0x10301 | by_pointer,
+								0x10401 | by_pointer, 0x500 | PFS_FRAME_RETURN_ADDRESS };
+	const uint64_t ends[] = { 0x1010, 0x1040, 0x1080, 0x10c0, 0 };
+	/* the first one's caller was found by a rule, nothing ends for the second, the last is below */
+	const uint64_t words[] = { first, more, more | UINT64_C(0) << PFS_V8_BYTECODES_BITS,
+							   first, more, more | UINT64_C(1) << PFS_V8_BYTECODES_BITS,
+							   first, more, more | UINT64_C(6) << PFS_V8_BYTECODES_BITS,
+							   first, more, more | UINT64_C(14) << PFS_V8_BYTECODES_BITS,
+							   first, more, more | UINT64_C(22) << PFS_V8_BYTECODES_BITS,
+							   first, more, more | UINT64_C(6) << PFS_V8_BYTECODES_BITS };
+	const uint64_t expected[] = { 0x100,		  first + (UINT64_C(1) << 60), more,	 words[8],
+								  more | 0x10200, first + (UINT64_C(1) << 60), more,	 words[11],
+								  more | 0x10300, 0x10401 | by_pointer,		   frames[4] };
+	MachineStack machine = { .frames = frames,
+							 .ends = ends,
+							 .count = 5,
+							 .cut_at = 5,
+							 .late_from = 0,
+							 .first_sp = 0x1000,
+							 .whole = true,
+							 .is_generated = is_high };
+	const ChainStack chain = {
+		.words = words, .count = 18, .whole = true, .marks = PFS_MARKS_PLACES
+	};
+	static MergedStack merged;
+
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.merged, 2);
+	assert_int_equal(merged.unmatched, 0);
+	assert_int_equal(merged.count, sizeof(expected) / sizeof(expected[0]));
+	assert_memory_equal(merged.words, expected, sizeof(expected));
+}
+
 /* Frames behind a gap are found by their number from the end, unless later ones were added. */
 static void
 test_merge_cut(void **state)
@@ -1015,7 +1058,7 @@ main(void)
 		cmocka_unit_test(test_random_layouts), cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_positions),	   cmocka_unit_test(test_baseline),
 		cmocka_unit_test(test_layouts),		   cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_merge_cut),
+		cmocka_unit_test(test_merge_places),   cmocka_unit_test(test_merge_cut),
 	};
 	int fd = mkstemps(script, 3);
 	int failed;

@@ -303,6 +303,132 @@ test_chains(void **state)
 	munmap(held, (size_t) 2 * PAGE_BYTES);
 }
 
+/* Objects of V8's, as pfs_v8_layout describes them below: their words, by name. */
+static struct
+{
+	uint64_t function[4];
+	uint64_t shared[PFS_V8_SHARED_WORDS];
+	uint64_t script[4];
+	uint64_t script_map[2];
+	uint64_t context[2];
+} v8_objects;
+
+#define V8_OBJECT(words) ((uintptr_t) (words) + 1)
+#define V8_STACK_WORDS	 64
+
+enum
+{
+	V8_SHARED_NAME = 1,
+	V8_SHARED_SCRIPT,
+	V8_SHARED_LENGTH,
+	V8_SCRIPT_ID = 2,
+	V8_SCRIPT_TYPE = 77
+};
+
+/* Makes the objects of a function, and describes them to the walk. */
+static struct pfs_runtime
+make_v8(void)
+{
+	struct pfs_runtime runtime = { .kind = PFS_RUNTIME_V8, .is_placed = 1 };
+	struct pfs_v8_layout *layout = &runtime.v8;
+
+	layout->slot_context = PFS_V8_SLOT_WORDS - 1;
+	layout->slot_function = PFS_V8_SLOT_WORDS - 2;
+	layout->slot_bytecodes = PFS_V8_SLOT_WORDS - 4;
+	layout->slot_offset = PFS_V8_SLOT_WORDS - 5;
+	layout->shared_name = V8_SHARED_NAME;
+	layout->shared_script = V8_SHARED_SCRIPT;
+	layout->shared_length = V8_SHARED_LENGTH;
+	layout->script_id = V8_SCRIPT_ID;
+	layout->function_shared = 16;
+	layout->map_type = 8;
+	layout->script_type = V8_SCRIPT_TYPE;
+	v8_objects.function[2] = V8_OBJECT(v8_objects.shared);
+	v8_objects.shared[V8_SHARED_NAME] = 5;
+	v8_objects.shared[V8_SHARED_SCRIPT] = V8_OBJECT(v8_objects.script);
+	v8_objects.script[0] = V8_OBJECT(v8_objects.script_map);
+	v8_objects.script[V8_SCRIPT_ID] = UINT64_C(3) << 32;
+	v8_objects.script_map[1] = V8_SCRIPT_TYPE;
+	return runtime;
+}
+
+/* Puts a frame at a place of the stack, whose caller's is at another one. */
+static void
+put_v8_frame(uint64_t *stack, size_t place, size_t caller, uintptr_t function)
+{
+	stack[place] = (uintptr_t) &stack[caller];
+	stack[place + 1] = 0x1000;
+	stack[place - 1] = V8_OBJECT(v8_objects.context);
+	stack[place - 2] = function;
+	stack[place - 5] = UINT64_C(7) << 32;
+}
+
+/*
+ * Frames of V8's functions are described by their places, from the stack pointer on: those whose
+ * slots lead to a function of a script, and no other ones. A stack of which all places look like
+ * frames does not hold the others up.
+ */
+static void
+test_v8_frames(void **state)
+{
+	struct pfs_runtime runtime = make_v8();
+	static uint64_t stack[V8_STACK_WORDS];
+	static uint64_t hostile[PFS_TEND_PAGES * PFS_LATE_CHUNK_BYTES / 8];
+	const uint64_t check =
+		pfs_v8_check(v8_objects.script[V8_SCRIPT_ID], v8_objects.shared[V8_SHARED_NAME], 0);
+	static const uint32_t places[] = { 10 - 2, 40 - 2 };
+	const struct pfs_chain *chain;
+	StackReader reader;
+	StackRead reads[2];
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+	pid_t pid;
+
+	put_v8_frame(stack, 10, 20, V8_OBJECT(v8_objects.function));
+	put_v8_frame(stack, 20, 30, V8_OBJECT(v8_objects.context));	 /* not a function's */
+	put_v8_frame(stack, 30, 20, V8_OBJECT(v8_objects.function)); /* its caller's lies below */
+	put_v8_frame(stack, 40, 50, V8_OBJECT(v8_objects.function));
+	stack[50] = (uintptr_t) &stack[60];
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++)
+		hostile[i] = (uintptr_t) &hostile[i + 2] + 1;
+	pid = start_owner(65000);
+	wait_for_user(pid, 65000);
+	assert_int_equal(stack_reader_init(&reader), 0);
+	for (size_t i = 0; i < 2; i++)
+		reads[i] = (StackRead){ .pid = (uint32_t) pid,
+								.tid = (uint32_t) pid,
+								.address = (uintptr_t) (i == 0 ? hostile : stack),
+								.wanted_bytes = i == 0 ? sizeof(hostile) : sizeof(stack),
+								.runtime = &runtime,
+								.sp = (uintptr_t) (i == 0 ? hostile : stack + 2) };
+	stack_reader_read(&reader, reads, 2);
+	assert_int_equal(reader.timeouts, 0);
+	assert_non_null(reads[0].chain);
+	assert_non_null(reads[1].chain);
+	chain = (const void *) reads[1].chain;
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->marks, PFS_MARKS_PLACES);
+	assert_int_equal(chain->found, 3 * 2);
+	for (size_t i = 0; i < 2; i++)
+	{
+		assert_true(user_frame_next(reads[1].chain + sizeof(*chain) / sizeof(uint64_t),
+									chain->found, &next, &frame));
+		assert_int_equal(frame.interpreter, PFS_RUNTIME_V8);
+		assert_int_equal(frame.code, (uintptr_t) v8_objects.shared);
+		assert_int_equal(PFS_V8_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])), check);
+		assert_int_equal(PFS_V8_OFFSET(PFS_FRAME_PAYLOAD(frame.more[0])), 7);
+		assert_int_equal(PFS_V8_NUMBER(PFS_FRAME_PAYLOAD(frame.more[1])), places[i]);
+	}
+	for (size_t i = 0; i < 2; i++)
+	{
+		free(reads[i].bytes);
+		free(reads[i].chain);
+	}
+	stack_reader_fini(&reader);
+	(void) kill(pid, SIGKILL);
+	(void) waitpid(pid, NULL, 0);
+}
+
 /*
  * An owner whose processes hang again and again, each in another process, leaves no more threads
  * behind than an owner may. Others are read all the same.
@@ -629,6 +755,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_reading_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
+		cmocka_unit_test(test_v8_frames),
 		cmocka_unit_test_setup_teardown(test_owner_goes_on_hanging, setup, teardown),
 #ifdef __x86_64__
 		cmocka_unit_test_setup_teardown(test_waits_that_go_on, setup, teardown),
