@@ -30,6 +30,9 @@ struct ProcessCodes
 {
 	CodeOwner *owner;
 	KnownCode *codes;
+	size_t state_bytes; /* of what release frees */
+	void (*release)(void *context);
+	void *context;
 	uint64_t used_ns;
 	ProcessCodes *prev;
 	ProcessCodes *next;
@@ -38,7 +41,7 @@ struct ProcessCodes
 struct CodeOwner
 {
 	uint64_t key;
-	size_t bytes; /* of the objects of its processes */
+	size_t bytes; /* of the objects and the state of its processes */
 	ProcessCodes *processes;
 	UT_hash_handle hh;
 };
@@ -87,7 +90,7 @@ code_owner_get(CodeCache *cache, uint64_t key)
 }
 
 ProcessCodes *
-code_cache_open(CodeCache *cache, uint64_t owner_key)
+code_cache_open(CodeCache *cache, uint64_t owner_key, void (*release)(void *context), void *context)
 {
 	CodeOwner *owner = code_owner_get(cache, owner_key);
 	ProcessCodes *codes = calloc(1, sizeof(*codes));
@@ -98,8 +101,19 @@ code_cache_open(CodeCache *cache, uint64_t owner_key)
 		return NULL; /* an owner without a process is found again by the next one */
 	}
 	codes->owner = owner;
+	codes->release = release;
+	codes->context = context;
 	DL_APPEND(owner->processes, codes);
 	return codes;
+}
+
+/* Changes the bytes of the process's state, which is not touched. */
+static void
+process_codes_set_state(CodeCache *cache, ProcessCodes *codes, size_t bytes)
+{
+	cache->used_bytes += bytes - codes->state_bytes;
+	codes->owner->bytes += bytes - codes->state_bytes;
+	codes->state_bytes = bytes;
 }
 
 static void
@@ -108,6 +122,9 @@ process_codes_clear(CodeCache *cache, ProcessCodes *codes)
 	KnownCode *known;
 	KnownCode *next;
 
+	if (codes->state_bytes > 0)
+		codes->release(codes->context);
+	process_codes_set_state(cache, codes, 0);
 	HASH_ITER(hh, codes->codes, known, next)
 	{
 		HASH_DEL(codes->codes, known);
@@ -173,11 +190,20 @@ code_cache_make_room(CodeCache *cache)
 		return false;
 	DL_FOREACH(largest->processes, each)
 	{
-		if (each->codes != NULL && (eldest == NULL || each->used_ns < eldest->used_ns))
+		if ((each->codes != NULL || each->state_bytes > 0) &&
+			(eldest == NULL || each->used_ns < eldest->used_ns))
 			eldest = each;
 	}
 	process_codes_clear(cache, eldest);
 	return true;
+}
+
+void
+code_cache_charge(CodeCache *cache, ProcessCodes *codes, size_t bytes)
+{
+	process_codes_set_state(cache, codes, bytes);
+	while (cache->used_bytes > cache->limit_bytes && code_cache_make_room(cache))
+		;
 }
 
 void

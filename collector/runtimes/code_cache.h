@@ -23,14 +23,28 @@ typedef struct ProcessCodes ProcessCodes;
 int code_cache_create(size_t limit_bytes, CodeCache **cache);
 void code_cache_free(CodeCache *cache); /* accepts NULL; every process is closed by then */
 
-/* The objects of one process of the owner, none so far. NULL if memory is out. */
-ProcessCodes *code_cache_open(CodeCache *cache, uint64_t owner);
+/*
+ * The objects of one process of the owner, none so far. NULL on out of memory. release frees the
+ * state that code_cache_charge() has charged: it is called with the context when the process is
+ * displaced or closed.
+ */
+ProcessCodes *code_cache_open(CodeCache *cache, uint64_t owner, void (*release)(void *context),
+							  void *context);
 void code_cache_close(CodeCache *cache, ProcessCodes *codes);
 
 /* Notes that the process's objects are asked for. */
 void code_cache_use(ProcessCodes *codes, uint64_t now_ns);
 
-/* The object, until the next call of code_cache_add(). Without a name: it could not be read. */
+/*
+ * Charges state of the process beside its objects, in place of the bytes that were charged before.
+ * If the budget is used up, the state itself may be released.
+ */
+void code_cache_charge(CodeCache *cache, ProcessCodes *codes, size_t bytes);
+
+/*
+ * The object, until the next call of code_cache_add() or code_cache_charge(). Without a name: it
+ * could not be read.
+ */
 const RuntimeCode *code_cache_find(const CodeCache *cache, const ProcessCodes *codes,
 								   const CodeKey *key);
 

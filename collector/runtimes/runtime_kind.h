@@ -106,6 +106,12 @@ struct RuntimeKind
 
 	/* Frees target->own. NULL: there is none. */
 	void (*release)(RuntimeTarget *target);
+
+	/*
+	 * Returns the bytes of target->own, which are charged to the process's owner: it may then be
+	 * released between two calls. NULL: it is small, and stays.
+	 */
+	size_t (*own_bytes)(const RuntimeTarget *target);
 };
 
 extern const RuntimeKind hotspot_kind;

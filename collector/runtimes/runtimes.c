@@ -79,13 +79,32 @@ runtimes_create(size_t limit_bytes, Runtimes **result)
 	return 0;
 }
 
+/* Frees what the process's interpreter keeps beside its code. */
+static void
+release_own(void *context)
+{
+	RuntimeProcess *process = context;
+
+	if (process->target.file.kind->release != NULL)
+		process->target.file.kind->release(&process->target);
+}
+
+/* Charges that to the process's owner. */
+static void
+charge_own(Runtimes *runtimes, RuntimeProcess *process)
+{
+	const RuntimeKind *kind = process->target.file.kind;
+
+	if (kind->own_bytes != NULL)
+		code_cache_charge(runtimes->code_cache, process->codes, kind->own_bytes(&process->target));
+}
+
 static void
 free_process(Runtimes *runtimes, RuntimeProcess *process)
 {
 	HASH_DEL(runtimes->processes, process);
 	code_cache_close(runtimes->code_cache, process->codes);
-	if (process->target.file.kind->release != NULL)
-		process->target.file.kind->release(&process->target);
+	release_own(process);
 	atomic_fetch_sub(&runtimes->count, 1);
 	free(process);
 }
@@ -178,7 +197,7 @@ runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, cons
 	if (process == NULL)
 		return;
 	process->owner = owner;
-	process->codes = code_cache_open(runtimes->code_cache, process->owner);
+	process->codes = code_cache_open(runtimes->code_cache, process->owner, release_own, process);
 	if (process->codes == NULL)
 	{
 		free(process);
@@ -393,6 +412,7 @@ read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, ui
 		}
 	}
 	read_wanted(runtimes, process, &memory, wanted, memory.stuck ? 0 : count);
+	charge_own(runtimes, process);
 	close_memory(runtimes, process, &memory, now_ns);
 }
 

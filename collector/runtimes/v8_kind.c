@@ -251,6 +251,16 @@ v8_release(RuntimeTarget *target)
 	target->own = NULL;
 }
 
+static size_t
+v8_own_bytes(const RuntimeTarget *target)
+{
+	const V8State *state = target->own;
+
+	return state != NULL
+			   ? sizeof(*state) + v8_scripts_bytes(&state->scripts) + v8_codes_bytes(&state->codes)
+			   : 0;
+}
+
 const RuntimeKind v8_kind = {
 	.kind = PFS_RUNTIME_V8,
 	.title = "V8",
@@ -262,4 +272,5 @@ const RuntimeKind v8_kind = {
 	.refresh = v8_refresh,
 	.read_codes = v8_read_codes,
 	.release = v8_release,
+	.own_bytes = v8_own_bytes,
 };

@@ -48,13 +48,13 @@ test_owner_displaces_its_own(void **state)
 
 	(void) state;
 	assert_int_equal(code_cache_create(LIMIT_BYTES, &cache), 0);
-	bystander = code_cache_open(cache, 1);
+	bystander = code_cache_open(cache, 1, NULL, NULL);
 	code_cache_use(bystander, 1);
 	for (uint64_t i = 0; i < 5; i++)
 		add(cache, bystander, i);
 	for (int i = 0; i < 8; i++)
 	{
-		hostile[i] = code_cache_open(cache, 2);
+		hostile[i] = code_cache_open(cache, 2, NULL, NULL);
 		code_cache_use(hostile[i], (uint64_t) (2 + i));
 	}
 	for (uint64_t i = 0; i < 1000; i++)
@@ -70,6 +70,53 @@ test_owner_displaces_its_own(void **state)
 }
 
 static void
+count_release(void *context)
+{
+	++*(int *) context;
+}
+
+/* State beside the objects is charged as they are: who has most loses it. */
+static void
+test_state_is_charged(void **state)
+{
+	int released[9] = { 0 };
+	CodeCache *cache;
+	ProcessCodes *bystander;
+	ProcessCodes *hostile[8];
+
+	(void) state;
+	assert_int_equal(code_cache_create(LIMIT_BYTES, &cache), 0);
+	bystander = code_cache_open(cache, 1, count_release, &released[8]);
+	code_cache_use(bystander, 1);
+	add(cache, bystander, 1);
+	code_cache_charge(cache, bystander, LIMIT_BYTES / 8);
+	for (int i = 0; i < 8; i++)
+	{
+		hostile[i] = code_cache_open(cache, 2, count_release, &released[i]);
+		code_cache_use(hostile[i], (uint64_t) (2 + i));
+		code_cache_charge(cache, hostile[i], LIMIT_BYTES / 4);
+		/* the same state again takes no more room */
+		code_cache_charge(cache, hostile[i], LIMIT_BYTES / 4);
+	}
+	assert_int_equal(released[8], 0);
+	assert_true(has(cache, bystander, 1));
+	/* three fit beside the bystander's */
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(released[i], i < 5);
+	/* a state that alone exceeds the budget goes at once, and so does what its owner has else */
+	code_cache_charge(cache, hostile[7], 2 * LIMIT_BYTES);
+	assert_int_equal(released[7], 1);
+	assert_int_equal(released[8], 0);
+	for (int i = 0; i < 8; i++)
+		code_cache_close(cache, hostile[i]);
+	code_cache_close(cache, bystander);
+	assert_int_equal(released[8], 1);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(released[i], 1);
+	code_cache_free(cache);
+}
+
+static void
 test_key_and_bounds(void **state)
 {
 	CodeKey other = { 7, 2 };
@@ -79,7 +126,7 @@ test_key_and_bounds(void **state)
 
 	(void) state;
 	assert_int_equal(code_cache_create(LIMIT_BYTES, &cache), 0);
-	codes = code_cache_open(cache, 1);
+	codes = code_cache_open(cache, 1, NULL, NULL);
 	add(cache, codes, 7);
 	assert_true(has(cache, codes, 7));
 	assert_null(code_cache_find(cache, codes, &other));
@@ -96,6 +143,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_owner_displaces_its_own),
+		cmocka_unit_test(test_state_is_charged),
 		cmocka_unit_test(test_key_and_bounds),
 	};
 

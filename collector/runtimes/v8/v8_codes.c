@@ -29,6 +29,12 @@ v8_codes_fini(V8Codes *codes)
 	*codes = (V8Codes){ 0 };
 }
 
+size_t
+v8_codes_bytes(const V8Codes *codes)
+{
+	return codes->room * sizeof(*codes->codes);
+}
+
 /* Returns the place of the first piece that ends after the address. */
 static uint32_t
 place_of(const V8Codes *codes, uint64_t address)

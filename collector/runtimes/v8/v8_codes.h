@@ -43,6 +43,7 @@ typedef struct V8Codes
 } V8Codes;
 
 void v8_codes_fini(V8Codes *codes);
+size_t v8_codes_bytes(const V8Codes *codes); /* that it has allocated */
 
 /* Returns the code at an address; NULL if none is known. */
 const V8Code *v8_codes_find(const V8Codes *codes, uint64_t address);

@@ -23,6 +23,19 @@ v8_scripts_fini(V8Scripts *scripts)
 	memset(scripts, 0, sizeof(*scripts));
 }
 
+size_t
+v8_scripts_bytes(const V8Scripts *scripts)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < V8_SCRIPTS_MAX; i++)
+	{
+		if (scripts->scripts[i].lines != NULL)
+			bytes += scripts->scripts[i].pieces * sizeof(*scripts->scripts[i].lines);
+	}
+	return bytes;
+}
+
 static uint32_t
 character_at(const uint8_t *bytes, uint8_t width, uint32_t at)
 {

@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_V8_SCRIPTS_H
 #define COLLECTOR_V8_SCRIPTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/allowance.h"
@@ -37,6 +38,7 @@ typedef struct V8Scripts
 } V8Scripts;
 
 void v8_scripts_fini(V8Scripts *scripts);
+size_t v8_scripts_bytes(const V8Scripts *scripts); /* that it has allocated */
 
 /* Returns the line of a position, counted from 1; 0 if it is not known. */
 int32_t v8_scripts_line(V8Scripts *scripts, V8Memory *memory, uint64_t address, uint64_t id,
