@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -39,6 +40,7 @@
 #include "runtimes/stack_merge.h"
 
 #define MAPS_BYTES (1 << 20)
+#define PAGE_BYTES 4096
 
 /* A Python that is installed here. */
 typedef struct Python
@@ -931,6 +933,34 @@ test_layout_lies(void **state)
 	assert_false(python_layout_of_version(13, &layout));
 }
 
+/* Variables of a thread that begin less than a page above memory that is not mapped. */
+static void
+test_place_at_edge(void **state)
+{
+	uint8_t *pages =
+		mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t thread_pointer = (uintptr_t) pages + PAGE_BYTES + 0x400;
+	uint64_t thread_state[8] = { 0 };
+	PythonFile file = { .is_python = true };
+	Patience patience;
+	RemoteMemory memory = { .patience = &patience, .pid = (uint32_t) getpid() };
+	int32_t offset = 0;
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	assert_int_equal(munmap(pages, PAGE_BYTES), 0);
+	assert_int_equal(patience_init(&patience), 0);
+	file.layout.minor = 15;
+	file.layout.state_thread_id = 4 * sizeof(uint64_t);
+	thread_state[4] = thread_pointer;
+	*(uint64_t *) (void *) (pages + PAGE_BYTES + 0x400 - 0x28) = (uintptr_t) thread_state;
+	assert_true(thread_place_find(&memory, &file, thread_pointer, true, &offset));
+	assert_int_equal(offset, -0x28);
+	thread_state[4]++; /* another thread's */
+	assert_false(thread_place_find(&memory, &file, thread_pointer, true, &offset));
+	patience_fini(&patience);
+	munmap(pages + PAGE_BYTES, PAGE_BYTES);
+}
+
 /* A record with a chain is what its head says, or none. */
 static void
 test_record(void **state)
@@ -986,6 +1016,7 @@ main(void)
 		cmocka_unit_test(test_merge_cut),
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),
+		cmocka_unit_test(test_place_at_edge),
 		cmocka_unit_test(test_record),
 	};
 
