@@ -87,7 +87,7 @@ symbolize_ask(Symbolizing *symbolizing, Binary *binary, const SymbolClaim *claim
 	for (size_t i = first; i < end; i++)
 	{
 		if (binary_symbolize(binary, (uint64_t) claim->addresses[i], &lines) != 0 ||
-			lines.count == 0 || (claim->are_named[i] != 0 && !has_lines(&lines)))
+			!symbol_lines_are_named(&lines) || (claim->are_named[i] != 0 && !has_lines(&lines)))
 			continue;
 		*answered += has_lines(&lines);
 		symbol_answers_add(&symbolizing->answers, claim->mappings[i], claim->addresses[i], &lines);

@@ -328,7 +328,7 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const Sym
 static void
 count_answer(Lookup *lookup, const SymbolLines *found)
 {
-	if (found->count > 0)
+	if (symbol_lines_are_named(found))
 		lookup->resolved++;
 	else
 		lookup->unknown++;

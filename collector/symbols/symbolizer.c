@@ -14,7 +14,9 @@
 #include "symbols/symbolizer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -23,10 +25,12 @@
 #include "symbols/kallsyms.h"
 #include "symbols/lookup.h"
 
-#define KALLSYMS_PATH	  "/proc/kallsyms"
-#define MODULES_PATH	  "/proc/modules"
+#define KALLSYMS_PATH	   "/proc/kallsyms"
+#define MODULES_PATH	   "/proc/modules"
 /* binaries without references that are kept for the next process that maps them */
-#define IDLE_BINARIES_MAX 256
+#define IDLE_BINARIES_MAX  256
+/* of the start of a function, with the name of its file */
+#define UNNAMED_NAME_BYTES 512
 
 struct Symbolizer
 {
@@ -39,6 +43,9 @@ struct Symbolizer
 	uint32_t idle_count;
 	uint64_t opened;
 	uint64_t unreadable;
+	SymbolLine unnamed; /* the last answer without a symbol, with the file's name */
+	char unnamed_name[UNNAMED_NAME_BYTES];
+	char unnamed_system_name[UNNAMED_NAME_BYTES];
 };
 
 int
@@ -227,11 +234,34 @@ binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
 	return elf_file_address(&binary->file, file_offset, address);
 }
 
+/*
+ * Puts the file's base name before the start of a function without a symbol. Copies of a file share
+ * answers, but may have different names.
+ */
+static void
+add_file_name(Symbolizer *symbolizer, const Binary *binary, SymbolLines *lines)
+{
+	const char *slash = strrchr(binary->name, '/');
+	const char *file = slash != NULL ? slash + 1 : binary->name;
+
+	snprintf(symbolizer->unnamed_name, UNNAMED_NAME_BYTES, "%.255s%s", file, lines->lines[0].name);
+	snprintf(symbolizer->unnamed_system_name, UNNAMED_NAME_BYTES, "%.255s%s", file,
+			 lines->lines[0].system_name);
+	symbolizer->unnamed = lines->lines[0];
+	symbolizer->unnamed.name = symbolizer->unnamed_name;
+	symbolizer->unnamed.system_name = symbolizer->unnamed_system_name;
+	lines->lines = &symbolizer->unnamed;
+}
+
 int
 binary_symbolize_within(Binary *binary, uint64_t address, const SymbolAsk *terms,
 						SymbolLines *lines)
 {
-	return lookup_symbolize(&binary->symbolizer->lookup, binary, address, terms, lines);
+	int err = lookup_symbolize(&binary->symbolizer->lookup, binary, address, terms, lines);
+
+	if (err == 0 && lines->count > 0 && !symbol_lines_are_named(lines))
+		add_file_name(binary->symbolizer, binary, lines);
+	return err;
 }
 
 int

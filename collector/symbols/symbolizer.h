@@ -7,7 +7,7 @@
  * files. Copies that are equal byte by byte and have the same debug files share their answers. All
  * functions are called from one thread, unless stated otherwise. A worker process with limits on
  * time and memory reads DWARF and symbol tables, so that a huge or hostile file cannot take the
- * collector down. An address without a symbol stays binary + address.
+ * collector down. A function without a symbol is named by the base name of its file and its start.
  */
 #ifndef COLLECTOR_SYMBOLIZER_H
 #define COLLECTOR_SYMBOLIZER_H

@@ -339,6 +339,8 @@ compare_file(Symbolizer *symbolizer, const char *name, const char *oracle_name, 
 
 		assert_int_equal(strtoull(next, NULL, 16), address);
 		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+		if (!symbol_lines_are_named(&lines))
+			lines.count = 0; /* the start of a function, which addr2line does not have */
 		tally->addresses++;
 		tally->covered += lines.count > 0;
 		tally->inlined += lines.count > 1;
@@ -601,7 +603,7 @@ never_waits_for_a_pipe(void **state)
 	run("cd %s && rm program.debug && mkfifo program.debug", directory);
 	binary = open_binary(symbolizer, "stripped");
 	assert_int_equal(binary_symbolize(binary, main_address(), &lines), 0);
-	assert_int_equal(lines.count, 0);
+	assert_false(symbol_lines_are_named(&lines));
 	binary_release(binary);
 	assert_int_equal(binary_open(symbolizer, "/dev/null", "null", &binary), -ENOEXEC);
 	symbolizer_free(symbolizer);
@@ -716,14 +718,15 @@ answers_of_worker(const Symbolizer *symbolizer)
 	return stats.addresses_resolved;
 }
 
-/* Expects the name that ends the answer; "": there is none. */
+/* Expects the name that ends the answer; "": no symbol covers the address. */
 static void
 expect_name(Binary *binary, uint64_t address, const char *name)
 {
 	SymbolLines lines;
 
 	assert_int_equal(binary_symbolize(binary, address, &lines), 0);
-	assert_string_equal(lines.count > 0 ? lines.lines[lines.count - 1].name : "", name);
+	assert_string_equal(symbol_lines_are_named(&lines) ? lines.lines[lines.count - 1].name : "",
+						name);
 }
 
 /*

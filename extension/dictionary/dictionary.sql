@@ -152,7 +152,7 @@ COMMENT ON COLUMN profstore.location_rows.id IS 'number in stacks.location';
 COMMENT ON COLUMN profstore.location_rows.mapping IS 'id in mappings, 0 for none';
 COMMENT ON COLUMN profstore.location_rows.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
 COMMENT ON COLUMN profstore.location_rows.function_ids IS 'ids in functions, innermost inlined one first; empty: not symbolized';
-COMMENT ON COLUMN profstore.location_rows.lines IS 'line in the file of each of function_ids; 0: unknown';
+COMMENT ON COLUMN profstore.location_rows.lines IS 'line in the file of each of function_ids; 0: unknown; -1: the function has no symbol, and is named by its start';
 COMMENT ON COLUMN profstore.location_rows.symbolization IS 'p: pending, s: symbolized, x: no symbols found';
 COMMENT ON COLUMN profstore.location_rows.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
@@ -266,7 +266,7 @@ COMMENT ON COLUMN profstore.locations.id IS 'number in stacks.location';
 COMMENT ON COLUMN profstore.locations.mapping IS 'id in mappings, 0 for none';
 COMMENT ON COLUMN profstore.locations.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
 COMMENT ON COLUMN profstore.locations.function_ids IS 'ids in functions, innermost inlined one first; empty: not symbolized';
-COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids; 0: unknown';
+COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids; 0: unknown; -1: the function has no symbol, and is named by its start';
 COMMENT ON COLUMN profstore.locations.symbolization IS 'p: pending, s: symbolized, x: no symbols found';
 COMMENT ON COLUMN profstore.locations.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 

@@ -106,7 +106,7 @@ REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], in
 CREATE FUNCTION profstore_internal.answer_rank(lines int4[], has_build_id bool) RETURNS int4
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_answer_rank';
-COMMENT ON FUNCTION profstore_internal.answer_rank(int4[], bool) IS 'rank of an answer, the symbols of an address; the greater one is better: 0 no lines, 1 a symbol, 2 lines or inlined calls';
+COMMENT ON FUNCTION profstore_internal.answer_rank(int4[], bool) IS 'rank of an answer, the symbols of an address; the greater one is better: 0 none, 1 the start of a function without a symbol (line -1), 2 a symbol, 3 lines or inlined calls';
 
 -- At a mapping and an address the best of stored and new answers wins, see dictionary/intern/answers.h. Mappings are the
 -- caller's own, so it gets and changes only locations that its own role has stored.

@@ -182,7 +182,7 @@ note_symbols(MappingEntry *mapping, const PfsLocation *location)
 	for (uint32 i = 0; i < location->line_count; i++)
 	{
 		mapping->has_filenames &= *pfs_function_get(location->lines[i].function_id)->filename != 0;
-		mapping->has_line_numbers &= location->lines[i].line != 0;
+		mapping->has_line_numbers &= location->lines[i].line > 0;
 	}
 	mapping->has_filenames &= location->line_count > 0;
 	mapping->has_line_numbers &= location->line_count > 0;
@@ -219,7 +219,7 @@ append_location(PfsPprofWriter *writer, int32 id)
 		char *at = pfs_wire_put_number(bytes, LINE_FUNCTION_ID,
 									   function_number(writer, line->function_id));
 
-		if (line->line != 0)
+		if (line->line > 0)
 			at = pfs_wire_put_number(at, LINE_LINE, (uint64) line->line);
 		append_bytes(message, LOCATION_LINE, bytes, (Size) (at - bytes));
 	}

@@ -8,6 +8,7 @@
 #include "utils/builtins.h"
 
 #include "base/arrays.h"
+#include "dictionary/cache/dictionary.h"
 #include "dictionary/intern/intern_arrays.h"
 #include "import/known_ids.h"
 #include "import/profile_stacks.h"
@@ -154,6 +155,25 @@ put_location(StringInfo content, const void *context, uint32 item)
 	}
 }
 
+/*
+ * Returns the line to store. Files of pprof have no mark for the start of a function without a
+ * symbol, but keep its keys: without the mark it would rank as high as a symbol.
+ */
+static int32
+line_to_store(const PfsProfile *profile, const PfsProfileLocation *location,
+			  const PfsProfileLine *line)
+{
+	const PfsProfileFunction *function = &profile->functions[line->function];
+	PfsText name = function->name;
+	PfsText keys = function->system_name;
+	bool is_unnamed = location->line_count == 1 && line->line == 0 && keys.length > name.length &&
+					  keys.data[name.length] == '#' &&
+					  memcmp(keys.data, name.data, name.length) == 0 &&
+					  memmem(name.data, name.length, "+0x", 3) != NULL;
+
+	return is_unnamed ? PFS_LINE_UNNAMED : line->line;
+}
+
 static Size
 count_lines(const PfsProfile *profile, const uint32 *items, uint32 count)
 {
@@ -197,7 +217,7 @@ intern_locations(const void *context, const uint32 *items, uint32 count)
 		for (uint32 j = 0; j < location->line_count; j++)
 		{
 			*functions++ = stacks->function_ids[from[j].function];
-			*lines++ = from[j].line;
+			*lines++ = line_to_store(stacks->profile, location, &from[j]);
 		}
 	}
 	return pfs_writer_ids("SELECT profstore.intern_locations($1, $2, $3, $4, $5)", lengthof(types),

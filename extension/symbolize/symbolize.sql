@@ -48,10 +48,10 @@ BEGIN
 		(SELECT m.id, m.build_id FROM profstore.mappings AS m WHERE m.role = profstore.calling_role() AND m.build_id <> ''),
 	open AS
 		(SELECT l.mapping FROM profstore.location_rows AS l
-		 WHERE l.address <> 0 AND NOT l.condemned AND profstore_internal.answer_rank(l.lines, true) < 2
+		 WHERE l.address <> 0 AND NOT l.condemned AND profstore_internal.answer_rank(l.lines, true) < 3
 		 UNION ALL
 		 SELECT l.mapping FROM profstore.location_chunks AS c, profstore_internal.chunk_locations(c.number, c.present, c.payload) AS l
-		 WHERE packed AND l.address <> 0 AND NOT l.condemned AND profstore_internal.answer_rank(l.lines, true) < 2)
+		 WHERE packed AND l.address <> 0 AND NOT l.condemned AND profstore_internal.answer_rank(l.lines, true) < 3)
 	SELECT coalesce(array_agg(b.build_id), '{}'), coalesce(array_agg(b.open), '{}') INTO builds, counts
 	FROM (SELECT mine.build_id, count(*) AS open FROM open JOIN mine ON mine.id = open.mapping GROUP BY mine.build_id ORDER BY mine.build_id) AS b;
 
@@ -95,10 +95,10 @@ REVOKE EXECUTE ON FUNCTION profstore.claim_symbol_work(text, int4, interval) FRO
 CREATE FUNCTION profstore.open_addresses(build_id text) RETURNS TABLE (mapping int4, address int8, is_named bool)
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT l.mapping, l.address, bool_or(l.function_ids <> '{}')
+	SELECT l.mapping, l.address, bool_or(profstore_internal.answer_rank(l.lines, true) = 2)
 	FROM profstore.locations AS l JOIN profstore.mappings AS m ON m.id = l.mapping
 	WHERE m.build_id = open_addresses.build_id AND m.build_id <> '' AND m.role = profstore.calling_role()
-		AND l.address <> 0 AND NOT l.condemned AND profstore_internal.answer_rank(l.lines, true) < 2
+		AND l.address <> 0 AND NOT l.condemned AND profstore_internal.answer_rank(l.lines, true) < 3
 	GROUP BY l.mapping, l.address ORDER BY l.address, l.mapping;
 END;
 COMMENT ON FUNCTION profstore.open_addresses(text) IS 'addresses without lines in the caller''s mappings of a build, and whether each has the name of a symbol: ELF virtual addresses';
@@ -158,7 +158,7 @@ BEGIN
 	UPDATE profstore.locations AS l SET function_ids = '{}', lines = '{}', symbolization = 'p'
 	FROM profstore.mappings AS m
 	WHERE m.id = l.mapping AND m.build_id = forget_answers.build_id AND m.build_id <> '' AND m.role = profstore.calling_role()
-		AND l.address <> 0 AND l.function_ids <> '{}';
+		AND l.address <> 0 AND profstore_internal.answer_rank(l.lines, true) > 1;
 	GET DIAGNOSTICS forgotten = ROW_COUNT;
 	INSERT INTO profstore.symbol_work AS w (build_id, open, error)
 	SELECT forget_answers.build_id, forgotten, format('answers were taken back: %s', reason) WHERE forgotten > 0

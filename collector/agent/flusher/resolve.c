@@ -161,7 +161,7 @@ note_outermost(const SymbolLines *symbols, Resolved *resolved)
 {
 	const char *outermost;
 
-	if (symbols->count == 0)
+	if (!symbol_lines_are_named(symbols))
 		return;
 	outermost = symbols->lines[symbols->count - 1].system_name;
 	resolved->named = true;

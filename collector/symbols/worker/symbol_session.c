@@ -1,7 +1,7 @@
 /*
  * symbol_session.c
- *		Looks up an address in DWARF, in the symbol table if that has more, and without DWARF in
- *		Go's function table.
+ *		Looks up an address in DWARF, in the symbol table if that has more, without DWARF in Go's
+ *		function table, and without all of them in the unwind information.
  */
 #include "symbols/worker/symbol_session.h"
 
@@ -16,6 +16,8 @@
 #include "symbols/elf/mini_debug.h"
 #include "symbols/elf/symbol_table.h"
 #include "symbols/elf/symbol_table_file.h"
+#include "symbols/elf/unnamed_functions.h"
+#include "symbols/worker/symbol_line.h"
 
 #define GO_FRAMES_MAX 64 /* of inlined calls of Go */
 
@@ -34,7 +36,12 @@ struct SymbolSession
 	bool table_loaded;	/* from disk */
 	GoTable *go;		/* opened when first needed; NULL: none */
 	bool go_tried;
+	UnnamedFunctions *unnamed; /* read when first needed; NULL: none */
+	bool unnamed_tried;
+	size_t room_bytes; /* that the process may allocate */
 	char name[SYMBOL_NAME_MAX_BYTES];
+	char start[UNNAMED_TEXT_BYTES]; /* name and system_name of an unnamed function */
+	char identity[UNNAMED_TEXT_BYTES];
 };
 
 static int
@@ -89,6 +96,7 @@ symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_byte
 		return err;
 	}
 	made->files = *files;
+	made->room_bytes = room_bytes;
 	err = describe_file(files->binary, &made->binary);
 	if (err != 0)
 	{
@@ -115,6 +123,7 @@ symbol_session_close(SymbolSession *session)
 	dwarf_session_close(session->dwarf);
 	symbol_table_free(session->table);
 	go_table_close(session->go);
+	unnamed_functions_free(session->unnamed);
 	mini_debug_close(&session->mini);
 	elf_file_fini(&session->binary);
 	elf_file_fini(&session->debug);
@@ -218,8 +227,28 @@ find_go_functions(SymbolSession *session, uint64_t address, const char *symbol, 
 	return count;
 }
 
-int
-symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max)
+/* Makes the frame of a function that has no symbol. */
+static bool
+find_unnamed(SymbolSession *session, uint64_t address, DwarfFrame *frame)
+{
+	if (!session->unnamed_tried)
+		(void) unnamed_functions_read(&session->binary, session->room_bytes, &session->unnamed);
+	session->unnamed_tried = true;
+	if (session->unnamed == NULL ||
+		!unnamed_functions_find(session->unnamed, &session->binary, address, session->start,
+								session->identity))
+		return false;
+	*frame = (DwarfFrame){ .name = session->start,
+						   .linkage_name = session->identity,
+						   .directory = "",
+						   .filename = "",
+						   .line = SYMBOL_LINE_UNNAMED };
+	return true;
+}
+
+/* Finds the frames of an address by symbols and debug information. */
+static int
+find_named(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max)
 {
 	int count =
 		session->dwarf == NULL ? 0 : dwarf_session_lookup(session->dwarf, address, frames, max);
@@ -250,4 +279,12 @@ symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *fram
 	else if (outermost->name[0] == '\0')
 		count--; /* lines without a function */
 	return count;
+}
+
+int
+symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max)
+{
+	int count = find_named(session, address, frames, max);
+
+	return count != 0 ? count : find_unnamed(session, address, &frames[0]);
 }

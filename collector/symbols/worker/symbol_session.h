@@ -54,8 +54,9 @@ void symbol_session_give_back(SymbolSession *session);
 /*
  * Finds the frames of an ELF virtual address, innermost first, at most max. Strings are valid until
  * the next call. DWARF or symbol table is used, whichever has more frames or names; if DWARF has
- * lines without a name, the symbol gives the name; without DWARF, Go's function table is used.
- * Returns the number of frames, 0 if nothing covers the address, or -ENOMEM.
+ * lines without a name, the symbol gives the name; without DWARF, Go's function table is used. If
+ * none covers the address, its function is named by its start (unnamed_functions.h). Returns the
+ * number of frames, 0 if nothing covers the address, or -ENOMEM.
  */
 int symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max);
 

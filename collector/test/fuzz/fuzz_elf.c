@@ -18,6 +18,7 @@
 #include "symbols/elf/elf_file.h"
 #include "symbols/elf/mini_debug.h"
 #include "symbols/elf/symbol_table.h"
+#include "symbols/elf/unnamed_functions.h"
 #include "threads/label_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,6 +41,22 @@ look_up(const ElfFile *file)
 			(void) symbol_table_find(table, files, range->address + at, name, &start);
 	}
 	symbol_table_free(table);
+}
+
+static void
+find_unnamed(const ElfFile *file)
+{
+	char name[UNNAMED_TEXT_BYTES];
+	char system_name[UNNAMED_TEXT_BYTES];
+	UnnamedFunctions *functions;
+
+	if (unnamed_functions_read(file, 128U << 20, &functions) != 0)
+		return;
+	for (uint32_t i = 0; i < file->section_count; i++)
+		for (uint64_t at = 0; at < file->sections[i].range.size_bytes && at < 512; at += 8)
+			(void) unnamed_functions_find(functions, file, file->sections[i].range.address + at,
+										  name, system_name);
+	unnamed_functions_free(functions);
 }
 
 int
@@ -67,6 +84,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t offset = 0; offset < size; offset += 512)
 		(void) elf_file_address(&file, offset, &address);
 	look_up(&file);
+	find_unnamed(&file);
 	if (mini_debug_open(&file, 128U << 20, &mini))
 		look_up(&mini.file);
 	mini_debug_close(&mini);

@@ -4,9 +4,9 @@
  *
  *   answer_addresses FILE [DEBUG_DIRECTORY]      hexadecimal addresses, one a line
  *
- * Each address is followed by a line for each frame, innermost first: linkage name, demangled name,
- * file and line, separated by tabs. Standard error gets the time of all questions, without that of
- * the worker's start, and the peak of the worker's memory.
+ * Each address with a symbol or line is followed by a line for each frame, innermost first: linkage
+ * name, demangled name, file and line, separated by tabs. Standard error gets the time of all
+ * questions, without that of the worker's start, and the peak of the worker's memory.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ print_answer(Binary *binary, uint64_t address)
 	if (binary_symbolize(binary, address, &lines) != 0)
 		exit(EXIT_FAILURE);
 	printf("0x%" PRIx64 "\n", address);
-	for (uint32_t i = 0; i < lines.count; i++)
+	for (uint32_t i = 0; i < lines.count && symbol_lines_are_named(&lines); i++)
 		printf("%s\t%s\t%s\t%d\n", lines.lines[i].system_name, lines.lines[i].name,
 			   lines.lines[i].filename, (int) lines.lines[i].line);
 }

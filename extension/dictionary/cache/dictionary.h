@@ -59,10 +59,16 @@ typedef struct PfsTreeShape
 	const int32 *locations; /* 0 for the root */
 } PfsTreeShape;
 
+/*
+ * Line of a function without a symbol, which the collector names by its start: "hard+0x1540". Its
+ * system_name has the keys by which it is recognized in other builds.
+ */
+#define PFS_LINE_UNNAMED (-1)
+
 typedef struct PfsLine
 {
 	int32 function_id;
-	int32 line; /* 0: unknown */
+	int32 line; /* 0: unknown; PFS_LINE_UNNAMED */
 } PfsLine;
 
 typedef struct PfsLocation

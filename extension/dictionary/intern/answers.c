@@ -15,6 +15,7 @@
 #include "base/arrays.h"
 #include "base/hash.h"
 #include "base/relations.h"
+#include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/intern/answers.h"
 #include "dictionary/intern/intern_arrays.h"
@@ -81,8 +82,11 @@ pfs_answer_rank(const PfsAnswer *answer, bool has_build_id)
 {
 	if (answer->count == 0)
 		return PFS_ANSWER_NONE;
-	return has_build_id && (answer->count > 1 || answer->lines[0] != 0) ? PFS_ANSWER_SOURCE
-																		: PFS_ANSWER_SYMBOL;
+	if (!has_build_id)
+		return PFS_ANSWER_SYMBOL;
+	if (answer->lines[0] == PFS_LINE_UNNAMED)
+		return PFS_ANSWER_UNNAMED;
+	return answer->count > 1 || answer->lines[0] != 0 ? PFS_ANSWER_SOURCE : PFS_ANSWER_SYMBOL;
 }
 
 bool

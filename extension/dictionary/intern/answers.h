@@ -26,8 +26,9 @@ typedef struct PfsAnswer
 typedef enum PfsAnswerRank
 {
 	PFS_ANSWER_NONE,
-	PFS_ANSWER_SYMBOL, /* a function without a line, as from a symbol table */
-	PFS_ANSWER_SOURCE  /* a line, or inlined calls, as from DWARF */
+	PFS_ANSWER_UNNAMED, /* the start of a function without a symbol */
+	PFS_ANSWER_SYMBOL,	/* a function without a line, as from a symbol table */
+	PFS_ANSWER_SOURCE	/* a line, or inlined calls, as from DWARF */
 } PfsAnswerRank;
 
 /*

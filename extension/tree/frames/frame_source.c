@@ -33,7 +33,7 @@ pfs_frame_source(int32 location_id, uint32 line_index)
 		const PfsFunction *function = pfs_function_get(line->function_id);
 
 		source.file = source_known(function->filename);
-		source.line = function->start_line > 0 ? function->start_line : line->line;
+		source.line = function->start_line > 0 ? function->start_line : Max(line->line, 0);
 	}
 	return source;
 }

@@ -13,6 +13,7 @@
 #include "tree/frames/flame_label.h"
 #include "tree/frames/frame_name.h"
 #include "tree/frames/session_cache.h"
+#include "tree/frames/unnamed_keys.h"
 
 #define INITIAL_NAMES		1024
 #define MOST_CACHED_SYMBOLS 65536
@@ -55,6 +56,7 @@ typedef struct FrameTable
 	name_table_hash *names;
 	const char **symbols; /* their names … */
 	text **labels;		  /* … and labels; NULL: not made yet */
+	bool *have_keys;	  /* it is a function without a symbol, which is recognized by keys */
 	uint32 symbol_count;
 	uint32 symbol_capacity;
 	LocationEntry *locations;
@@ -155,12 +157,63 @@ intern_name(FrameTable *table, const char *name)
 		uint32 capacity = table->symbol_capacity;
 
 		PFS_RESERVE(table->labels, capacity, (uint64) table->symbol_count + 1);
+		capacity = table->symbol_capacity;
+		PFS_RESERVE(table->have_keys, capacity, (uint64) table->symbol_count + 1);
 		PFS_RESERVE(table->symbols, table->symbol_capacity, (uint64) table->symbol_count + 1);
 		entry->symbol = table->symbol_count++;
 		table->symbols[entry->symbol] = name;
 		table->labels[entry->symbol] = NULL;
+		table->have_keys[entry->symbol] = false;
 	}
 	return entry->symbol;
+}
+
+/* Returns the symbol that has one of the keys; PFS_NO_SYMBOL if none has. */
+static uint32
+find_by_keys(const FrameTable *table, const PfsUnnamedKeys *keys)
+{
+	for (uint32 i = 0; i < keys->count; i++)
+	{
+		const NameEntry *entry = name_table_lookup(table->names, keys->keys[i]);
+
+		if (entry != NULL)
+			return entry->symbol;
+	}
+	return PFS_NO_SYMBOL;
+}
+
+/*
+ * Returns the symbol of a function without a symbol of its own. Functions of several builds with an
+ * equal key have one symbol, which has the name of the one that was met first. Others may begin at
+ * equal addresses: the second one is named by its keys, too, so that no two symbols share a name.
+ */
+static uint32
+intern_unnamed(FrameTable *table, const PfsFunction *function)
+{
+	PfsUnnamedKeys keys = pfs_unnamed_keys(function);
+	uint32 symbol;
+
+	if (keys.count == 0)
+		return intern_name(table, function->name);
+	symbol = find_by_keys(table, &keys);
+	if (symbol == PFS_NO_SYMBOL)
+	{
+		const NameEntry *full = name_table_lookup(table->names, function->system_name);
+
+		symbol = full != NULL ? full->symbol : intern_name(table, function->name);
+		if (table->have_keys[symbol])
+			symbol = intern_name(table, function->system_name);
+	}
+	table->have_keys[symbol] = true;
+	for (uint32 i = 0; i < keys.count; i++)
+	{
+		bool found;
+		NameEntry *entry = name_table_insert(table->names, keys.keys[i], &found);
+
+		if (!found)
+			entry->symbol = symbol;
+	}
+	return symbol;
 }
 
 uint32
@@ -181,6 +234,18 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 	return symbol;
 }
 
+/* Returns the symbol of a frame, whose name was not interned yet. */
+static uint32
+intern_frame(PfsSymbols *symbols, const PfsFrameFacts *frame)
+{
+	const char *name = pfs_frame_name(symbols->filters, frame);
+
+	if (frame->line != NULL && frame->line->line == PFS_LINE_UNNAMED &&
+		name == frame->function->name)
+		return intern_unnamed(symbols->table, frame->function);
+	return intern_name(symbols->table, name);
+}
+
 static uint32
 frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
@@ -189,10 +254,10 @@ frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 	uint32 *slot;
 
 	if (id == 0)
-		return intern_name(table, pfs_frame_name(symbols->filters, frame));
+		return intern_frame(symbols, frame);
 	slot = pfs_id_map_slot(&table->name_map, id);
 	if (*slot == 0)
-		*slot = 1 + intern_name(table, pfs_frame_name(symbols->filters, frame));
+		*slot = 1 + intern_frame(symbols, frame);
 	return *slot - 1;
 }
 

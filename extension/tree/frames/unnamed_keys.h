@@ -1,0 +1,29 @@
+/*
+ * unnamed_keys.h
+ *		Keys of a function without a symbol, by which it is recognized in several builds of a file.
+ *
+ * The collector writes them behind the function's name into system_name: "hard+0x1540#", then for
+ * each key a letter and 12 hexadecimal digits. "o" is a hash of the code, "n" one of the code with
+ * that of both neighbours; both ignore distances to other code and data, and no other function of
+ * the build has the key. "b" is of the build and address, if there is neither.
+ */
+#ifndef PFS_UNNAMED_KEYS_H
+#define PFS_UNNAMED_KEYS_H
+
+#include "profstore.h"
+
+#include "dictionary/cache/dictionary.h"
+
+#define PFS_UNNAMED_KEYS_MAX 3
+
+/* Each text begins with a byte that no name has, and includes the file's name. */
+typedef struct PfsUnnamedKeys
+{
+	uint32 count;
+	const char *keys[PFS_UNNAMED_KEYS_MAX];
+} PfsUnnamedKeys;
+
+/* Reads the keys; none if system_name is no such text. Allocates in CurrentMemoryContext. */
+PfsUnnamedKeys pfs_unnamed_keys(const PfsFunction *function);
+
+#endif
