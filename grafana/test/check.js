@@ -289,7 +289,14 @@ await test("Storage shows the bytes of all tables", async () => {
 await test("Symbols shows a share of 0 for a mapping without names", async () => {
 	const range = { from: new Date("2026-02-02T12:00:00Z"), to: new Date("2026-02-02T13:00:00Z") };
 	const rows = await answer_of("agents", "Symbols", { ...ALL, range });
-	return JSON.stringify(rows) === '[{"mapping":"/usr/lib/libx.so","total":1000,"named":0}]' ? [] : [JSON.stringify(rows)];
+	return JSON.stringify(rows) === '[{"mapping":"/usr/lib/libx.so","total":1001,"named":0}]' ? [] : [JSON.stringify(rows)];
+});
+await test("Symbols to find has the build of code without names, with the state of the search", async () => {
+	const range = { from: new Date("2026-02-02T12:00:00Z"), to: new Date("2026-02-02T13:00:00Z") };
+	const rows = (await answer_of("agents", "Symbols to find", { ...ALL, range })).map((row) => ({ ...row, "next try": typeof row["next try"] }));
+	const [row] = rows;
+	const shown = [row.file, row["build ID"], row["without names"], row.state, row.open, row.source, row.error, row["next try"] === "undefined"];
+	return rows.length === 1 && JSON.stringify(shown) === '["/usr/lib/libx.so","bb",1001,"missing",3,null,"no debug information found",false]' ? [] : [JSON.stringify(rows)];
 });
 await test("points of Compare's baseline, which is drawn at the times of the comparison, have no links with their time", async () => {
 	const { fieldConfig } = panels_of(all.find(({ uid }) => uid === "profstore-compare")).find(({ title }) => title === "Both over time");

@@ -60,6 +60,14 @@ SELECT '2026-02-02 12:10Z', s.series_id, stack.id, 1000
 FROM profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{service="quiet"}') AS s,
 	(VALUES (:'l'::int[])) AS v(l), unnest(profstore.intern_stacks('places', '{1}', ARRAY[l[5]])) AS stack(id);
 SELECT profstore.touch_series(array_agg(s.series_id), '2026-02-02 12:10Z', '2026-02-02 12:10Z') FROM profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{service="quiet"}') AS s;
+-- There, a function without a symbol, too; a symbolizer has found nothing for the build.
+SELECT profstore.intern_functions('{libx.so+0x100}', '{libx.so+0x100#b000000000001}', '{""}', '{0}') AS unnamed \gset
+SELECT profstore.intern_locations(array[(:'mappings'::int[])[2]], '{260}', '{1}', :'unnamed', '{-1}') AS start \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-02-02 12:10Z', s.series_id, stack.id, 1
+FROM profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{service="quiet"}') AS s,
+	unnest(profstore.intern_stacks('places', '{1}', :'start')) AS stack(id);
+SELECT profstore.find_symbol_work(), profstore.claim_symbol_work('test', 10), profstore.settle_symbol_work('bb', 'test', 0, NULL, 'no debug information found');
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
 DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');

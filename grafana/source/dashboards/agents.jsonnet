@@ -42,6 +42,9 @@ local losses(title, description, condition, nothing) = g.panel('timeseries', tit
   },
 };
 
+// Names of frames without a symbol: of a mapping, an address, or where a function begins.
+local unnamed = '^(\\[|0x)|\\+0x[0-9a-f]+(#[onb0-9a-f]*)?$';
+
 local empty(sql, columns, order, words) = std.strReplace(q.orNothing(sql, columns, order), 'nothing here: see Selection', words);
 
 p.page(
@@ -133,14 +136,43 @@ p.page(
         empty(|||
           SELECT coalesce(nullif(mapping, ''), '(not known)') AS mapping, total, named
           FROM
-            (SELECT mapping, pg_catalog.sum(self)::int8 AS total, coalesce(pg_catalog.sum(self) FILTER (WHERE "function" !~ '^(\[|0x)'), 0)::float8 / nullif(pg_catalog.sum(self), 0) AS named
-             FROM profstore.top(coalesce((SELECT profile_type FROM profstore.profile_types() ORDER BY profile_type NOT LIKE 'process_cpu:cpu:%', profile_type LIMIT 1), 'none:none:none:none:none'),
+            (SELECT mapping, pg_catalog.sum(self)::int8 AS total, coalesce(pg_catalog.sum(self) FILTER (WHERE "function" !~ '%s'), 0)::float8 / nullif(pg_catalog.sum(self), 0) AS named
+             FROM profstore.top(coalesce((SELECT profile_type FROM profstore.profile_types() ORDER BY profile_type NOT LIKE 'process_cpu:cpu:%%', profile_type LIMIT 1), 'none:none:none:none:none'),
                $__timeFrom(), $__timeTo(), max_rows => NULL)
              GROUP BY 1) AS t
-        |||, 3, '2 DESC NULLS LAST, 1', 'no samples in this range'),
+        ||| % unnamed, 3, '2 DESC NULLS LAST, 1', 'no samples in this range'),
         [g.override('total', { unit: 'ns', 'custom.width': 100 }), g.share('named', 1), g.width('named', 140), g.override('mapping', { 'custom.minWidth': 200 })]
       ),
     ],
+    [p.table(
+      'Symbols to find',
+      'The ten builds whose code without names costs most in the range, and how far the search for their debug information has come (profstore.symbol_states). Builds of one file share its cost.',
+      24,
+      9,
+      empty(|||
+        SELECT s.file AS file, w.build_id AS "build ID", s.cost AS "without names", w.state, w.open, w.source, w.error, w.next_try AS "next try"
+        FROM
+          (SELECT mapping AS file, pg_catalog.sum(self)::int8 AS cost
+           FROM profstore.top(coalesce((SELECT profile_type FROM profstore.profile_types() ORDER BY profile_type NOT LIKE 'process_cpu:cpu:%%', profile_type LIMIT 1), 'none:none:none:none:none'),
+             $__timeFrom(), $__timeTo(), max_rows => NULL)
+           WHERE "function" ~ '%s' AND self > 0
+           GROUP BY 1) AS s
+        JOIN profstore.symbol_states AS w ON s.file = ANY (w.files)
+        WHERE w.open > 0
+        ORDER BY s.cost DESC, w.open DESC, w.build_id
+        LIMIT 10
+      ||| % unnamed, 8, '3 DESC NULLS LAST, 5 DESC, 2', 'no code of this range waits for symbols'),
+      [
+        g.override('file', { 'custom.minWidth': 200 }),
+        g.override('build ID', { 'custom.width': 130, 'custom.inspect': true }),
+        g.override('without names', { unit: 'ns', 'custom.width': 115 }),
+        g.width('state', 80),
+        g.width('open', 75),
+        g.override('source', { 'custom.minWidth': 120, 'custom.inspect': true }),
+        g.override('error', { 'custom.minWidth': 150, 'custom.inspect': true }),
+        g.width('next try', 165),
+      ]
+    )],
     [
       p.table(
         'Storage',
