@@ -7,13 +7,22 @@
  */
 #include "tree/function_totals.h"
 
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 
 #include "base/arguments.h"
 #include "base/arrays.h"
+#include "base/relations.h"
 #include "base/srf.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "select/selection.h"
+
+/* Builds of one file among which the text is looked for. */
+#define MAPPINGS_MAX 64
 
 enum
 {
@@ -52,12 +61,100 @@ source_compare_lines(const void *a, const void *b)
 	return (left->line > right->line) - (left->line < right->line);
 }
 
+/* What the lines of a mapping cost together. */
+typedef struct MappingCost
+{
+	int32 mapping_id;
+	int64 total;
+} MappingCost;
+
+static int
+source_compare_mappings(const void *a, const void *b)
+{
+	const MappingCost *left = a;
+	const MappingCost *right = b;
+
+	if (left->total != right->total)
+		return left->total > right->total ? -1 : 1;
+	return (left->mapping_id > right->mapping_id) - (left->mapping_id < right->mapping_id);
+}
+
+/* Returns the mappings with the file's lines, the one with the largest cost first. */
+static int32 *
+find_mappings(const PfsFunctionTotal *functions, uint32 function_count, uint32 *count)
+{
+	MappingCost *costs = PFS_ARRAY(MappingCost, function_count);
+	int32 *ids = PFS_ARRAY(int32, function_count);
+
+	*count = 0;
+	for (uint32 i = 0; i < function_count; i++)
+	{
+		uint32 at = 0;
+		int32 id;
+
+		if (*functions[i].name == '\0' || functions[i].location == 0)
+			continue;
+		id = pfs_location_get(functions[i].location)->mapping_id;
+		while (at < *count && costs[at].mapping_id != id)
+			at++;
+		if (at == *count && at == MAPPINGS_MAX)
+			continue;
+		if (at == *count)
+			costs[(*count)++] = (MappingCost){ id, 0 };
+		costs[at].total += functions[i].total.value;
+	}
+	qsort(costs, *count, sizeof(MappingCost), source_compare_mappings);
+	for (uint32 i = 0; i < *count; i++)
+		ids[i] = costs[i].mapping_id;
+	return ids;
+}
+
+static bool
+may_read_sources(void)
+{
+	static const char *const tables[] = { "source_files", "source_texts" };
+
+	for (uint32 i = 0; i < lengthof(tables); i++)
+	{
+		Oid table = pfs_relation_find(tables[i]);
+
+		if (!OidIsValid(table) || pg_class_aclcheck(table, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	}
+	return true;
+}
+
+/* Returns the file's text as it is stored for the mappings; NULL if there is none. */
+static const char *
+stored_contents(const int32 *mappings, uint32 count, const char *filename)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	Oid types[] = { INT4ARRAYOID, TEXTOID };
+	Datum values[] = { PointerGetDatum(pfs_int4_array(mappings, count)),
+					   CStringGetTextDatum(filename) };
+	char *contents = NULL;
+
+	if (count == 0 || !may_read_sources())
+		return NULL;
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT profstore.source_text($1, $2)", lengthof(types), types,
+							  values, NULL, true, 1) != SPI_OK_SELECT ||
+		SPI_processed != 1)
+		elog(ERROR, "could not look for the text of a source file");
+	contents = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	if (contents != NULL)
+		contents = MemoryContextStrdup(caller, contents);
+	SPI_finish();
+	return contents;
+}
+
 /*
- * Sums the selection by line and returns the lines sorted by number. Raises a NOTICE if no frame is
- * in the file.
+ * Sums the selection by line and returns the lines sorted by number. Sets contents to what is
+ * stored of the file, unless the caller gave some. Raises a NOTICE if no frame is in the file.
  */
 static SourceLine *
-sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *count)
+sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *count,
+		  Contents *contents)
 {
 	PfsFunctionTotal *functions;
 	PfsSides whole;
@@ -81,6 +178,13 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 				(errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
 				 errhint("Column file of profstore.top() lists the files of functions.")));
 	qsort(lines, *count, sizeof(SourceLine), source_compare_lines);
+	if (contents->at == NULL)
+	{
+		uint32 mapping_count;
+		const int32 *mappings = find_mappings(functions, function_count, &mapping_count);
+
+		contents->at = stored_contents(mappings, mapping_count, filters->source_file);
+	}
 	return lines;
 }
 
@@ -138,7 +242,7 @@ profstore_source(PG_FUNCTION_ARGS)
 		pfs_argument_require(fcinfo, "filename",
 							 "The column file of profstore.top() has the files of functions; "
 							 "without a range, write filename => 'name'."));
-	lines = sum_lines(selection, &filters, &count);
+	lines = sum_lines(selection, &filters, &count, &contents);
 	for (uint32 i = 0; i < count; i++)
 	{
 		put_contents(&result, &contents, &lines[i]);

@@ -21,6 +21,7 @@
 #include "debuginfo/debug_extract.h"
 #include "debuginfo/debug_image.h"
 #include "debuginfo/debug_upload.h"
+#include "debuginfo/source_files.h"
 #include "program/stop_signals.h"
 
 #define MODULE "debuginfo"
@@ -32,6 +33,8 @@ typedef struct Uploading
 	uint64_t there;
 	uint64_t skipped; /* files that name no code */
 	uint64_t failed;
+	SourceTree tree;
+	SourceCount sources;
 } Uploading;
 
 size_t
@@ -39,6 +42,8 @@ debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX])
 {
 	const Flag own[] = {
 		{ "output", FLAG_TEXT, &options->output, "FILE", "of extract: the file to write" },
+		{ "sources", FLAG_TEXT, &options->source_tree, "DIR",
+		  "of upload: store the source files below DIR, too" },
 	};
 	size_t count = 0;
 
@@ -92,6 +97,9 @@ upload_elf(Uploading *uploading, int input, const char *path, bool is_named, DbE
 	upload.has_lines = failed == 0 && content.has_lines;
 	if (failed == 0)
 		outcome = debug_upload(&uploading->session.connection, output, &upload, error);
+	if (failed == 0 && outcome == DB_OK && uploading->tree.fd >= 0)
+		outcome = source_files_store(&uploading->session.connection, input, build_id,
+									 &uploading->tree, &uploading->sources, error);
 	if (failed == 0 && outcome == DB_OK)
 	{
 		uploading->uploaded += !upload.was_there;
@@ -214,9 +222,20 @@ upload_paths(Uploading *uploading, char **paths, DbError *error)
 static ExitCode
 run_upload(const DebuginfoOptions *options, char **paths, Failure *failure)
 {
-	Uploading uploading = { .session.connection.wake_fd = -1 };
+	Uploading uploading = { .session.connection.wake_fd = -1, .tree.fd = -1 };
+	int failed =
+		options->source_tree != NULL ? source_tree_open(&uploading.tree, options->source_tree) : 0;
 	DbError error;
-	DbOutcome outcome = session_open(&uploading.session, options->database, &error);
+	DbOutcome outcome;
+
+	if (failed != 0)
+	{
+		source_tree_close(&uploading.tree);
+		failure_set(failure, EXIT_CONFIG, "could not open the directory of source files");
+		failure_detail(failure, "%s: %s.", options->source_tree, strerror(-failed));
+		return failure->code;
+	}
+	outcome = session_open(&uploading.session, options->database, &error);
 
 	if (outcome == DB_OK)
 	{
@@ -224,6 +243,7 @@ run_upload(const DebuginfoOptions *options, char **paths, Failure *failure)
 		outcome = upload_paths(&uploading, paths, &error);
 	}
 	connection_close(&uploading.session.connection);
+	source_tree_close(&uploading.tree);
 	if (outcome != DB_OK)
 	{
 		*failure = error.failure;
@@ -232,6 +252,10 @@ run_upload(const DebuginfoOptions *options, char **paths, Failure *failure)
 	printf("%llu uploaded, %llu were there, %llu left out\n",
 		   (unsigned long long) uploading.uploaded, (unsigned long long) uploading.there,
 		   (unsigned long long) uploading.skipped);
+	if (options->source_tree != NULL)
+		printf("%llu source files stored, %llu not found\n",
+			   (unsigned long long) uploading.sources.stored,
+			   (unsigned long long) uploading.sources.missing);
 	if (uploading.failed == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "not everything could be uploaded");
@@ -309,6 +333,7 @@ debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count)
 	else if (strcmp(action, "upload") == 0 && count > 1)
 	{
 		stop_signals_catch(false);
+		operands[count] = NULL; /* behind it are those from which flags were taken */
 		code = run_upload(options, operands + 1, &failure);
 	}
 	else if (strcmp(action, "extract") == 0 && count == 2 && options->output != NULL)

@@ -19,6 +19,8 @@ typedef struct DebuginfoOptions
 	const char *database;	  /* libpq connection string */
 	const char *output;		  /* of extract: a file name */
 	SymbolizeOptions sources; /* of find */
+	const char
+		*source_tree; /* of upload: a directory with source files; NULL: they are not stored */
 	LogOptions log;
 } DebuginfoOptions;
 

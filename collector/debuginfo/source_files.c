@@ -1,0 +1,298 @@
+/*
+ * source_files.c
+ *		Lists the files of all units, reads each that the tree has, and sends some at a time.
+ */
+#include "debuginfo/source_files.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "files/open_file.h"
+#include "program/stop_signals.h"
+
+#define TEXT_MAX_BYTES (4U << 20) /* as in the database */
+#define PATH_MAX_BYTES 1024		  /* as in the database */
+#define BATCH_BYTES	   (8U << 20)
+#define BATCH_FILES	   256
+#define FILES_MAX	   200000 /* of one file with debug information */
+
+/* A source file that debug information names. */
+typedef struct SourceFile
+{
+	char *path;
+	const char *directory; /* in which the compiler ran; lives as long as the Dwarf */
+} SourceFile;
+
+typedef struct SourceList
+{
+	SourceFile *files;
+	size_t count;
+	size_t room;
+} SourceList;
+
+/* Texts that are sent together. */
+typedef struct SourceBatch
+{
+	Buffer paths; /* elements of arrays */
+	Buffer texts;
+	size_t count;
+} SourceBatch;
+
+int
+source_tree_open(SourceTree *tree, const char *path)
+{
+	tree->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	tree->path = tree->fd >= 0 ? realpath(path, NULL) : NULL;
+	return tree->path != NULL ? 0 : -errno;
+}
+
+void
+source_tree_close(SourceTree *tree)
+{
+	if (tree->fd >= 0)
+		close(tree->fd);
+	free(tree->path);
+}
+
+static int
+source_list_add(SourceList *list, const char *path, const char *directory)
+{
+	if (list->count == FILES_MAX)
+		return 0;
+	if (list->count == list->room)
+	{
+		size_t room = list->room == 0 ? 256 : 2 * list->room;
+		SourceFile *files = realloc(list->files, room * sizeof(*files));
+
+		if (files == NULL)
+			return -ENOMEM;
+		list->files = files;
+		list->room = room;
+	}
+	list->files[list->count] = (SourceFile){ strdup(path), directory };
+	return list->files[list->count++].path != NULL ? 0 : -ENOMEM;
+}
+
+static int
+source_list_read_unit(SourceList *list, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+	Dwarf_Files *files;
+	size_t count;
+	int error = 0;
+
+	if (dwarf_getsrcfiles(unit, &files, &count) != 0)
+		return 0;
+	for (size_t i = 0; error == 0 && i < count; i++)
+	{
+		const char *path = dwarf_filesrc(files, i, NULL, NULL);
+
+		if (path != NULL && path[0] != '\0' && strlen(path) <= PATH_MAX_BYTES)
+			error = source_list_add(list, path, directory != NULL ? directory : "");
+	}
+	return error;
+}
+
+static int
+compare_files(const void *a, const void *b)
+{
+	return strcmp(((const SourceFile *) a)->path, ((const SourceFile *) b)->path);
+}
+
+/* Lists each path once. */
+static int
+source_list_read(SourceList *list, Dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+	size_t kept = 0;
+	int error = 0;
+
+	while (error == 0 && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
+		error = source_list_read_unit(list, &die);
+	if (error != 0 || list->count == 0)
+		return error;
+	qsort(list->files, list->count, sizeof(list->files[0]), compare_files);
+	for (size_t i = 0; i < list->count; i++)
+	{
+		if (kept > 0 && strcmp(list->files[kept - 1].path, list->files[i].path) == 0)
+			free(list->files[i].path);
+		else
+			list->files[kept++] = list->files[i];
+	}
+	list->count = kept;
+	return 0;
+}
+
+static void
+source_list_fini(SourceList *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->files[i].path);
+	free(list->files);
+}
+
+/* Returns the part of a path below a directory; NULL if it is not below it. */
+static const char *
+path_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	while (length > 0 && directory[length - 1] == '/')
+		length--;
+	return length > 0 && strncmp(path, directory, length) == 0 && path[length] == '/'
+			   ? path + length + 1
+			   : NULL;
+}
+
+/* Opens a source file inside of the tree. Returns a descriptor or -errno. */
+static int
+source_file_open(const SourceFile *file, const SourceTree *tree, struct stat *status)
+{
+	const char *const below[] = { path_below(file->path, tree->path),
+								  path_below(file->path, file->directory),
+								  file->path[0] != '/' ? file->path : NULL };
+	int fd = -ENOENT;
+
+	for (size_t i = 0; fd < 0 && i < sizeof(below) / sizeof(below[0]); i++)
+		if (below[i] != NULL)
+			fd = open_file_inside(tree->fd, below[i], status);
+	return fd;
+}
+
+/*
+ * Reads the text of a source file, which the caller frees. Returns NULL if it is not in the tree,
+ * too large, or no text.
+ */
+static char *
+source_file_read(const SourceFile *file, const SourceTree *tree)
+{
+	struct stat status;
+	int fd = source_file_open(file, tree, &status);
+	char *bytes = NULL;
+	char *text = NULL;
+	ssize_t got = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (status.st_size <= (off_t) TEXT_MAX_BYTES)
+		bytes = malloc((size_t) status.st_size + 1);
+	if (bytes != NULL)
+		got = pread(fd, bytes, (size_t) status.st_size, 0);
+	close(fd);
+	if (got == status.st_size)
+	{
+		bytes[got] = '\0';
+		if (strlen(bytes) == (size_t) got)
+			text = utf8_replace_invalid(bytes);
+	}
+	free(bytes);
+	if (text != NULL && strlen(text) > TEXT_MAX_BYTES)
+	{
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+static void
+put_array(Buffer *array, size_t count, const Buffer *elements)
+{
+	wire_array(array, WIRE_TEXT, count);
+	buffer_put_bytes(array, elements->bytes, elements->length);
+}
+
+/* Sends the batch, and empties it. */
+static DbOutcome
+source_batch_send(SourceBatch *batch, Connection *connection, const char *build_id, DbError *error)
+{
+	Buffer build = { NULL };
+	Buffer paths = { NULL };
+	Buffer texts = { NULL };
+	const Statement statement = {
+		.sql = "SELECT profstore.put_sources($1, $2, $3)",
+		.failure = "could not store source files",
+		.keep = true,
+		.param_count = 3,
+		.params = { { WIRE_TEXT, &build },
+					{ WIRE_TEXT_ARRAY, &paths },
+					{ WIRE_TEXT_ARRAY, &texts } },
+	};
+	DbOutcome outcome = DB_OK;
+
+	if (batch->count > 0)
+	{
+		buffer_put_bytes(&build, build_id, strlen(build_id));
+		put_array(&paths, batch->count, &batch->paths);
+		put_array(&texts, batch->count, &batch->texts);
+		outcome = connection_execute(connection, &statement, error);
+	}
+	buffer_fini(&build);
+	buffer_fini(&paths);
+	buffer_fini(&texts);
+	buffer_reset(&batch->paths);
+	buffer_reset(&batch->texts);
+	batch->count = 0;
+	return outcome;
+}
+
+static DbOutcome
+source_list_store(const SourceList *list, Connection *connection, const char *build_id,
+				  const SourceTree *tree, SourceCount *count, DbError *error)
+{
+	SourceBatch batch = { .count = 0 };
+	DbOutcome outcome = DB_OK;
+
+	for (size_t i = 0; outcome == DB_OK && i < list->count && !stop_asked(); i++)
+	{
+		char *text = source_file_read(&list->files[i], tree);
+		char *path = text != NULL ? utf8_replace_invalid(list->files[i].path) : NULL;
+
+		if (path != NULL)
+		{
+			wire_text_element(&batch.paths, path);
+			wire_text_element(&batch.texts, text);
+			batch.count++;
+		}
+		count->stored += path != NULL;
+		count->missing += path == NULL;
+		free(path);
+		free(text);
+		if (batch.count == BATCH_FILES || batch.texts.length > BATCH_BYTES)
+			outcome = source_batch_send(&batch, connection, build_id, error);
+	}
+	if (outcome == DB_OK)
+		outcome = source_batch_send(&batch, connection, build_id, error);
+	buffer_fini(&batch.paths);
+	buffer_fini(&batch.texts);
+	return outcome;
+}
+
+DbOutcome
+source_files_store(Connection *connection, int fd, const char *build_id, const SourceTree *tree,
+				   SourceCount *count, DbError *error)
+{
+	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
+	SourceList list = { NULL };
+	DbOutcome outcome = DB_OK;
+
+	if (dwarf == NULL)
+		return DB_OK; /* it has symbols alone */
+	if (source_list_read(&list, dwarf) == 0)
+		outcome = source_list_store(&list, connection, build_id, tree, count, error);
+	else
+	{
+		db_error_set(error, NULL, "out of memory", NULL, NULL);
+		outcome = DB_REFUSED;
+	}
+	source_list_fini(&list);
+	dwarf_end(dwarf);
+	return outcome;
+}
