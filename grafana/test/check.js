@@ -275,6 +275,13 @@ await test("Function names the hottest function if none is chosen, and says if n
 	const expected = ["7 series; the hottest function: std::vector<int>::push_back(int&&)", "7 series", "No stack has this function. Type its whole name, as tables show it."];
 	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
 });
+await test("Its source has the text around the function's lines, with the cost of each, or says that none is stored", async () => {
+	const of = async (name) => (await answer_of("function", "Its source", ALL, { type: "places:n:count:n:count:delta", function: name })).map(({ line, text, total }) => `${line?.trim()} ${text} ${total}`);
+	const found = await of("serve");
+	const problems = found.length === 7 && found[0] === '1 #include "web.h" 0' && found[5] !== "6 \treturn a; 0" && found[5].startsWith("6 \treturn a; ") ? [] : [JSON.stringify(found)];
+	const other = await of("parse");
+	return other.join() === "no text is stored for it null null" ? problems : [...problems, JSON.stringify(other)];
+});
 await test("a page without labels names the samples that are stored, and has no error", async () => {
 	const empty = SITUATIONS.find(({ name }) => name === "empty range");
 	const [{ status }] = await answer_of("profiles", "Selection", empty, { label: "", value: [""] });

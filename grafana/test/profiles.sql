@@ -32,6 +32,9 @@ SELECT '2026-01-01 10:10Z', (profstore.intern_series(ARRAY['places:n:count:n:cou
 FROM (VALUES (:'l'::int[])) AS v(l), unnest(profstore.intern_stacks('places', '{1,2,2,3,3,1,2}', ARRAY[l[1], l[3], l[1], l[4], l[2], l[5], l[3], l[1], l[6], l[3], l[2], l[7], l[8], l[2]])) WITH ORDINALITY AS s(id, n);
 SELECT profstore.touch_series(array_agg(s.series_id), '2026-01-01 10:10Z', '2026-01-01 10:10Z') FROM profstore.matching_series('places:n:count:n:count:delta') AS s;
 
+-- The text of one of the files.
+SELECT profstore.put_sources('aa', '{/src/web.c}', ARRAY[E'#include "web.h"\n\n// serves\nint serve(int a)\n{\n\treturn a;\n}\n']);
+
 -- Samples that add up to 0.
 SELECT put_scrape('zeros:n:count:n:count:delta', '{"comm": "web", "node": "a"}', '2026-01-01 10:10Z', '{"main;lock": 0, "main;wait": 0}');
 
