@@ -76,6 +76,7 @@ INSERT INTO calls (call) VALUES
 	($$put_sources('a1b2', '{/a.c}', '{int}')$$),
 	($$remove_sources('a1b2')$$),
 	($$source_text('{1}', 'a.c')$$),
+	($$same_functions('a1b2', 'b2c3')$$),
 	($$intern_profile_types('{cpu:a:b:c:d:delta}')$$),
 	($$intern_series('{cpu:a:b:c:d:delta,heap:a:bytes:c:d}', '{"{\"node\": \"x\", \"comm\": \"y\"}","{\"node\": \"x\"}"}', '{1,1}')$$),
 	($$intern_functions('{f,g}', '{f,g}', '{f.c,g.c}', '{1,2}')$$),

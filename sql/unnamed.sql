@@ -41,6 +41,10 @@ SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', gr
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', granularity => 'line') ORDER BY self;
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', granularity => 'mapping') ORDER BY self;
 
+-- pairs of a build and another one
+SELECT * FROM profstore.same_functions('aa11', 'bb22');
+SELECT count(*) FROM profstore.same_functions('bb22', 'zz');
+
 -- what is no key is part of a name
 SELECT put_unnamed(:old, '{2000,2040,2080}', '{"",x000000000001,o00000000000}') AS odd \gset
 SELECT put_samples('2026-01-01 12:00Z', 'odd', :'odd', 1, 2, 3);

@@ -193,3 +193,21 @@ COMMENT ON COLUMN profstore.symbol_states.error IS 'why the last attempt left ad
 COMMENT ON COLUMN profstore.symbol_states.tried IS 'end of the last attempt';
 COMMENT ON COLUMN profstore.symbol_states.next_try IS 'no symbolizer tries before then; null: nothing is open';
 GRANT SELECT ON profstore.symbol_states TO PUBLIC;
+
+-- Views merge functions of an equal key by themselves (tree/frames/unnamed_keys.h).
+CREATE FUNCTION profstore.same_functions(build_id text, other_build_id text) RETURNS TABLE (file text, start text, other_start text, matched_by text)
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	WITH keys AS MATERIALIZED
+		(SELECT DISTINCT m.build_id, substring(f.name FROM '^(.*)\+0x[0-9a-f]+$') AS file, substring(f.name FROM '\+(0x[0-9a-f]+)$') AS start, k.key[1] AS key
+		 FROM profstore.mappings AS m
+			JOIN profstore.locations AS l ON l.mapping = m.id
+			JOIN profstore.functions AS f ON f.id = l.function_ids[1],
+			regexp_matches(substring(f.system_name FROM '#([onb0-9a-f]+)$'), '[on][0-9a-f]{12}', 'g') AS k(key)
+		 WHERE m.build_id IN (same_functions.build_id, other_build_id) AND l.lines[1] = -1)
+	SELECT a.file, a.start, b.start, CASE max(left(a.key, 1)) WHEN 'o' THEN 'code' ELSE 'neighbours' END
+	FROM keys AS a JOIN keys AS b ON b.key = a.key AND b.file = a.file
+	WHERE a.build_id = same_functions.build_id AND b.build_id = other_build_id
+	GROUP BY a.file, a.start, b.start ORDER BY a.file, length(a.start), a.start, length(b.start), b.start;
+END;
+COMMENT ON FUNCTION profstore.same_functions(text, text) IS 'functions without a symbol that two builds of a file have in common, among those that were sampled: where each begins, and if its code is equal but for distances, or that with its neighbours only';

@@ -133,6 +133,7 @@ BEGIN
 		('upkeep', 'want_symbols', E'SELECT profstore.want_symbols()'),
 		('writing', 'put_sources', E'SELECT profstore.put_sources(\n  ''a1b2c3d4a1b2c3d4'', ''{/src/main.c}'',\n  array[E''int main;\\n''])'),
 		('upkeep', 'remove_sources', E'SELECT profstore.remove_sources(\n  ''a1b2c3d4a1b2c3d4'')'),
+		('tables', 'same_functions', E'SELECT * FROM profstore.same_functions(\n  ''a1b2c3d4a1b2c3d4'', ''e5f6a7b8e5f6a7b8'')'),
 		('tables', 'source_text', E'SELECT profstore.source_text(\n  array_agg(id), ''main.c'')\nFROM profstore.mappings'),
 		('upkeep', 'remove_debuginfo', E'SELECT profstore.remove_debuginfo(\n  ''a1b2c3d4a1b2c3d4'')'),
 		('upkeep', 'forget_answers', E'SELECT profstore.forget_answers(\n  ''a1b2'', ''built from other sources'')'),

@@ -49,4 +49,6 @@ for my $one ('find_symbol_work', 'open_addresses')
 	change("privilege of $one", qr/\s*profstore\.$one,/, '');
 	change("example of $one", qr/\t\t\('writing', '$one', [^\n]*\),\n/, '');
 }
+change('same_functions, whose body needs the view of locations', qr/-- Views merge functions of an equal key[^\n]*\nCREATE FUNCTION profstore\.same_functions\(.*?COMMENT ON FUNCTION profstore\.same_functions[^\n]*\n/s, '');
+change('example of same_functions', qr/\t\t\('tables', 'same_functions', [^\n]*\),\n/, '');
 print $script;
