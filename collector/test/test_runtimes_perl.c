@@ -359,7 +359,7 @@ static void
 check_stale(const char *perl)
 {
 	const struct pfs_chain *chain;
-	CodeWanted wanted[3] = { { { 0, 0 }, NULL, 0, { 0 } } };
+	CodeWanted wanted[5] = { { { 0, 0 }, NULL, 0, { 0 } } };
 	uint64_t other[PFS_PERL_MORE];
 	uint32_t next = 0;
 	UserFrame frame = { 0 };
@@ -368,7 +368,7 @@ check_stale(const char *perl)
 	start_script(&replay, perl, "requires.pl", 0);
 	chain = replay_walk(&replay);
 	assert_true(user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), &next, &frame));
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 5; i++)
 	{
 		wanted[i].more = frame.more;
 		wanted[i].more_count = frame.more_count;
@@ -378,11 +378,20 @@ check_stale(const char *perl)
 	memcpy(other, frame.more, sizeof(other));
 	other[PFS_PERL_MORE_FILE] += 8;
 	wanted[1].more = other;
-	perl_codes_read(&replay.memory, &replay.target.entry.perl, wanted, 3);
+	/* an eval is one even if its file's name is gone; which file was required is not known then */
+	wanted[3].more = other;
+	wanted[3].key.address = PFS_PERL_EVAL;
+	wanted[4].more = other;
+	wanted[4].key.address = PFS_PERL_REQUIRE;
+	perl_codes_read(&replay.memory, &replay.target.entry.perl, wanted, 5);
 	assert_null(wanted[0].code.name);
 	assert_null(wanted[1].code.name);
 	assert_string_equal(wanted[2].code.name, "main::waits");
+	assert_string_equal(wanted[3].code.name, "(eval)");
+	assert_string_equal(wanted[3].code.file, "");
+	assert_null(wanted[4].code.name);
 	runtime_code_fini(&wanted[2].code);
+	runtime_code_fini(&wanted[3].code);
 	replay_end(&replay);
 }
 
@@ -400,7 +409,7 @@ check_threads(const char *perl)
 	Replay replay;
 
 	start_script(&replay, perl, "requires.pl", 0);
-	replay.registers.fs_base = replay.registers.rsp & ~UINT64_C(0xfff);
+	replay.registers.fs_base += 16; /* there is the value of another key */
 	assert_int_not_equal(replay_walk(&replay)->status, PFS_CHAIN_WHOLE);
 	assert_false(perl_kind.place(&replay.memory, &replay.target, replay.registers.fs_base, false));
 	replay_end(&replay);

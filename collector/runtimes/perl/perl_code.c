@@ -184,13 +184,21 @@ perl_name_of(const PerlBatch *batch, size_t i)
 	}
 }
 
-/* Fills the code of a frame that is as sampled. */
+/*
+ * Fills the code of a frame. If it is not as sampled, only an eval's has a name, which is not read
+ * from memory: each eval of a string has a file's name of its own, which goes away with it.
+ */
 static void
 perl_take_code(const PerlBatch *batch, size_t i)
 {
 	RuntimeCode *code = &batch->wanted[i].code;
+	bool is_eval = batch->wanted[i].key.address == PFS_PERL_EVAL;
 	const char *file = batch->files[i].bytes == 0 ? "" : batch->files[i].text;
 
+	if (!batch->valid[i])
+		file = NULL;
+	if (file == NULL && is_eval)
+		file = "";
 	if (file == NULL)
 		return;
 	code->name = perl_name_of(batch, i);
@@ -227,7 +235,7 @@ perl_codes_read(RemoteMemory *memory, const struct pfs_perl_layout *layout, Code
 	perl_read_sampled(batch);
 	for (size_t i = 0; i < count; i++)
 	{
-		if (batch->valid[i] && !memory->stuck)
+		if (!memory->stuck)
 			perl_take_code(batch, i);
 		free(batch->names.texts[i].text);
 		free(batch->packages.texts[i].text);
