@@ -85,12 +85,26 @@ struct pfs_php_layout {
 	__u64 thread_pointer; /* of the thread that executes PHP */
 	__u64 loop_start;	  /* code of the loop, half-open */
 	__u64 loop_end;
+	__u64 compiled_start; /* code that PHP's JIT compiler has made; both 0: there is none */
+	__u64 compiled_end;
 	__u8 function_last;	   /* number of instructions, counted in words of four bytes; … */
 	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */
 	__u8 function_file;
 	__u8 function_lines;
 	__u8 unused[4];
 };
+
+/*
+ * Returns the address in the loop by whose rule a frame of compiled code is left, which is the
+ * loop's frame; 0: the address is not in compiled code.
+ */
+static inline __u64
+pfs_php_rule_address(const struct pfs_php_layout *layout, __u64 address)
+{
+	if (address < layout->compiled_start || address >= layout->compiled_end)
+		return 0;
+	return layout->loop_start + (layout->loop_end - layout->loop_start) / 2;
+}
 
 /* Places in Perl's interpreter, stacks and contexts (perl.bpf.h). */
 struct pfs_perl_layout {
@@ -329,7 +343,7 @@ pfs_v8_check(__u64 script_id, __u64 name, __u64 length)
 #ifndef __bpf__
 _Static_assert(sizeof(struct pfs_runtime) == 24 + 8 * PFS_RUNTIME_WORDS, "no hidden padding");
 _Static_assert(sizeof(struct pfs_python_layout) == 24, "no hidden padding");
-_Static_assert(sizeof(struct pfs_php_layout) == 40, "no hidden padding");
+_Static_assert(sizeof(struct pfs_php_layout) == 56, "no hidden padding");
 _Static_assert(sizeof(struct pfs_perl_layout) == 8, "no hidden padding");
 _Static_assert(sizeof(struct pfs_chain) == 32, "no hidden padding");
 #endif

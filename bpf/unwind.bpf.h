@@ -438,6 +438,27 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 }
 
 /*
+ * Returns the address by whose rule a frame is left. It is the frame's, except in code that PHP's
+ * JIT compiler has made: that code is jumped to from the interpreter's loop, and runs in the loop's
+ * frame.
+ */
+static __always_inline __u64
+pfs_rule_address(const struct pfs_walk *walk)
+{
+	__u64 address = walk->at.pc - walk->at.is_return;
+#ifndef PFS_ARM64
+	const struct pfs_runtime *runtime = pfs_get_runtime(walk);
+	__u64 other = 0;
+
+	if (runtime && runtime->kind == PFS_RUNTIME_PHP)
+		other = pfs_php_rule_address(&runtime->php, address);
+	if (other)
+		return other;
+#endif
+	return address;
+}
+
+/*
  * Returns true if the frame is not a caller but an argument of the process. Code without rules may
  * keep the array of arguments in the frame pointer (musl 1.2.5's start code does when it calls
  * main), so that an argument is read as the return address. The walk then ends for lack of a rule.
@@ -469,7 +490,7 @@ pfs_walk_frame(const struct pfs_walk_state *at)
 static __always_inline int
 pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 {
-	__u64 address = walk->at.pc - walk->at.is_return;
+	__u64 address = pfs_rule_address(walk);
 	int is_mapped = pfs_find_mapping(walk, address);
 	int is_hotspot =
 		(!is_mapped || pfs_mapping_kind(&walk->mapping) == PFS_MAPPING_FRAME_POINTER) &&

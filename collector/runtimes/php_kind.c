@@ -2,10 +2,17 @@
  * php_kind.c
  *		PHP as a RuntimeKind.
  */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
 #include "runtimes/php/php_file.h"
 #include "runtimes/runtime_kind.h"
+
+#define MAPS_BYTES ((size_t) 1024 * 1024)
 
 static bool
 php_kind_read_file(const ElfSource *source, const char *name, RuntimeFile *file)
@@ -31,12 +38,40 @@ php_kind_describe(RuntimeTarget *target)
 	target->entry.marks = PFS_MARKS_COUNTED;
 }
 
+/*
+ * Finds the code of the JIT compiler: the executable part of memory that the processes of a server
+ * share. It is there before the first script runs.
+ */
+static void
+php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
+{
+	char *text = remote_memory_maps(memory, MAPS_BYTES);
+	char *rest = NULL;
+
+	if (text == NULL)
+		return;
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+	{
+		uint64_t start;
+		uint64_t end;
+		char access[5];
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, access) == 3 &&
+			access[2] == 'x' && start < end && strstr(line, " /dev/zero") != NULL)
+			target->compiled = (LoopCode){ .start = start, .end = end };
+	}
+	free(text);
+	target->entry.php.compiled_start = target->compiled.start;
+	target->entry.php.compiled_end = target->compiled.end;
+}
+
 /* PHP that is not built for several threads runs in the process's first one. */
 static bool
 php_kind_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {
 	if (!is_first || !php_frames_fit(memory, &target->entry.php))
 		return false;
+	php_find_compiled(memory, target);
 	target->entry.php.thread_pointer = thread_pointer;
 	target->entry.is_placed = 1;
 	return true;

@@ -56,6 +56,7 @@ typedef struct RuntimeTarget
 	RuntimeFile file;
 	uint64_t bias;			  /* process address - ELF virtual address */
 	struct pfs_runtime entry; /* as the kernel's walk has it */
+	LoopCode compiled;		  /* code that a compiler made and that runs in the loop's frame */
 	uint64_t stack_pointer;	  /* of the sample by which place() searches; 0: not known */
 	void *own;				  /* the kind's, if it keeps something for each process; else NULL */
 } RuntimeTarget;

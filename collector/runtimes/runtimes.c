@@ -285,10 +285,22 @@ runtimes_machine(const Runtimes *runtimes, const ExecImage *image)
 {
 	const RuntimeProcess *process = find_process(runtimes, image);
 
-	return process != NULL && process->target.entry.kind == PFS_RUNTIME_HOTSPOT &&
-				   process->target.entry.is_placed
+	return process != NULL && process->target.entry.is_placed &&
+				   (process->target.entry.kind == PFS_RUNTIME_HOTSPOT ||
+					process->target.compiled.end != 0)
 			   ? &process->target.entry
 			   : NULL;
+}
+
+uint64_t
+runtimes_rule_address(const Runtimes *runtimes, const ExecImage *image, uint64_t address)
+{
+	const struct pfs_runtime *runtime = runtimes_machine(runtimes, image);
+	uint64_t other = 0;
+
+	if (runtime != NULL && runtime->kind == PFS_RUNTIME_PHP)
+		other = pfs_php_rule_address(&runtime->php, address);
+	return other != 0 ? other : address;
 }
 
 bool
@@ -298,7 +310,7 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 	const RuntimeProcess *process = find_process(runtimes, image);
 	const RuntimeTarget *target = process != NULL ? &process->target : NULL;
 	ChainStack stack = *chain;
-	LoopCode loops[RUNTIME_LOOPS];
+	LoopCode loops[RUNTIME_LOOPS + 1];
 	bool done;
 
 	if (target == NULL || chain->count == 0)
@@ -309,8 +321,9 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 		loops[i].start += target->bias;
 		loops[i].end += target->bias;
 	}
+	loops[RUNTIME_LOOPS] = target->compiled;
 	stack.leaves_fibers = target->file.kind->leaves_fibers;
-	done = stack_merge(machine, &stack, loops, RUNTIME_LOOPS, merged);
+	done = stack_merge(machine, &stack, loops, RUNTIME_LOOPS + 1, merged);
 	if (done)
 		atomic_fetch_add(&runtimes->merged, 1);
 	atomic_fetch_add(&runtimes->unmatched, merged->unmatched);

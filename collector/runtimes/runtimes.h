@@ -66,10 +66,13 @@ bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t t
 					uint64_t now_ns);
 
 /*
- * Returns the virtual machine whose frames lie on the process's stacks, as the kernel's walk has
- * it, until the process is forgotten; NULL: none is known.
+ * Returns the interpreter whose own code, or that of its compiler, has frames on the process's
+ * stacks, as the kernel's walk has it, until the process is forgotten; NULL: none is known.
  */
 const struct pfs_runtime *runtimes_machine(const Runtimes *runtimes, const ExecImage *image);
+
+/* Returns the address by whose unwind rule a frame at an address is left, mostly the same. */
+uint64_t runtimes_rule_address(const Runtimes *runtimes, const ExecImage *image, uint64_t address);
 
 /*
  * Searches for the place of threads' states, beside the thread pointer of a sampled thread, or on

@@ -121,9 +121,15 @@ start_script(Replay *replay, const char *php, const char *script, const char *ar
 	char path[128];
 	char mode[64];
 	const char *const plain[] = { php, path, argument, NULL };
-	const char *const compiled[] = {
-		php, "-dopcache.enable_cli=1", "-dopcache.jit_buffer_size=16M", mode, path, argument, NULL
-	};
+	/* scripts that were just written are not compiled otherwise */
+	const char *const compiled[] = { php,
+									 "-dopcache.enable_cli=1",
+									 "-dopcache.file_update_protection=0",
+									 "-dopcache.jit_buffer_size=16M",
+									 mode,
+									 path,
+									 argument,
+									 NULL };
 
 	snprintf(path, sizeof(path), "%s/%s", directory, script);
 	snprintf(mode, sizeof(mode), "-dopcache.jit=%s", jit != NULL ? jit : "");
@@ -290,6 +296,35 @@ test_fibers(void **state)
 		skip();
 }
 
+/* Returns whether the process has OPcache, of which the compiler is a part. */
+static bool
+has_opcache(Replay *replay)
+{
+	char *maps = remote_memory_maps(&replay->memory, REPLAY_MAPS_BYTES);
+	bool has;
+
+	assert_non_null(maps);
+	has = strstr(maps, "/opcache.so") != NULL;
+	free(maps);
+	return has;
+}
+
+/*
+ * Returns whether the script was stopped in compiled code, which runs in the loop's frame: frames
+ * of both are left by a rule of the loop's.
+ */
+static bool
+is_in_compiled_code(const Replay *replay)
+{
+	const struct pfs_php_layout *layout = &replay->target.entry.php;
+	uint64_t address = pfs_php_rule_address(layout, replay->registers.rip);
+
+	assert_int_equal(pfs_php_rule_address(layout, layout->compiled_end), 0);
+	assert_int_equal(pfs_php_rule_address(layout, layout->loop_start), 0);
+	assert_true(address == 0 || (address > layout->loop_start && address < layout->loop_end));
+	return address != 0;
+}
+
 /*
  * Stops a script that burns, at least STOPS times, and until the line of the condition was the
  * leaf's: memory never has it. Compiled code need not have it.
@@ -298,12 +333,18 @@ static void
 check_leaves(const char *php, const char *jit)
 {
 	int conditions = 0;
+	int compiled = 0;
 	int leaves = 0;
 	int stops = 0;
+	bool is_compiled;
 	Replay replay;
 
 	start_script(&replay, php, "burning.php", NULL, jit);
-	for (; stops < STOPS || (jit == NULL && conditions == 0 && stops < STOPS_MOST); stops++)
+	is_compiled = replay.target.compiled.end != 0;
+	assert_int_equal(is_compiled, jit != NULL && has_opcache(&replay));
+	for (; stops < STOPS || (jit == NULL && conditions == 0 && stops < STOPS_MOST) ||
+		   (is_compiled && compiled == 0 && stops < STOPS_MOST);
+		 stops++)
 	{
 		ReplayFrame frames[FRAMES_MAX];
 		uint32_t marks;
@@ -312,6 +353,7 @@ check_leaves(const char *php, const char *jit)
 		usleep(3000);
 		replay_stop(&replay);
 		count = replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
+		compiled += is_in_compiled_code(&replay);
 		replay_go_on(&replay);
 		if (count == 0 || strcmp(frames[0].name, "burns") != 0)
 			continue;
@@ -326,6 +368,7 @@ check_leaves(const char *php, const char *jit)
 	}
 	assert_true(leaves > stops / 2);
 	assert_true(jit != NULL || conditions > 0);
+	assert_int_equal(compiled > 0, is_compiled);
 	replay_end(&replay);
 }
 

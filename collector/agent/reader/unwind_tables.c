@@ -449,10 +449,13 @@ uint64_t
 unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owner, uint64_t frame,
 				   uint64_t now_ns)
 {
-	uint64_t address;
-	const UnwindBinary *binary =
-		unwinder_pending(tables->unwinder, process, user_frame_code(frame), &address);
+	uint64_t address = user_frame_code(frame);
+	const UnwindBinary *binary;
 	Entry *entry;
+
+	if (tables->runtimes != NULL)
+		address = runtimes_rule_address(tables->runtimes, process, address);
+	binary = unwinder_pending(tables->unwinder, process, address, &address);
 
 	if (binary == NULL)
 		return 0;
