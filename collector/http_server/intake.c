@@ -299,20 +299,21 @@ has_message(const Call *call)
 
 /*
  * Refuses requests while the database is unavailable, because they would only be dropped when the
- * queue is full; unless the spool takes them.
+ * queue is full; unless the spool takes them, which must not push out what was acknowledged before.
  */
 static bool
 database_takes(Loop *loop, Call *call)
 {
 	WriterStats stats;
 
-	if (loop->host->options->acknowledge == ACKNOWLEDGE_SPOOL)
-		return true;
+	bool takes_spooled = loop->host->options->acknowledge == ACKNOWLEDGE_SPOOL;
+
 	writer_stats(loop->host->writer, &stats);
-	if (stats.state == RETRY_READY || stats.state == RETRY_STARTING)
+	if (stats.state == RETRY_READY || stats.state == RETRY_STARTING ||
+		(takes_spooled && !stats.spool_is_nearly_full))
 		return true;
 	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(call, "the database is away", RETRY_S);
+	call_retry(call, takes_spooled ? "the spool is full" : "the database is away", RETRY_S);
 	answer(loop, call);
 	return false;
 }

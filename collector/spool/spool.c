@@ -100,20 +100,45 @@ has_suffix(const char *name, const char *suffix)
 
 /* --- one file --- */
 
+/* Reads all of length bytes at an offset. Returns 0; -EBADMSG if the file ends before; -errno. */
+static int
+read_all(int fd, off_t offset, void *bytes, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length)
+	{
+		ssize_t got = pread(fd, (char *) bytes + done, length - done, offset + (off_t) done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return -EBADMSG;
+		done += (size_t) got;
+	}
+	return 0;
+}
+
 /*
- * Reads and checks the head of an open file. Returns 0 or -EBADMSG. A head whose check is right and
- * whose body is cut is damaged, too.
+ * Reads and checks the head of an open file. Returns 0; -EBADMSG; -errno. A head whose check is
+ * right and whose body is cut is damaged, too.
  */
 static int
 read_head(int fd, FileHead *head)
 {
 	struct stat status;
+	int err = read_all(fd, 0, head, sizeof(*head));
 
-	if (cache_file_read(fd, 0, head, sizeof(*head)) != 0 ||
-		memcmp(head->magic, FILE_MAGIC, sizeof(head->magic)) != 0 ||
+	if (err != 0)
+		return err;
+	if (fstat(fd, &status) != 0)
+		return -errno;
+	if (memcmp(head->magic, FILE_MAGIC, sizeof(head->magic)) != 0 ||
 		head->version != FILE_VERSION || head->check != head_check(head) ||
 		head->image_bytes > IMAGE_BYTES_MAX || head->batch_bytes > BATCH_BYTES_MAX ||
-		fstat(fd, &status) != 0 || (uint64_t) status.st_size != sizeof(*head) + head->body_bytes)
+		(uint64_t) status.st_size != sizeof(*head) + head->body_bytes)
 		return -EBADMSG;
 	return 0;
 }
@@ -256,7 +281,7 @@ read_body(int fd, const FileHead *head, Batch **batch)
 	int err = body != NULL && image != NULL ? 0 : -ENOMEM;
 
 	if (err == 0)
-		err = cache_file_read(fd, sizeof(*head), body, (size_t) head->body_bytes);
+		err = read_all(fd, sizeof(*head), body, (size_t) head->body_bytes);
 	if (err == 0 && ZSTD_decompress(image, (size_t) head->image_bytes, body,
 									(size_t) head->body_bytes) != head->image_bytes)
 		err = -EBADMSG;
@@ -291,8 +316,10 @@ spool_remove(Spool *spool, const SpooledBatch *spooled)
 	char name[NAME_BYTES];
 
 	write_name(&spooled->id, FILE_SUFFIX, name);
+	if (unlinkat(spool->fd, name, 0) != 0 && errno != ENOENT)
+		return -errno;
 	atomic_fetch_sub(&spool->bytes, spooled->file_bytes);
-	return unlinkat(spool->fd, name, 0) == 0 ? 0 : -errno;
+	return 0;
 }
 
 /* --- the directory --- */
@@ -405,8 +432,10 @@ find_file(Spool *spool, const char *name)
 	if (!has_suffix(name, FILE_SUFFIX))
 		return 0;
 	fd = open_file(spool, name, &head);
-	if (fd < 0 && fd != -EBADMSG)
+	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE)
 		return fd;
+	if (fd < 0 && fd != -EBADMSG)
+		return 0; /* no file of ours, or the disk fails: it stays */
 	if (fd >= 0)
 	{
 		close(fd);
@@ -470,7 +499,7 @@ claim_directory(Spool *spool, const char *path, int *err)
 		return "could not open the spool directory";
 	}
 	if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		return "others may write into the spool directory";
+		return "spool directory has another owner, or others may write into it";
 	spool->lock_fd = openat(spool->fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (spool->lock_fd < 0)
 	{
@@ -480,7 +509,7 @@ claim_directory(Spool *spool, const char *path, int *err)
 	if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return NULL;
 	*err = errno == EWOULDBLOCK ? 0 : errno;
-	return *err == 0 ? "another process uses the spool directory"
+	return *err == 0 ? "spool directory is in use by another process"
 					 : "could not lock the spool directory";
 }
 

@@ -51,8 +51,8 @@ void spool_close(Spool *spool); /* accepts NULL */
 size_t spool_found(const Spool *spool, const SpooledBatch **found);
 
 /*
- * Returns the number of files that were removed when the directory was opened: their head was
- * damaged.
+ * Returns the number of files that were removed when the directory was opened, because their head
+ * was damaged.
  */
 size_t spool_damaged(const Spool *spool);
 

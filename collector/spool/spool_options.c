@@ -5,6 +5,7 @@
 #include "spool/spool_options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SIZE_BYTES_DEFAULT ((size_t) 1 << 30)
 #define AGE_MS_DEFAULT	   (INT64_C(7) * 86400000)
@@ -24,8 +25,10 @@ spool_flags(SpoolOptions *options, Flag *flags)
 	};
 	const char *state = getenv("STATE_DIRECTORY"); /* set by systemd */
 
-	*options = (SpoolOptions){ .directory = state != NULL ? state : "",
-							   .size_bytes = SIZE_BYTES_DEFAULT,
-							   .age_ms = AGE_MS_DEFAULT };
+	/* several directories are separated by colons: nothing says which one is meant */
+	*options =
+		(SpoolOptions){ .directory = state != NULL && strchr(state, ':') == NULL ? state : "",
+						.size_bytes = SIZE_BYTES_DEFAULT,
+						.age_ms = AGE_MS_DEFAULT };
 	return flags_append(flags, 0, own, sizeof(own) / sizeof(own[0]));
 }

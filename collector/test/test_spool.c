@@ -404,10 +404,10 @@ test_refused_directories(void **state)
 {
 	Spool *spool = open_spool();
 
-	assert_refused(path, "another process uses the spool directory");
+	assert_refused(path, "spool directory is in use by another process");
 	spool_close(spool);
 	assert_int_equal(chmod(path, 0770), 0);
-	assert_refused(path, "others may write into the spool directory");
+	assert_refused(path, "spool directory has another owner, or others may write into it");
 	assert_int_equal(chmod(path, 0700), 0);
 	assert_refused("/nonexistent/spool", "could not open the spool directory");
 	assert_refused("/etc/passwd", "could not open the spool directory");

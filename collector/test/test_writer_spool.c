@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "spool/spool.h"
+
 #define NOWHERE "host=/nonexistent"
 
 static PrivateServer server;
@@ -161,6 +163,25 @@ test_files_come_back(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
+/*
+ * The first of three files was stored before its process was killed: the next process does not
+ * store it with the others.
+ */
+static void
+test_first_was_stored(void **state)
+{
+	create_database("first");
+	kill_after_spooling(0, 3);
+	run("cp -a %s %s.copy && cd %s && ls *.batch | tail -n 2 | xargs rm", spool_path, spool_path,
+		spool_path);
+	drain_and_free(open_spooling("dbname=first"));
+	assert_stored_once("first", 1);
+	run("cp -a %s.copy/. %s/ && rm -r %s.copy", spool_path, spool_path, spool_path);
+	assert_int_equal(count_files(), 3);
+	drain_and_free(open_spooling("dbname=first"));
+	assert_stored_once("first", 3);
+}
+
 /* Server and writer are killed again and again, at any moment. */
 static void
 test_all_are_killed(void **state)
@@ -293,6 +314,36 @@ test_expired(void **state)
 	assert_string_equal(losses_in("expired"), "spool_expired 200, test 2");
 }
 
+/* A batch that is being stored while it grows too old takes no younger ones with it. */
+static void
+test_expired_in_flight(void **state)
+{
+	WriterOptions options = spooling_options("dbname=in_flight");
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("in_flight");
+	options.spool.age_ms = 6000;
+	writer = start_writer(&options);
+	writer_submit_newest(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	assert_int_equal(server_control(&server, "stop", NULL), 0);
+	writer_submit_newest(writer, make_batch(1));
+	wait_until_spooled(writer, 1);
+	sleep_ms(6200);
+	for (int i = 2; i < 4; i++)
+		writer_submit_newest(writer, make_batch(i));
+	wait_until_spooled(writer, 3);
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.samples_dropped, 0);
+	writer_free(writer);
+	assert_int_equal(server_control(&server, "start", NULL), 0);
+	drain_and_free(open_spooling("dbname=in_flight"));
+	assert_string_equal(sql_in("in_flight", "SELECT count(DISTINCT time) >= 3"
+											" FROM profstore.samples"),
+						"t");
+}
+
 /* A file that cannot be read is dropped and counted; the others are stored. */
 static void
 test_damaged(void **state)
@@ -382,6 +433,31 @@ test_divided(void **state)
 	drain_and_free(open_spooling("dbname=divided"));
 	assert_string_equal(senders_in("divided"), "16 16");
 	assert_string_equal(sql_in("divided", "SELECT count(*) FROM profstore.samples"), "116");
+	assert_int_equal(count_files(), 0);
+}
+
+/* Pieces that were written from memory are divided further without taking each other's numbers. */
+static void
+test_pieces_of_memory(void **state)
+{
+	Failure failure = { 0 };
+	Batch *batches[] = { make_poisoned(), make_batch(0) };
+	Spool *spool;
+
+	create_database("pieces");
+	assert_int_equal(spool_open(spool_path, &spool, &failure), EXIT_OK);
+	for (uint64_t i = 0; i < 2; i++)
+	{
+		SpooledBatch file = { .id = { .writer = "0123456789abcde", .number = 1025 + i },
+							  .samples = i == 0 ? 20 : 100 };
+
+		assert_int_equal(spool_put(spool, batches[i], &file), 0);
+		batch_free(batches[i]);
+	}
+	spool_close(spool);
+	drain_and_free(open_spooling("dbname=pieces"));
+	assert_string_equal(senders_in("pieces"), "16 16");
+	assert_string_equal(sql_in("pieces", "SELECT count(*) FROM profstore.samples"), "116");
 	assert_int_equal(count_files(), 0);
 }
 
@@ -495,12 +571,15 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_killed, empty_spool),
 		cmocka_unit_test_setup(test_files_come_back, empty_spool),
+		cmocka_unit_test_setup(test_first_was_stored, empty_spool),
 		cmocka_unit_test_setup(test_all_are_killed, empty_spool),
 		cmocka_unit_test_setup(test_more_than_memory, empty_spool),
 		cmocka_unit_test_setup(test_full, empty_spool),
 		cmocka_unit_test_setup(test_expired, empty_spool),
+		cmocka_unit_test_setup(test_expired_in_flight, empty_spool),
 		cmocka_unit_test_setup(test_damaged, empty_spool),
 		cmocka_unit_test_setup(test_divided, empty_spool),
+		cmocka_unit_test_setup(test_pieces_of_memory, empty_spool),
 		cmocka_unit_test_setup(test_disk_is_full, empty_spool),
 		cmocka_unit_test_setup(test_acknowledged, empty_spool),
 	};

@@ -44,8 +44,9 @@ typedef struct BatchResult
 
 /*
  * Called once for each accepted batch, for stored ones in order of their numbers. Called by the
- * writer's thread, or by the thread that drops the batch or ends the writer; without a lock held,
- * so it may call the writer. It must return quickly, because the writer waits for it.
+ * writer's thread, by the spooler's if the batch is on disk, or by the thread that drops the batch
+ * or ends the writer; without a lock held, so it may call the writer. It must return quickly,
+ * because the writer waits for it.
  */
 typedef struct BatchCallback
 {

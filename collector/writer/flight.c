@@ -21,7 +21,7 @@ flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 	size_t bytes = head->batch_bytes;
 	uint32_t count = 1;
 
-	if (head->is_piece)
+	if (head->is_piece || head->is_doubtful)
 		return 1;
 	for (const QueuedBatch *item = head->next; item != NULL && count < count_max; item = item->next)
 	{

@@ -3,8 +3,9 @@
  *		The content of one transaction: batches at the head of the queue that were queued within a
  *		minute, and a report of losses of dropped batches.
  *
- * A flight is stored under the number of its last batch. Numbers ascend, so begin_batch() also
- * reports earlier numbers as stored.
+ * A flight is stored under the number of its last batch. A process repeats a flight as it was, so
+ * begin_batch() knows it again. A batch that another process may have stored, in a flight of its
+ * own, goes alone: merged with later ones it would have a number that is not known.
  */
 #ifndef COLLECTOR_FLIGHT_H
 #define COLLECTOR_FLIGHT_H

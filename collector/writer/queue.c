@@ -27,7 +27,13 @@ queued_batch_create(Batch *batch, const BatchCallback *callback)
 	return item;
 }
 
-/* Its age is that of the file, by the clocks of now: later jumps of the clock do not change it. */
+/* 2020-01-01: a clock that shows less has not been set yet */
+#define PLAUSIBLE_US INT64_C(1577836800000000)
+
+/*
+ * Its age is that of the file, by the clocks of now: later jumps of the clock do not change it. A
+ * file that was put before the clock was set counts as new.
+ */
 QueuedBatch *
 queued_batch_of_file(const SpooledBatch *file)
 {
@@ -39,11 +45,14 @@ queued_batch_of_file(const SpooledBatch *file)
 	item->id = file->id;
 	item->samples = file->samples;
 	item->batch_bytes = (size_t) file->batch_bytes;
-	item->queued_ns = clock_ns(CLOCK_MONOTONIC) - (age_ns > 0 ? age_ns : 0);
+	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
+	if (age_ns > 0 && file->put_us >= PLAUSIBLE_US)
+		item->queued_ns -= age_ns;
 	item->on_disk = *file;
-	item->is_piece = file->parent != 0;
+	item->is_piece = file->id.number % QUEUE_NUMBER_STEP != 0;
 	item->is_report = file->samples == 0;
 	item->is_on_disk = true;
+	item->is_doubtful = true;
 	return item;
 }
 
@@ -81,7 +90,20 @@ queue_push_found(Queue *queue, QueuedBatch *item)
 		queue->head = item;
 	queue->tail = item;
 	queue->bytes += item->bytes;
-	queue->in_memory += !item->is_on_disk;
+	if (!item->is_on_disk && queue->in_memory++ == 0)
+		queue->first_in_memory = item;
+}
+
+/* Takes a batch out of the count of those in memory. */
+static void
+leave_memory(Queue *queue, const QueuedBatch *item)
+{
+	queue->in_memory--;
+	if (queue->first_in_memory != item)
+		return;
+	do
+		queue->first_in_memory = queue->first_in_memory->next;
+	while (queue->first_in_memory != NULL && queue->first_in_memory->is_on_disk);
 }
 
 /* Removes the item behind previous, or the head if previous is NULL. */
@@ -99,7 +121,8 @@ remove_behind(Queue *queue, QueuedBatch *previous)
 	if (queue->tail == item)
 		queue->tail = previous;
 	queue->bytes -= item->bytes;
-	queue->in_memory -= !item->is_on_disk;
+	if (!item->is_on_disk)
+		leave_memory(queue, item);
 	item->next = NULL;
 	return item;
 }
@@ -109,16 +132,23 @@ queue_note_on_disk(Queue *queue, QueuedBatch *item, const SpooledBatch *file)
 {
 	item->on_disk = *file;
 	item->is_on_disk = true;
-	queue->in_memory -= !item->has_left;
+	if (!item->has_left)
+		leave_memory(queue, item);
 }
 
 void
-queue_load(Queue *queue, QueuedBatch *item, Batch *batch)
+queue_clear_doubt(Queue *queue, const char writer[WRITER_UUID_BYTES])
+{
+	for (QueuedBatch *item = queue->head; item != NULL; item = item->next)
+		if (memcmp(item->id.writer, writer, WRITER_UUID_BYTES) == 0)
+			item->is_doubtful = false;
+}
+
+void
+queue_load(QueuedBatch *item, Batch *batch)
 {
 	item->batch = batch;
 	item->batch_bytes = batch_bytes(batch);
-	item->bytes = sizeof(QueuedBatch) + item->batch_bytes;
-	queue->bytes += item->bytes;
 }
 
 Batch *
@@ -185,6 +215,9 @@ queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
 		queue->tail = second;
 	queue->bytes += first->bytes + second->bytes;
 	queue->in_memory += 2;
+	queue->first_in_memory = queue->head;
+	while (queue->first_in_memory->is_on_disk)
+		queue->first_in_memory = queue->first_in_memory->next;
 	queue->in_flight = 0;
 	return remove_behind(queue, NULL);
 }
@@ -208,21 +241,39 @@ queue_pop(Queue *queue)
 }
 
 /*
- * Removes the first batch behind those in flight that is on disk, or that is not. One that is on
- * disk and still held by the spooler stays.
+ * Finds the first batch behind those in flight that is on disk, or that is not; a batch that the
+ * spooler is writing is passed over. Returns NULL if there is none; otherwise *previous is the
+ * batch before it, or NULL.
  */
+static QueuedBatch *
+find_behind_flight(const Queue *queue, bool is_on_disk, QueuedBatch **previous)
+{
+	QueuedBatch *item;
+
+	*previous = NULL;
+	for (uint32_t i = 0; i < queue->in_flight; i++)
+		*previous = *previous ? (*previous)->next : queue->head;
+	for (item = *previous ? (*previous)->next : queue->head;
+		 item != NULL && (item->is_on_disk != is_on_disk || item->is_spooling); item = item->next)
+		*previous = item;
+	return item;
+}
+
 static QueuedBatch *
 pop_behind_flight(Queue *queue, bool is_on_disk)
 {
-	QueuedBatch *previous = NULL;
-	QueuedBatch *item;
+	QueuedBatch *previous;
 
-	for (uint32_t i = 0; i < queue->in_flight; i++)
-		previous = previous ? previous->next : queue->head;
-	while ((item = previous ? previous->next : queue->head) != NULL &&
-		   (item->is_on_disk != is_on_disk || (is_on_disk && item->is_spooling)))
-		previous = item;
-	return remove_behind(queue, previous);
+	return find_behind_flight(queue, is_on_disk, &previous) != NULL ? remove_behind(queue, previous)
+																	: NULL;
+}
+
+const QueuedBatch *
+queue_oldest_spooled(const Queue *queue)
+{
+	QueuedBatch *previous;
+
+	return find_behind_flight(queue, true, &previous);
 }
 
 QueuedBatch *

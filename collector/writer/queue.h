@@ -34,9 +34,11 @@ typedef struct QueuedBatch
 	bool is_report; /* contains only losses and counts: of dropped batches, or a piece */
 	bool is_piece;	/* piece of a batch that was refused */
 	bool is_on_disk;
-	bool is_spooling; /* being written to the spool: if it ends meanwhile, the spooler frees it */
-	bool has_left;	  /* it has left the queue */
-	bool has_ended;	  /* its submitter was notified while it was being written */
+	bool is_doubtful;		/* found in the spool: an earlier process may have stored it */
+	bool is_spooling;		/* being written to the spool */
+	int64_t spool_retry_ns; /* not to be written again before then; INT64_MAX: never */
+	bool has_left;			/* endings_add() has it: it is not in the queue any more */
+	bool has_ended;			/* endings_notify() met it while is_spooling: the spooler frees it */
 } QueuedBatch;
 
 typedef struct Queue
@@ -50,6 +52,7 @@ typedef struct Queue
 	uint64_t last_number; /* a multiple of QUEUE_NUMBER_STEP */
 	uint32_t in_flight;	  /* number of batches in flight, from the head */
 	uint32_t in_memory;	  /* number of batches that are not on disk */
+	QueuedBatch *first_in_memory;
 } Queue;
 
 /* Returns NULL on out of memory; the batch then still belongs to the caller. */
@@ -68,8 +71,14 @@ void queue_push_found(Queue *queue, QueuedBatch *item);
 /* Notes that a batch is on disk now; it may have left the queue. */
 void queue_note_on_disk(Queue *queue, QueuedBatch *item, const SpooledBatch *file);
 
-/* Gives a batch that is on disk its content, or takes it away and returns it. */
-void queue_load(Queue *queue, QueuedBatch *item, Batch *batch);
+/* Notes that no earlier process has stored any batch of this writer that is in the queue. */
+void queue_clear_doubt(Queue *queue, const char writer[WRITER_UUID_BYTES]);
+
+/*
+ * Gives a batch that is on disk its content, or takes it away and returns it. The budget is not
+ * charged with content that was read from disk, of which there is one flight at a time.
+ */
+void queue_load(QueuedBatch *item, Batch *batch);
 Batch *queue_unload(Queue *queue, QueuedBatch *item);
 
 bool queue_is_in_flight(const Queue *queue, const QueuedBatch *item);
@@ -92,9 +101,12 @@ QueuedBatch *queue_pop(Queue *queue);
 
 /*
  * Remove and return the oldest batch that is neither in flight nor on disk, or the oldest one that
- * is on disk and not in flight; NULL if there is none.
+ * is on disk and not in flight; NULL if there is none. A batch that is being written is left.
  */
 QueuedBatch *queue_pop_waiting(Queue *queue);
 QueuedBatch *queue_pop_spooled(Queue *queue);
+
+/* Returns the batch that queue_pop_spooled() would remove; NULL if there is none. */
+const QueuedBatch *queue_oldest_spooled(const Queue *queue);
 
 #endif

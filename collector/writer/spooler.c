@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -60,21 +61,16 @@ static QueuedBatch *
 find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
 {
 	*next_ns = now_ns + SPOOL_LOOK_MS * NS_PER_MS;
-	if (spooler_has_all(writer))
-		return NULL; /* there may be many thousands */
-	for (QueuedBatch *item = writer->queue.head; item != NULL; item = item->next)
+	for (QueuedBatch *item = writer->queue.first_in_memory; item != NULL; item = item->next)
 	{
 		int64_t due_ns = is_urgent(writer) ? now_ns : item->queued_ns + SPOOL_AFTER_MS * NS_PER_MS;
 
 		if (!may_be_spooled(item))
 			continue;
-		if (due_ns < writer->spool_retry_ns)
-			due_ns = writer->spool_retry_ns;
+		due_ns = MAX(due_ns, item->spool_retry_ns);
 		if (due_ns <= now_ns)
 			return item;
-		if (due_ns < *next_ns)
-			*next_ns = due_ns;
-		break; /* later ones are due later */
+		*next_ns = MIN(*next_ns, due_ns);
 	}
 	return NULL;
 }
@@ -88,6 +84,17 @@ log_failure(const Writer *writer, int err)
 			  log_text("target", writer->name), log_text("reason", strerror(-err)),
 			  log_text("detail",
 					   "Batches wait in memory meanwhile; the next attempt follows in 10 s."));
+}
+
+/* Counts a failed write; the batch is tried again later, unless it is too large for a file. */
+static void
+note_failure(Writer *writer, QueuedBatch *item, int err)
+{
+	if (!writer->spool_is_failing || err == -EFBIG)
+		log_failure(writer, err);
+	writer->spool_is_failing = err != -EFBIG;
+	writer->stats.spool_failures++;
+	item->spool_retry_ns = err == -EFBIG ? INT64_MAX : clock_ns(CLOCK_MONOTONIC) + SPOOL_REST_NS;
 }
 
 /* Tells the submitter that its batch is on disk, which ends the batch for it. */
@@ -110,11 +117,11 @@ static void
 note_on_disk(Writer *writer, QueuedBatch *item, const SpooledBatch *file)
 {
 	if (writer->stats.spooled_batches == 0)
-		log_event(LOG_WARNING, MODULE, "batches wait on disk, as the database does not take them",
+		log_event(LOG_INFO, MODULE, "batches wait in the spool directory for the database",
 				  log_text("target", writer->name));
 	queue_note_on_disk(&writer->queue, item, file);
 	writer->stats.batches_spooled++;
-	writer->spool_retry_ns = 0;
+	writer->spool_is_failing = false;
 	writer->stats.spooled_batches += !item->has_left;
 }
 
@@ -138,12 +145,7 @@ spool_one(Writer *writer, QueuedBatch *item)
 			notify_spooled(writer, item);
 	}
 	else
-	{
-		if (writer->spool_retry_ns == 0)
-			log_failure(writer, err);
-		writer->stats.spool_failures++;
-		writer->spool_retry_ns = clock_ns(CLOCK_MONOTONIC) + SPOOL_REST_NS;
-	}
+		note_failure(writer, item, err);
 	item->is_spooling = false;
 	has_ended = item->has_ended;
 	if (!item->has_left && err == 0 && !queue_is_in_flight(&writer->queue, item))
@@ -162,16 +164,21 @@ spool_one(Writer *writer, QueuedBatch *item)
 
 /* --- limits --- */
 
+bool
+spooler_is_nearly_full(const Writer *writer)
+{
+	return spool_bytes(writer->spool) > writer->spool_limit_bytes / 10 * 9 ||
+		   writer->stats.spooled_batches > SPOOL_FILES_MAX / 10 * 9;
+}
+
 /* Takes the oldest batch off the spool if a limit is passed. The caller must hold the lock. */
 static QueuedBatch *
 pop_over_limit(Writer *writer, int64_t now_ns, BatchEnd *end)
 {
 	bool is_full = spool_bytes(writer->spool) > writer->spool_limit_bytes ||
 				   writer->stats.spooled_batches > SPOOL_FILES_MAX;
-	const QueuedBatch *oldest = writer->queue.head;
+	const QueuedBatch *oldest = queue_oldest_spooled(&writer->queue);
 
-	while (oldest != NULL && !oldest->is_on_disk)
-		oldest = oldest->next;
 	if (oldest == NULL || (!is_full && now_ns - oldest->queued_ns <= writer->spool_age_ns))
 		return NULL;
 	*end = is_full ? BATCH_SPOOL_FULL : BATCH_SPOOL_EXPIRED;
@@ -226,6 +233,7 @@ static void *
 spooler_main(void *arg)
 {
 	Writer *writer = arg;
+	bool has_reported = false;
 
 	pthread_mutex_lock(&writer->lock);
 	for (;;)
@@ -239,22 +247,25 @@ spooler_main(void *arg)
 		trim_spool(writer);
 		if (item != NULL)
 			continue;
-		if (writer->spooler_must_end && writer->unreported == NULL)
+		if (writer->spooler_must_end && (writer->unreported == NULL || has_reported))
 			break;
 		if (writer->spooler_must_end)
 		{
-			/* nobody else comes to report these losses */
+			/* nobody else comes to report these losses; what the report pushes out is in the log */
 			endings_queue_report(writer, writer->unreported);
 			writer->unreported = NULL;
+			has_reported = true;
 			continue;
 		}
 		deadline = timespec_of_ns(next_ns);
 		pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline);
 	}
+	pthread_mutex_unlock(&writer->lock);
+	(void) spool_sync(writer->spool);
+	pthread_mutex_lock(&writer->lock);
 	writer->spooler_ended = true;
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
-	(void) spool_sync(writer->spool);
 	return NULL;
 }
 
@@ -282,19 +293,22 @@ spooler_finish(Writer *writer, int deadline_ms)
 	bool has_ended;
 
 	pthread_mutex_lock(&writer->lock);
-	writer->spool_retry_ns = 0;
+	for (QueuedBatch *item = writer->queue.first_in_memory; item != NULL; item = item->next)
+		if (item->spool_retry_ns != INT64_MAX)
+			item->spool_retry_ns = 0;
 	writer->spooler_must_end = true;
 	pthread_cond_broadcast(&writer->changed);
 	while (!writer->spooler_ended &&
 		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
 		;
 	has_ended = writer->spooler_ended;
+	writer->spooler_is_left = !has_ended;
 	pthread_mutex_unlock(&writer->lock);
 	if (has_ended)
 		pthread_join(writer->spooler, NULL);
 	else
-		log_event(LOG_ERROR, MODULE, "the spool directory does not answer",
-				  log_text("target", writer->name));
+		log_event(LOG_ERROR, MODULE, "could not write all batches to the spool directory in time",
+				  log_text("target", writer->name), log_number("limit_ms", deadline_ms));
 }
 
 int
@@ -348,7 +362,7 @@ spooler_load_flight(Writer *writer, int *err)
 		if (*err != 0)
 			break;
 		pthread_mutex_lock(&writer->lock);
-		queue_load(&writer->queue, item, batch);
+		queue_load(item, batch);
 		pthread_mutex_unlock(&writer->lock);
 	}
 	return loaded;

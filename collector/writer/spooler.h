@@ -4,8 +4,8 @@
  *
  * A batch is written if it has waited for SPOOL_AFTER_MS, or at once if the database is away or the
  * writer must stop now. It then leaves the memory, unless it is being stored, and is read again
- * when its turn comes. The disk may be slow or hang: neither submitters nor the writer's thread
- * wait for it, but for batches that are read back or divided.
+ * when its turn comes. Submitters never wait for the disk. The writer's thread waits for it if it
+ * reads a batch, removes a file, or divides a batch that is there.
  */
 #ifndef COLLECTOR_SPOOLER_H
 #define COLLECTOR_SPOOLER_H
@@ -38,6 +38,9 @@ bool spooler_has_all(const struct Writer *writer);
  */
 uint32_t spooler_load_flight(struct Writer *writer, int *err);
 
+/* Returns true above nine tenths of a limit of the spool. The caller must hold the lock. */
+bool spooler_is_nearly_full(const struct Writer *writer);
+
 /*
  * Frees the content of batches that are on disk and not in flight. The caller must hold the lock.
  */
@@ -45,8 +48,8 @@ void spooler_unload(struct Writer *writer, uint32_t count);
 
 /*
  * Replaces the file of a batch by those of its two pieces, which are in the queue and marked as
- * being spooled. Never leaves batch and pieces to be stored both: if the pieces cannot be written,
- * they are in memory alone.
+ * being spooled. Either the batch or its pieces will be stored, never both: if the pieces cannot be
+ * written, they are in memory alone.
  */
 void spooler_divide(struct Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]);
 

@@ -525,6 +525,7 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	}
 	if (outcome != DB_OK && outcome != DB_REPEATED)
 		connection_abandon(connection);
+	store->was_new = storing.is_new;
 	if (is_inside)
 		gate_leave(store->gate);
 	opening_fini(&storing.opening);

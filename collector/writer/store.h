@@ -19,7 +19,8 @@ typedef struct Store
 	char node[256]; /* stored with losses */
 	/* of writers that may store equal content; NULL if there is none */
 	const Gate *gate;
-	Buffer rows; /* scratch buffer */
+	Buffer rows;  /* scratch buffer */
+	bool was_new; /* the last batch that was stored was not known under its id */
 } Store;
 
 void store_init(Store *store, const char *node, const Gate *gate); /* gate may be NULL */

@@ -50,7 +50,7 @@
 /* Time that a disk may take to write the batches that are left at the end. */
 #define SPOOL_FINISH_MS 20000
 
-#define MEMORY_WAIT_MS 1000 /* if there is no memory for a batch of the spool */
+#define READ_WAIT_MS 1000 /* if a batch of the spool cannot be read for now */
 
 #define SERIES_TEXT_BYTES 500 /* of a refused batch's first series, in the log */
 
@@ -240,6 +240,27 @@ wait_for_batch(Writer *writer)
 	return false;
 }
 
+/* Returns whether a file cannot be read for a reason that passes, and not because of the file. */
+static bool
+is_passing(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EINTR || err == -EAGAIN ||
+		   err == -EACCES || err == -ESTALE;
+}
+
+/* Waits a second before the head of the queue is read again. The caller must hold the lock. */
+static void
+wait_to_read_again(Writer *writer, int err)
+{
+	struct timespec later = deadline_after_ms(READ_WAIT_MS);
+
+	log_event(LOG_WARNING, MODULE, "could not read a batch from the spool directory; will retry",
+			  log_text("target", writer->name), log_text("reason", strerror(-err)));
+	while (!writer->stop_now &&
+		   pthread_cond_timedwait(&writer->changed, &writer->lock, &later) == 0)
+		;
+}
+
 /* Drops the batch at the head, whose file cannot be read. The lock is released meanwhile. */
 static void
 drop_damaged(Writer *writer, int err)
@@ -251,7 +272,7 @@ drop_damaged(Writer *writer, int err)
 	pthread_mutex_unlock(&writer->lock);
 	log_event(LOG_ERROR, MODULE, "could not read a batch from the spool directory and dropped it",
 			  log_text("target", writer->name),
-			  log_text("reason", err == -EBADMSG ? "The file is damaged." : strerror(-err)),
+			  log_text("reason", err == -EBADMSG ? "file is damaged" : strerror(-err)),
 			  log_number("batch", (int64_t) item->id.number),
 			  log_number("samples", (int64_t) item->samples));
 	endings_notify(writer, &endings);
@@ -267,7 +288,6 @@ static uint32_t
 put_in_flight(Writer *writer)
 {
 	const QueuedBatch *head = writer->queue.head;
-	struct timespec later;
 	uint32_t loaded;
 	int err;
 
@@ -281,11 +301,8 @@ put_in_flight(Writer *writer)
 	loaded = spooler_load_flight(writer, &err);
 	pthread_mutex_lock(&writer->lock);
 	writer->queue.in_flight = loaded;
-	if (loaded == 0 && err == -ENOMEM)
-	{
-		later = deadline_after_ms(MEMORY_WAIT_MS);
-		pthread_cond_timedwait(&writer->changed, &writer->lock, &later);
-	}
+	if (loaded == 0 && is_passing(err))
+		wait_to_read_again(writer, err);
 	else if (loaded == 0)
 		drop_damaged(writer, err);
 	return loaded;
@@ -415,6 +432,9 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Endings *end
 			writer->stats.samples_written += batch_samples(flight->batch, &samples);
 			note_newest(writer, flight->batch);
 		}
+		/* numbers ascend: if this one was not known, no later one of the same writer is */
+		if (flight->item->is_doubtful && writer->target.store.was_new)
+			queue_clear_doubt(&writer->queue, flight->id.writer);
 		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);
 		end_flight(writer, endings, BATCH_STORED);
 		return;
@@ -821,6 +841,7 @@ writer_stats(Writer *writer, WriterStats *stats)
 	*stats = writer->stats;
 	stats->queued_bytes = writer->queue.bytes;
 	stats->spooled_bytes = writer->spool != NULL ? spool_bytes(writer->spool) : 0;
+	stats->spool_is_nearly_full = writer->spool != NULL && spooler_is_nearly_full(writer);
 	stats->waiting_since_ns = writer->queue.head != NULL ? writer->queue.head->queued_ns : 0;
 	pthread_mutex_unlock(&writer->lock);
 }
@@ -844,7 +865,7 @@ writer_free(Writer *writer)
 	if (writer == NULL)
 		return;
 	writer_drain(writer, 0);
-	if (writer->spooler_must_end && !writer->spooler_ended)
+	if (writer->spooler_is_left)
 		return; /* a disk that hangs holds the spooler, which needs all of this */
 	spool_close(writer->spool);
 	target_fini(&writer->target);

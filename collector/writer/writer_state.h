@@ -43,8 +43,9 @@ struct Writer
 	bool finished;		   /* the thread has ended */
 	bool spooler_must_end; /* once everything is on disk, or that has failed */
 	bool spooler_ended;
-	int64_t spool_retry_ns; /* do not write to the spool before then: it failed; 0: it did not */
-	Batch *unreported;		/* losses that no queued batch carries yet; NULL if none */
+	bool spooler_is_left;  /* it has not ended in time: nothing that it uses may be freed */
+	bool spool_is_failing; /* the last write failed */
+	Batch *unreported;	   /* losses that no queued batch carries yet; NULL if none */
 	WriterStats stats;
 	Failure failure; /* its code is EXIT_OK if there is none */
 };

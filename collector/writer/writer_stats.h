@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_WRITER_STATS_H
 #define COLLECTOR_WRITER_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ typedef struct WriterStats
 	uint64_t spooled_bytes;	  /* size of all its files */
 	uint64_t batches_spooled; /* batches that were put there */
 	uint64_t spool_failures;  /* batches that could not be put there */
+	bool spool_is_nearly_full;
 	int64_t newest_sample_us; /* newest stored sample, microseconds since 1970 UTC; 0 if none */
 	/* time of the oldest queued batch, CLOCK_MONOTONIC; 0 if none waits */
 	int64_t waiting_since_ns;

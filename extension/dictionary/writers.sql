@@ -174,7 +174,8 @@ BEGIN
 		RETURN true;
 	END IF;
 	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role <> profstore.calling_role()) THEN
-		RAISE insufficient_privilege USING
+		-- not a missing privilege: the batch is at fault, and a collector must not wait for somebody to grant something
+		RAISE invalid_parameter_value USING
 			MESSAGE = format('writer %s belongs to another role', begin_batch.writer),
 			HINT = 'Each writer chooses an id of its own, at random.';
 	END IF;

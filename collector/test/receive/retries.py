@@ -175,7 +175,7 @@ def test_acknowledged_by_spool():
         unspooled = Receiver(f"--spool-directory={spool}", "--answer-timeout=1s", db="host=/nonexistent")
         body = otlp_requests.request_of("times", "unspooled", now_ns()).SerializeToString()
         same(call(unspooled, EXPORT, body)[0], grpc.StatusCode.UNAVAILABLE, "unless told so a receiver does not take disk for an answer")
-        ok("another process" in Receiver(*flags, expect_start=False).wait_for_end(), "nobody else uses its directory")
+        ok("by another process" in Receiver(*flags, expect_start=False).wait_for_end(), "nobody else uses its directory")
         unspooled.kill()
         same(stored("spooled"), 0, "nothing is stored yet")
         receiver = Receiver(*flags)
