@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
@@ -13,6 +14,10 @@
 #include "runtimes/runtime_kind.h"
 
 #define MAPS_BYTES ((size_t) 1024 * 1024)
+
+/* PHP with OPcache and without a JIT compiler takes all looks, once for each process. */
+#define LOOKS_MAX 6
+#define LOOKS_NS  (300 * 1000)
 
 static bool
 php_kind_read_file(const ElfSource *source, const char *name, RuntimeFile *file)
@@ -39,28 +44,46 @@ php_kind_describe(RuntimeTarget *target)
 }
 
 /*
- * Finds the code of the JIT compiler: the executable part of memory that the processes of a server
- * share. It is there before the first script runs.
+ * Looks for the code of the JIT compiler: the executable part of memory that the processes of a
+ * server share. Returns whether there is such memory, and sets *compiled if a part is executable.
  */
-static void
-php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
+static bool
+php_look_for_compiled(RemoteMemory *memory, LoopCode *compiled)
 {
 	char *text = remote_memory_maps(memory, MAPS_BYTES);
 	char *rest = NULL;
+	bool is_shared = false;
 
 	if (text == NULL)
-		return;
+		return false;
 	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
 	{
 		uint64_t start;
 		uint64_t end;
 		char access[5];
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, access) == 3 &&
-			access[2] == 'x' && start < end && strstr(line, " /dev/zero") != NULL)
-			target->compiled = (LoopCode){ .start = start, .end = end };
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, access) != 3 ||
+			start >= end || strstr(line, " /dev/zero") == NULL)
+			continue;
+		is_shared = true;
+		if (access[2] == 'x')
+			*compiled = (LoopCode){ .start = start, .end = end };
 	}
 	free(text);
+	return is_shared;
+}
+
+/*
+ * The memory is there before the first script runs, but it is writable and not executable while the
+ * compiler adds a function to it: then we look again a moment later.
+ */
+static void
+php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
+{
+	for (int i = 0; i < LOOKS_MAX && php_look_for_compiled(memory, &target->compiled) &&
+					target->compiled.end == 0;
+		 i++)
+		nanosleep(&(struct timespec){ .tv_nsec = LOOKS_NS }, NULL);
 	target->entry.php.compiled_start = target->compiled.start;
 	target->entry.php.compiled_end = target->compiled.end;
 }
