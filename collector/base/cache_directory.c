@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/read_at.h"
 
 #define NAME_BYTES 256
 #define USED_S	   3600 /* files that were used within this count as used at once */
@@ -290,19 +291,7 @@ cache_file_write(int fd, const void *bytes, size_t length)
 int
 cache_file_read(int fd, uint64_t offset, void *bytes, size_t length)
 {
-	size_t done = 0;
-
-	while (done < length)
-	{
-		ssize_t got = pread(fd, (uint8_t *) bytes + done, length - done, (off_t) (offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EBADMSG;
-		done += (size_t) got;
-	}
-	return 0;
+	return read_at(fd, offset, bytes, length) == 0 ? 0 : -EBADMSG;
 }
 
 int

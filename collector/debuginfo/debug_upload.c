@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/read_at.h"
+
 #define LEVEL		 6
 #define DIGEST_BYTES 32
 #define CHUNKS_MAX	 1024
@@ -63,15 +65,8 @@ compress_chunk(Sending *sending, int32_t number)
 	size_t compressed;
 	char *room;
 
-	for (size_t done = 0; done < length;)
-	{
-		ssize_t got =
-			pread(sending->fd, sending->plain + done, length - done, offset + (off_t) done);
-
-		if (got <= 0)
-			return false;
-		done += (size_t) got;
-	}
+	if (read_at(sending->fd, (uint64_t) offset, sending->plain, length) != 0)
+		return false;
 	buffer_reset(&sending->payload);
 	room = buffer_extend(&sending->payload, bound);
 	if (room == NULL)

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/read_at.h"
 #include "spool/batch_image.h"
 
 #define FILE_MAGIC	 "PFSSPOOL"
@@ -100,27 +101,6 @@ has_suffix(const char *name, const char *suffix)
 
 /* --- one file --- */
 
-/* Reads all of length bytes at an offset. Returns 0; -EBADMSG if the file ends before; -errno. */
-static int
-read_all(int fd, off_t offset, void *bytes, size_t length)
-{
-	size_t done = 0;
-
-	while (done < length)
-	{
-		ssize_t got = pread(fd, (char *) bytes + done, length - done, offset + (off_t) done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return -EBADMSG;
-		done += (size_t) got;
-	}
-	return 0;
-}
-
 /*
  * Reads and checks the head of an open file. Returns 0; -EBADMSG; -errno. A head whose check is
  * right and whose body is cut is damaged, too.
@@ -129,7 +109,7 @@ static int
 read_head(int fd, FileHead *head)
 {
 	struct stat status;
-	int err = read_all(fd, 0, head, sizeof(*head));
+	int err = read_at(fd, 0, head, sizeof(*head));
 
 	if (err != 0)
 		return err;
@@ -281,7 +261,7 @@ read_body(int fd, const FileHead *head, Batch **batch)
 	int err = body != NULL && image != NULL ? 0 : -ENOMEM;
 
 	if (err == 0)
-		err = read_all(fd, sizeof(*head), body, (size_t) head->body_bytes);
+		err = read_at(fd, sizeof(*head), body, (size_t) head->body_bytes);
 	if (err == 0 && ZSTD_decompress(image, (size_t) head->image_bytes, body,
 									(size_t) head->body_bytes) != head->image_bytes)
 		err = -EBADMSG;
