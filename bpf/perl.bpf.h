@@ -195,7 +195,7 @@ pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u
 	return pfs_perl_glob(chain, *name, name, stash);
 }
 
-/* What is known of a subroutine: name and flags, package, and the name's first word. */
+/* Words that describe a subroutine: name and flags, package, and the name's first word. */
 #define PFS_PERL_NAME_IS_READABLE (1ULL << 62)
 #define PFS_PERL_NAME_IS_PHASE	  (1ULL << 63)
 

@@ -49,7 +49,7 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
 	return chain->block[PFS_PHP_FRAME_INSTRUCTION];
 }
 
-/* What is known of a function: its check, its instructions, and in the last word three things. */
+/* Words that describe a function: its check, its instructions, and three numbers in the last. */
 #define PFS_PHP_KNOWN_CHECK		   0
 #define PFS_PHP_KNOWN_INSTRUCTIONS 1
 #define PFS_PHP_KNOWN_KIND		   2

@@ -85,7 +85,7 @@ struct pfs_php_layout {
 	__u64 thread_pointer; /* of the thread that executes PHP */
 	__u64 loop_start;	  /* code of the loop, half-open */
 	__u64 loop_end;
-	__u64 compiled_start; /* code that PHP's JIT compiler has made; both 0: there is none */
+	__u64 compiled_start; /* code of PHP's JIT compiler; both 0 if there is no such code */
 	__u64 compiled_end;
 	__u8 function_last;	   /* number of instructions, counted in words of four bytes; … */
 	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */

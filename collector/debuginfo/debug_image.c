@@ -318,7 +318,7 @@ copy_name(char name[IMAGE_NAME_BYTES], const char *text, size_t length)
 	name[out] = '\0';
 }
 
-/* What a header says of the entry behind it, before or with the header of the entry itself. */
+/* Facts of an entry, from its own header and from headers before it. */
 typedef struct TarEntry
 {
 	char name[IMAGE_NAME_BYTES];
@@ -458,7 +458,7 @@ take_entry(Stream *stream, TarEntry *next, int depth)
 	return stream->image->end == IMAGE_DONE;
 }
 
-/* Follows an archive. Returns false if the stream is none; its bytes are used up then. */
+/* Follows an archive. Returns false if the stream is no archive; its bytes are used up then. */
 static bool
 walk(Stream *stream, int depth)
 {
@@ -475,7 +475,7 @@ walk(Stream *stream, int depth)
 	{
 		if (unpack_begin(&plain, stream, is_zstd))
 		{
-			/* within one archive: compression twice is none of an image */
+			/* within one archive: an image has no file that is compressed twice */
 			(void) stream_peek(&plain);
 			is_archive = memcmp(plain.peeked, gzip, sizeof(gzip)) != 0 &&
 						 memcmp(plain.peeked, zstd, sizeof(zstd)) != 0 && walk(&plain, depth);

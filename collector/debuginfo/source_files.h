@@ -12,7 +12,7 @@
 /* A directory with source files. Only files inside of it are read. */
 typedef struct SourceTree
 {
-	int fd;		/* -1: there is none */
+	int fd;		/* -1 if no directory is open */
 	char *path; /* absolute, without links */
 } SourceTree;
 
