@@ -12,26 +12,15 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "runtimes/common/beside_thread.h"
 #include "unwind/remote_words.h"
 
-#ifdef __aarch64__
-#define KEYS_FROM	   (-0x700) /* of glibc, in the record below the thread pointer */
-#define KEYS_BYTES	   0x600
-#define VARIABLES_FROM 0
-#define SELF_DISTANCE  0x1000 /* a thread's own number lies below its pointer */
-#else
-#define KEYS_FROM	   0x310 /* of glibc: 32 pairs (number, value) */
-#define KEYS_BYTES	   0x200
-#define VARIABLES_FROM (-VARIABLES_BYTES)
-#define SELF_DISTANCE  1 /* it is its pointer */
-#endif
-#define VARIABLES_BYTES 0x1000
 #define VARIABLES_MINOR 15
 
 #define CANDIDATES_MAX 512
 
 #define PAGE_BYTES	4096 /* pages are as large, or larger */
-#define PIECE_PAGES (VARIABLES_BYTES / PAGE_BYTES + 1)
+#define PIECE_PAGES (BESIDE_VARIABLES_BYTES / PAGE_BYTES + 1)
 
 /* Words of a piece of memory that may be addresses of states, and their places. */
 typedef struct Candidates
@@ -112,7 +101,7 @@ static bool
 search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, int32_t from,
 	   size_t bytes, const int32_t *wanted, int32_t *offset)
 {
-	uint64_t words[VARIABLES_BYTES / 8];
+	uint64_t words[BESIDE_VARIABLES_BYTES / 8];
 	uint64_t ids[CANDIDATES_MAX] = { 0 };
 	Candidates candidates;
 
@@ -122,7 +111,7 @@ search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, in
 	remote_memory_gather(memory, candidates.states, candidates.count, ids);
 	for (size_t i = 0; i < candidates.count; i++)
 	{
-		if (!candidates.states[i].had || thread_pointer - ids[i] >= SELF_DISTANCE ||
+		if (!candidates.states[i].had || thread_pointer - ids[i] >= BESIDE_SELF_DISTANCE ||
 			(wanted != NULL && candidates.offsets[i] != *wanted))
 			continue;
 		*offset = candidates.offsets[i];
@@ -141,11 +130,12 @@ thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_
 	if (!remote_is_object(thread_pointer))
 		return false;
 	if (file->layout.minor < VARIABLES_MINOR)
-		return search(memory, file, thread_pointer, KEYS_FROM, KEYS_BYTES, NULL, offset);
+		return search(memory, file, thread_pointer, BESIDE_KEYS_FROM, BESIDE_KEYS_BYTES, NULL,
+					  offset);
 	/* other threads' stacks lie below their variables, and have old copies of the word */
 	if (!is_first)
 		return false;
 	is_wanted = offset_of_code(file, &wanted);
-	return search(memory, file, thread_pointer, VARIABLES_FROM, VARIABLES_BYTES,
+	return search(memory, file, thread_pointer, BESIDE_VARIABLES_FROM, BESIDE_VARIABLES_BYTES,
 				  is_wanted ? &wanted : NULL, offset);
 }

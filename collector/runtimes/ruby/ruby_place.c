@@ -13,22 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtimes/common/beside_thread.h"
 #include "unwind/remote_words.h"
 
-#ifdef __aarch64__
-#define KEYS_FROM	   (-0x700) /* of glibc, in the record below the thread pointer */
-#define KEYS_BYTES	   0x600
-#define VARIABLES_FROM 0
-#define SELF_DISTANCE  0x1000 /* a thread's own number lies below its pointer */
-#else
-#define KEYS_FROM	   0x310 /* of glibc: 32 pairs (number, value) */
-#define KEYS_BYTES	   0x200
-#define VARIABLES_FROM (-VARIABLES_BYTES)
-#define SELF_DISTANCE  1 /* it is its pointer */
-#endif
-#define VARIABLES_BYTES 0x1000
-
-#define WORDS_MAX	(VARIABLES_BYTES / 8)
+#define WORDS_MAX	(BESIDE_VARIABLES_BYTES / 8)
 #define PIECE_WORDS 8 /* of memory beside the thread pointer, none of which crosses a page */
 
 #define CONTEXT_WORDS 16
@@ -72,7 +60,7 @@ has_self(const uint64_t *words, size_t count, uint64_t thread_pointer)
 {
 	for (size_t i = 0; i < count; i++)
 	{
-		if (thread_pointer - words[i] < SELF_DISTANCE)
+		if (thread_pointer - words[i] < BESIDE_SELF_DISTANCE)
 			return true;
 	}
 	return false;
@@ -157,17 +145,18 @@ find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 
 	if (contexts == NULL)
 		return false;
-	read_beside(memory, thread_pointer + (uint64_t) (int64_t) VARIABLES_FROM, words, WORDS_MAX);
+	read_beside(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_VARIABLES_FROM, words,
+				WORDS_MAX);
 	read_targets(memory, words, WORDS_MAX, contexts, CONTEXT_WORDS);
 	for (size_t i = 0; i < WORDS_MAX && !found && candidates < CANDIDATES_MAX; i++)
 	{
-		size_t at = VARIABLES_FROM < 0 ? WORDS_MAX - 1 - i : i; /* the nearest first */
+		size_t at = BESIDE_VARIABLES_FROM < 0 ? WORDS_MAX - 1 - i : i; /* the nearest first */
 		const uint64_t *context = contexts + at * CONTEXT_WORDS;
 
 		if (!is_context(context))
 			continue;
 		candidates++;
-		*offset = VARIABLES_FROM + (int32_t) (8 * at);
+		*offset = BESIDE_VARIABLES_FROM + (int32_t) (8 * at);
 		found = is_own_context(memory, words[at], context, thread_pointer);
 	}
 	free(contexts);
@@ -178,13 +167,14 @@ find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 static bool
 find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset, uint16_t *thread_context)
 {
-	uint64_t words[KEYS_BYTES / 8];
-	uint64_t threads[KEYS_BYTES / 8 * THREAD_WORDS];
+	uint64_t words[BESIDE_KEYS_BYTES / 8];
+	uint64_t threads[BESIDE_KEYS_BYTES / 8 * THREAD_WORDS];
 	int candidates = 0;
 
-	read_beside(memory, thread_pointer + (uint64_t) (int64_t) KEYS_FROM, words, KEYS_BYTES / 8);
-	read_targets(memory, words, KEYS_BYTES / 8, threads, THREAD_WORDS);
-	for (size_t i = 0; i < KEYS_BYTES / 8 && candidates < CANDIDATES_MAX; i++)
+	read_beside(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_KEYS_FROM, words,
+				BESIDE_KEYS_BYTES / 8);
+	read_targets(memory, words, BESIDE_KEYS_BYTES / 8, threads, THREAD_WORDS);
+	for (size_t i = 0; i < BESIDE_KEYS_BYTES / 8 && candidates < CANDIDATES_MAX; i++)
 	{
 		const uint64_t *thread = threads + i * THREAD_WORDS;
 		size_t at;
@@ -195,7 +185,7 @@ find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset, uint16_
 		at = context_of_thread(memory, words[i], thread);
 		if (at == 0)
 			continue;
-		*offset = KEYS_FROM + (int32_t) (8 * i);
+		*offset = BESIDE_KEYS_FROM + (int32_t) (8 * i);
 		*thread_context = (uint16_t) (8 * at);
 		return true;
 	}

@@ -1,0 +1,23 @@
+/*
+ * beside_thread.h
+ *		Memory beside the thread pointer, in which a runtime's own variable of a thread is searched
+ *		for: values of keys (pthread_setspecific()) in glibc's record, and thread-local variables.
+ */
+#ifndef COLLECTOR_BESIDE_THREAD_H
+#define COLLECTOR_BESIDE_THREAD_H
+
+#define BESIDE_VARIABLES_BYTES 0x1000
+
+#ifdef __aarch64__
+#define BESIDE_KEYS_FROM	  (-0x700) /* in the record below the thread pointer */
+#define BESIDE_KEYS_BYTES	  0x600
+#define BESIDE_VARIABLES_FROM 0
+#define BESIDE_SELF_DISTANCE  0x1000 /* a thread's own number lies below its pointer */
+#else
+#define BESIDE_KEYS_FROM	  0x310 /* 32 pairs (sequence number, value) */
+#define BESIDE_KEYS_BYTES	  0x200
+#define BESIDE_VARIABLES_FROM (-BESIDE_VARIABLES_BYTES)
+#define BESIDE_SELF_DISTANCE  1 /* it is its pointer */
+#endif
+
+#endif
