@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_RUNTIME_CODE_H
 #define COLLECTOR_RUNTIME_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,18 @@ typedef struct CodeWanted
 	uint32_t more_count;
 	RuntimeCode code; /* out; zeroed: it is not what was sampled, or not to be read */
 } CodeWanted;
+
+/*
+ * Zeroes the code of each object before it is read. Returns false if they are too many to be read
+ * together.
+ */
+static inline bool
+code_wanted_begin(CodeWanted *wanted, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		wanted[i].code = (RuntimeCode){ 0 };
+	return count <= RUNTIME_CODES_MAX;
+}
 
 /* Frees what the object holds, and zeroes it. */
 void runtime_code_fini(RuntimeCode *code);

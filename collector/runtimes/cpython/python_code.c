@@ -330,9 +330,7 @@ python_codes_read(RemoteMemory *memory, const PythonLayout *layout, uint64_t typ
 {
 	Batch *batch = calloc(1, sizeof(*batch));
 
-	for (size_t i = 0; i < count; i++)
-		wanted[i].code = (RuntimeCode){ 0 };
-	if (batch == NULL || count > RUNTIME_CODES_MAX)
+	if (!code_wanted_begin(wanted, count) || batch == NULL)
 	{
 		free(batch);
 		return;

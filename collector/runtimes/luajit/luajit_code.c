@@ -170,9 +170,7 @@ luajit_codes_read(RemoteMemory *memory, CodeWanted *wanted, size_t count)
 {
 	Batch *batch = calloc(1, sizeof(*batch));
 
-	for (size_t i = 0; i < count; i++)
-		wanted[i].code = (RuntimeCode){ 0 };
-	if (batch == NULL || count > RUNTIME_CODES_MAX)
+	if (!code_wanted_begin(wanted, count) || batch == NULL)
 	{
 		free(batch);
 		return;

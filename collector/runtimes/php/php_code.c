@@ -199,10 +199,11 @@ php_codes_read(RemoteMemory *memory, const struct pfs_php_layout *layout, CodeWa
 {
 	PhpBatch *batch = calloc(1, sizeof(*batch));
 
-	for (size_t i = 0; i < count; i++)
-		wanted[i].code = (RuntimeCode){ 0 };
-	if (batch == NULL)
+	if (!code_wanted_begin(wanted, count) || batch == NULL)
+	{
+		free(batch);
 		return;
+	}
 	batch->memory = memory;
 	batch->layout = layout;
 	batch->wanted = wanted;

@@ -500,9 +500,7 @@ ruby_codes_read(RemoteMemory *memory, const RubyFile *file, uint64_t bias, CodeW
 {
 	Batch *batch = calloc(1, sizeof(*batch));
 
-	for (size_t i = 0; i < count; i++)
-		wanted[i].code = (RuntimeCode){ 0 };
-	if (batch == NULL || count > RUNTIME_CODES_MAX || file->layout == NULL)
+	if (!code_wanted_begin(wanted, count) || batch == NULL || file->layout == NULL)
 	{
 		free(batch);
 		return;
