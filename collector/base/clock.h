@@ -24,6 +24,13 @@ clock_ns(clockid_t clock)
 	return (int64_t) time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
+/* Returns a time that is not negative, for functions that wait until then. */
+static inline struct timespec
+clock_timespec(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
+}
+
 /*
  * CLOCK_REALTIME - CLOCK_MONOTONIC, by readings of the latter, the former and the latter again, in
  * this order. known_ns stays if it agrees with the readings. So it moves only if the clock was set,

@@ -175,10 +175,7 @@ import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples
 void
 import_wait(Import *import)
 {
-	struct timespec until;
-	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+	struct timespec until = clock_timespec(clock_ns(CLOCK_MONOTONIC) + WAIT_NS);
 
-	until.tv_sec = until_ns / 1000000000;
-	until.tv_nsec = until_ns % 1000000000;
 	pthread_cond_timedwait(&import->changed, &import->lock, &until);
 }

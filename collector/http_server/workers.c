@@ -4,10 +4,10 @@
  */
 #include "http_server/workers.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/thread_start.h"
 #include "http_server/service.h"
 
 /*
@@ -56,21 +56,14 @@ worker_main(void *argument)
 bool
 workers_start(Workers *workers, Host *host, size_t count)
 {
-	sigset_t all;
-	sigset_t before;
-
 	*workers = (Workers){ .host = host };
 	workers->threads = calloc(count, sizeof(pthread_t));
 	if (workers->threads == NULL)
 		return false;
 
-	/* signals are handled by the main thread */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (workers->count < count &&
-		   pthread_create(&workers->threads[workers->count], NULL, worker_main, host) == 0)
+		   thread_start(&workers->threads[workers->count], worker_main, host) == 0)
 		workers->count++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return workers->count == count;
 }
 

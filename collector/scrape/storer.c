@@ -210,7 +210,6 @@ static void
 storer_wait_for_work(Storer *storer)
 {
 	struct timespec until;
-	int64_t wall_ns;
 
 	if (storer->waiting.first != NULL || storer->stops)
 		return;
@@ -219,8 +218,7 @@ storer_wait_for_work(Storer *storer)
 		pthread_cond_wait(&storer->changed, &storer->lock);
 		return;
 	}
-	wall_ns = clock_ns(CLOCK_MONOTONIC) + BATCH_AGE_NS / 4;
-	until = (struct timespec){ wall_ns / 1000000000, wall_ns % 1000000000 };
+	until = clock_timespec(clock_ns(CLOCK_MONOTONIC) + BATCH_AGE_NS / 4);
 	pthread_cond_timedwait(&storer->changed, &storer->lock, &until);
 }
 

@@ -312,8 +312,8 @@ target_store_put(TargetStore *store, TargetRows *rows)
 void
 target_store_free(TargetStore *store, int64_t deadline_ms)
 {
-	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + deadline_ms * 1000000;
-	const struct timespec until = { end_ns / 1000000000, end_ns % 1000000000 };
+	const struct timespec until =
+		clock_timespec(clock_ns(CLOCK_MONOTONIC) + deadline_ms * NS_PER_MS);
 	int err = 0;
 
 	if (store == NULL)

@@ -4,7 +4,6 @@
  */
 #include "uploads/upload_line.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread_start.h"
 
 #define MODULE	 "receive"
 #define RETRY_NS (5 * NS_PER_S)
@@ -87,8 +87,6 @@ line_main(void *argument)
 bool
 upload_line_start(UploadLine *line, const char *database, void *context)
 {
-	sigset_t all;
-	sigset_t before;
 	bool started;
 
 	*line = (UploadLine){ .database = database, .context = context };
@@ -98,11 +96,7 @@ upload_line_start(UploadLine *line, const char *database, void *context)
 	line->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	line->session.connection.wake_fd = line->stop_fd;
 
-	/* signals are handled by the main thread */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = line->stop_fd >= 0 && pthread_create(&line->thread, NULL, line_main, line) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	started = line->stop_fd >= 0 && thread_start(&line->thread, line_main, line) == 0;
 	if (!started && line->stop_fd >= 0)
 	{
 		close(line->stop_fd);

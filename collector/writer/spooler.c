@@ -8,17 +8,15 @@
 #include "writer/spooler.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread_start.h"
 #include "writer/endings.h"
 
 #define MODULE "writer"
-
-#define NS_PER_MS INT64_C(1000000)
 
 /* Time after a failed write until the next one. */
 #define SPOOL_REST_NS (INT64_C(10) * 1000 * NS_PER_MS)
@@ -164,19 +162,30 @@ spool_one(Writer *writer, QueuedBatch *item)
 
 /* --- limits --- */
 
+/*
+ * Returns true if a limit of the spool is passed, or so many tenths of it are left at most. The
+ * caller must hold the lock.
+ */
+static bool
+spool_is_full_but(const Writer *writer, uint64_t tenths)
+{
+	uint64_t spare_bytes = writer->spool_limit_bytes / 10 * tenths;
+
+	return spool_bytes(writer->spool) > writer->spool_limit_bytes - spare_bytes ||
+		   writer->stats.spooled_batches > SPOOL_FILES_MAX - SPOOL_FILES_MAX / 10 * tenths;
+}
+
 bool
 spooler_is_nearly_full(const Writer *writer)
 {
-	return spool_bytes(writer->spool) > writer->spool_limit_bytes / 10 * 9 ||
-		   writer->stats.spooled_batches > SPOOL_FILES_MAX / 10 * 9;
+	return spool_is_full_but(writer, 1);
 }
 
 /* Takes the oldest batch off the spool if a limit is passed. The caller must hold the lock. */
 static QueuedBatch *
 pop_over_limit(Writer *writer, int64_t now_ns, BatchEnd *end)
 {
-	bool is_full = spool_bytes(writer->spool) > writer->spool_limit_bytes ||
-				   writer->stats.spooled_batches > SPOOL_FILES_MAX;
+	bool is_full = spool_is_full_but(writer, 0);
 	const QueuedBatch *oldest = queue_oldest_spooled(&writer->queue);
 
 	if (oldest == NULL || (!is_full && now_ns - oldest->queued_ns <= writer->spool_age_ns))
@@ -223,12 +232,6 @@ trim_spool(Writer *writer)
 
 /* --- the thread --- */
 
-static struct timespec
-timespec_of_ns(int64_t ns)
-{
-	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
-}
-
 static void *
 spooler_main(void *arg)
 {
@@ -257,7 +260,7 @@ spooler_main(void *arg)
 			has_reported = true;
 			continue;
 		}
-		deadline = timespec_of_ns(next_ns);
+		deadline = clock_timespec(next_ns);
 		pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline);
 	}
 	pthread_mutex_unlock(&writer->lock);
@@ -272,24 +275,13 @@ spooler_main(void *arg)
 int
 spooler_start(Writer *writer)
 {
-	sigset_t all;
-	sigset_t before;
-	int err;
-
-	if (writer->spool == NULL)
-		return 0;
-	/* signals must be handled by the thread that called us */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&writer->spooler, NULL, spooler_main, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -err;
+	return writer->spool != NULL ? thread_start(&writer->spooler, spooler_main, writer) : 0;
 }
 
 void
 spooler_finish(Writer *writer, int deadline_ms)
 {
-	struct timespec deadline = timespec_of_ns(clock_ns(CLOCK_MONOTONIC) + deadline_ms * NS_PER_MS);
+	struct timespec deadline = clock_timespec(clock_ns(CLOCK_MONOTONIC) + deadline_ms * NS_PER_MS);
 	bool has_ended;
 
 	pthread_mutex_lock(&writer->lock);

@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread_start.h"
 #include "writer/divide.h"
 #include "writer/endings.h"
 #include "writer/flight.h"
@@ -69,17 +69,7 @@ note_newest(Writer *writer, const Batch *batch)
 static struct timespec
 deadline_after_ms(int ms)
 {
-	struct timespec deadline;
-
-	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += ms / 1000;
-	deadline.tv_nsec += (long) (ms % 1000) * 1000000;
-	if (deadline.tv_nsec >= 1000000000)
-	{
-		deadline.tv_sec++;
-		deadline.tv_nsec -= 1000000000;
-	}
-	return deadline;
+	return clock_timespec(clock_ns(CLOCK_MONOTONIC) + ms * NS_PER_MS);
 }
 
 /* --- one flight, on the thread --- */
@@ -661,21 +651,15 @@ writer_create(const WriterOptions *options, Writer **writer, Failure *failure)
 int
 writer_start(Writer *writer)
 {
-	sigset_t all;
-	sigset_t before;
 	int err = spooler_start(writer);
 
 	if (err != 0)
 		return err;
-	/* signals must be handled by the thread that called us */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&writer->thread, NULL, writer_main, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = thread_start(&writer->thread, writer_main, writer);
 	writer->started = err == 0;
 	if (err != 0 && writer->spool != NULL)
 		spooler_finish(writer, SPOOL_FINISH_MS);
-	return -err;
+	return err;
 }
 
 int
