@@ -667,7 +667,7 @@ reload(Agent *agent)
 
 /* Samples until a signal, the end of the duration, or a permanent error of the writer. */
 static ExitCode
-run(Agent *agent)
+agent_loop(Agent *agent)
 {
 	int64_t duration_ns = agent->options->duration_ms * NS_PER_MS;
 	int64_t end_ns;
@@ -883,7 +883,7 @@ agent_run(char **arguments, int count)
 				  log_number("frequency_hz", agent->options->frequency_hz),
 				  log_number("kernel_memory_bytes", (int64_t) kernel_bytes(agent)));
 		service_manager_ready(&agent->service);
-		code = run(agent);
+		code = agent_loop(agent);
 		service_manager_stopping(&agent->service);
 		code = agent_stop(agent, code);
 	}

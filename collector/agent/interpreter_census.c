@@ -40,7 +40,7 @@ typedef struct Counting
 
 /* Returns the file behind a mapping, or NULL if it cannot be opened. The caller releases it. */
 static MappedFile *
-open_file(Counting *counting, uint32_t pid, const ProcMapping *map)
+census_file_open(Counting *counting, uint32_t pid, const ProcMapping *map)
 {
 	const FileOwner owner = { pid, owner_of_process(pid) };
 	WantedFile wanted = { .kind = WANTED_MAPPING, .map = *map };
@@ -60,7 +60,7 @@ open_file(Counting *counting, uint32_t pid, const ProcMapping *map)
 static const CountedFile *
 count_file(Counting *counting, uint32_t pid, const ProcMapping *map)
 {
-	MappedFile *file = open_file(counting, pid, map);
+	MappedFile *file = census_file_open(counting, pid, map);
 	FileFacts facts;
 	CountedFile *counted;
 

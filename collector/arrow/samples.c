@@ -152,7 +152,7 @@ arrow_read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 
 /* Agents of old do not say it: what was counted over a time adds up. */
 static bool
-read_delta(RowReading *reading, uint32_t row, bool *is_delta)
+row_read_delta(RowReading *reading, uint32_t row, bool *is_delta)
 {
 	const SampleColumns *columns = reading->columns;
 	Span text = { (const uint8_t *) "", 0 };
@@ -180,7 +180,7 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 	uint32_t *items;
 
 	if (!work_pay(work, 256 + (size_t) 8 * reading->column_count) ||
-		!read_delta(reading, row, &item->is_delta) ||
+		!row_read_delta(reading, row, &item->is_delta) ||
 		!arrow_name_type(reading, row, item->is_delta, type) ||
 		!arrow_read_labels(reading, row, &labels))
 		return false;

@@ -114,7 +114,7 @@ load_array(ArrowStream *stream, ArrowBatch *batch, const ArrowField *field, bool
 
 /* Reads the values of a dictionary. */
 static bool
-read_dictionary(ArrowStream *stream, const IpcMessage *message)
+arrow_dictionary_read(ArrowStream *stream, const IpcMessage *message)
 {
 	int64_t id = (int64_t) flat_number(&message->header, DICTIONARY_ID, 8);
 	ArrowDictionary *dictionary = arrow_schema_dictionary(&stream->schema, id);
@@ -206,7 +206,7 @@ arrow_stream_next(ArrowStream *stream)
 		else if (!stream->has_schema)
 			stream_fail(stream, "the stream does not begin with a schema");
 		else if (message.type == HEADER_DICTIONARY)
-			read_dictionary(stream, &message);
+			arrow_dictionary_read(stream, &message);
 		else if (message.type == HEADER_RECORDS)
 			return read_records(stream, &message);
 		else

@@ -27,7 +27,7 @@ table_init_keyed(Table *table, Budget *budget, size_t item_bytes)
 
 /* Size of an item and, in a keyed table, its key. */
 static size_t
-entry_bytes(const Table *table)
+table_entry_bytes(const Table *table)
 {
 	return table->item_bytes + (table->is_keyed ? sizeof(ContentKey) : 0);
 }
@@ -35,7 +35,7 @@ entry_bytes(const Table *table)
 void
 table_fini(Table *table)
 {
-	budget_release(table->budget, (size_t) table->capacity * entry_bytes(table) +
+	budget_release(table->budget, (size_t) table->capacity * table_entry_bytes(table) +
 									  (size_t) table->slot_count * sizeof(TableSlot));
 	free(table->items);
 	free(table->keys);
@@ -133,11 +133,11 @@ grow_items(Table *table)
 	size_t added = table->capacity ? table->capacity / 2 : TABLE_MIN_ITEMS;
 
 	if (table->capacity >= TABLE_MAX_ITEMS ||
-		!budget_charge(table->budget, added * entry_bytes(table)))
+		!budget_charge(table->budget, added * table_entry_bytes(table)))
 		return -ENOMEM;
 	if (!grow_arrays(table, table->capacity + added))
 	{
-		budget_release(table->budget, added * entry_bytes(table));
+		budget_release(table->budget, added * table_entry_bytes(table));
 		return -ENOMEM;
 	}
 	table->capacity += (uint32_t) added;

@@ -174,7 +174,7 @@ batch_text(Batch *batch, const char *bytes, size_t length)
 }
 
 static const char *
-intern_string(Batch *batch, const char *text)
+batch_intern_string(Batch *batch, const char *text)
 {
 	return batch_text(batch, text, strlen(text));
 }
@@ -200,8 +200,8 @@ batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index)
 	BatchMapping own;
 	uint64_t hash;
 
-	own.build_id = intern_string(batch, mapping->build_id);
-	own.file = intern_string(batch, mapping->file);
+	own.build_id = batch_intern_string(batch, mapping->build_id);
+	own.file = batch_intern_string(batch, mapping->file);
 	if (own.build_id == NULL || own.file == NULL)
 		return -ENOMEM;
 	hash = hash_pointer(hash_pointer(batch->mappings.seed, own.build_id), own.file);
@@ -209,7 +209,7 @@ batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index)
 }
 
 static BatchText
-text_of(const char *string)
+batch_text_of(const char *string)
 {
 	return (BatchText){ string, strlen(string) };
 }
@@ -258,9 +258,9 @@ append_function(Batch *batch, const BatchFunctionTexts *texts, ContentKey key, u
 
 	if (own.name == NULL || own.system_name == NULL || own.filename == NULL)
 		return -ENOMEM;
-	if (!texts_equal(texts->name, text_of(own.name)) ||
-		!texts_equal(texts->system_name, text_of(own.system_name)) ||
-		!texts_equal(texts->filename, text_of(own.filename)))
+	if (!texts_equal(texts->name, batch_text_of(own.name)) ||
+		!texts_equal(texts->system_name, batch_text_of(own.system_name)) ||
+		!texts_equal(texts->filename, batch_text_of(own.filename)))
 		return batch_add_function(batch, &own, index);
 	err = table_reserve(&batch->functions);
 	if (err != 0)
@@ -283,9 +283,9 @@ batch_add_function_texts(Batch *batch, const BatchFunctionTexts *texts, uint32_t
 int
 batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index)
 {
-	const BatchFunctionTexts texts = { .name = text_of(function->name),
-									   .system_name = text_of(function->system_name),
-									   .filename = text_of(function->filename),
+	const BatchFunctionTexts texts = { .name = batch_text_of(function->name),
+									   .system_name = batch_text_of(function->system_name),
+									   .filename = batch_text_of(function->filename),
 									   .start_line = function->start_line };
 
 	return batch_add_function_texts(batch, &texts, index);
@@ -343,7 +343,7 @@ batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index)
 static ContentKey
 key_of_stack(const Batch *batch, const BatchStack *stack)
 {
-	ContentKey key = add_text(batch, CONTENT_BEGIN, text_of(stack->partition));
+	ContentKey key = add_text(batch, CONTENT_BEGIN, batch_text_of(stack->partition));
 
 	key = content_add(&batch->secret, key, stack->depth);
 	for (uint32_t i = 0; i < stack->depth; i++)
@@ -366,7 +366,7 @@ batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
 	key = key_of_stack(batch, stack);
 	if (table_find_key(&batch->stacks, key, index))
 		return 0;
-	own.partition = intern_string(batch, stack->partition);
+	own.partition = batch_intern_string(batch, stack->partition);
 	if (own.partition == NULL)
 		return -ENOMEM;
 	if (strcmp(own.partition, stack->partition) != 0)
@@ -387,7 +387,7 @@ batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
 }
 
 static bool
-series_equal(const void *item, const void *key)
+batch_series_equal(const void *item, const void *key)
 {
 	const BatchSeries *a = item;
 	const BatchSeries *b = key;
@@ -409,8 +409,8 @@ intern_labels(Batch *batch, const BatchSeries *series, BatchLabel *own)
 		BatchLabel label;
 		uint32_t place = i;
 
-		label.name = intern_string(batch, series->labels[i].name);
-		label.value = intern_string(batch, series->labels[i].value);
+		label.name = batch_intern_string(batch, series->labels[i].name);
+		label.value = batch_intern_string(batch, series->labels[i].value);
 		if (label.name == NULL || label.value == NULL)
 			return -ENOMEM;
 		while (place > 0 && strcmp(own[place - 1].name, label.name) > 0)
@@ -441,14 +441,14 @@ batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index)
 	if (err != 0)
 		return err;
 	own.labels = sorted;
-	own.profile_type = intern_string(batch, series->profile_type);
+	own.profile_type = batch_intern_string(batch, series->profile_type);
 	if (own.profile_type == NULL)
 		return -ENOMEM;
 
 	hash = hash_pointer(batch->series.seed, own.profile_type);
 	hash = hash_word(hash, (uint64_t) own.period);
 	hash = hash_bytes(hash, sorted, labels_bytes);
-	if (table_find(&batch->series, hash, series_equal, &own, index))
+	if (table_find(&batch->series, hash, batch_series_equal, &own, index))
 		return 0;
 	err = table_reserve(&batch->series);
 	if (err != 0)
@@ -464,7 +464,7 @@ batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index)
 }
 
 static bool
-sample_equal(const void *item, const void *key)
+batch_sample_equal(const void *item, const void *key)
 {
 	const BatchSample *a = item;
 	const BatchSample *b = key;
@@ -492,7 +492,8 @@ batch_add_sample(Batch *batch, const BatchSample *sample)
 	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
 		return -EINVAL;
 	empty.value = 0;
-	err = find_or_append(&batch->samples, hash_sample(batch, sample), sample_equal, &empty, &index);
+	err = find_or_append(&batch->samples, hash_sample(batch, sample), batch_sample_equal, &empty,
+						 &index);
 	if (err != 0)
 		return err;
 	own = table_item(&batch->samples, index);
@@ -514,7 +515,8 @@ check_sample(const Batch *batch, const BatchSample *sample)
 
 	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
 		return -EINVAL;
-	if (table_find(&batch->samples, hash_sample(batch, sample), sample_equal, sample, &index) &&
+	if (table_find(&batch->samples, hash_sample(batch, sample), batch_sample_equal, sample,
+				   &index) &&
 		__builtin_add_overflow(((BatchSample *) table_item(&batch->samples, index))->value,
 							   sample->value, &sum))
 		return -EOVERFLOW;
@@ -572,7 +574,7 @@ loss_equal(const void *item, const void *key)
 int
 batch_add_loss(Batch *batch, const char *reason, uint64_t count)
 {
-	BatchLoss empty = { .reason = intern_string(batch, reason) };
+	BatchLoss empty = { .reason = batch_intern_string(batch, reason) };
 	BatchLoss *own;
 	uint32_t index;
 	uint64_t sum;
@@ -602,7 +604,7 @@ unwound_equal(const void *item, const void *key)
 int
 batch_add_unwound(Batch *batch, const BatchUnwound *unwound)
 {
-	BatchUnwound empty = { .exe = intern_string(batch, unwound->exe) };
+	BatchUnwound empty = { .exe = batch_intern_string(batch, unwound->exe) };
 	BatchUnwound *own;
 	uint32_t index;
 	uint64_t sum;
@@ -640,7 +642,7 @@ note_equal(const void *item, const void *key)
 static const char *
 own_text(Batch *batch, const char *text)
 {
-	return intern_string(batch, text != NULL ? text : "");
+	return batch_intern_string(batch, text != NULL ? text : "");
 }
 
 /* Copies the comments into the batch. NULL on out of memory. */
@@ -651,7 +653,7 @@ own_comments(Batch *batch, const BatchNote *note)
 
 	for (uint32_t i = 0; own != NULL && i < note->comment_count; i++)
 	{
-		own[i] = intern_string(batch, note->comments[i]);
+		own[i] = batch_intern_string(batch, note->comments[i]);
 		if (own[i] == NULL)
 			return NULL;
 	}

@@ -60,7 +60,7 @@ unreadable_file(const char *path, int error, Failure *failure)
 
 /* Handles one entry of the walk: skips hidden files and directories, adds matching files. */
 static ExitCode
-take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failure *failure)
+list_take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failure *failure)
 {
 	bool is_hidden = entry->fts_level > FTS_ROOTLEVEL && entry->fts_name[0] == '.';
 
@@ -103,7 +103,7 @@ add_directory(FileList *list, const char *path, const char *pattern, Failure *fa
 	if (walk == NULL)
 		return unreadable_directory(path, errno, failure);
 	while (code == EXIT_OK && (entry = fts_read(walk)) != NULL)
-		code = take_entry(list, walk, entry, pattern, failure);
+		code = list_take_entry(list, walk, entry, pattern, failure);
 	if (code == EXIT_OK && errno != 0) /* fts_read() sets errno to 0 at the end of the walk */
 		code = unreadable_directory(path, errno, failure);
 	fts_close(walk);

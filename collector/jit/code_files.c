@@ -209,7 +209,7 @@ code_files_open_map(uint32_t pid, struct stat *status)
 
 /* Returns the mapping of a file with that name; NULL if there is none. */
 static const ProcMapping *
-find_named(const MappingList *list, const char *name)
+mapping_find_named(const MappingList *list, const char *name)
 {
 	for (size_t i = 0; i < list->count; i++)
 	{
@@ -237,7 +237,7 @@ code_files_open_dump(uint32_t pid, struct stat *status)
 	result = mapping_list_read(pid, MAPPINGS_MAX, &list);
 	if (result == 0)
 	{
-		found = find_named(&list, name);
+		found = mapping_find_named(&list, name);
 		result = found != NULL ? mapped_file_open(pid, found, status) : -ENOENT;
 	}
 	mapping_list_release(NULL, &list);

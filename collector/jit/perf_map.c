@@ -62,7 +62,7 @@ perf_map_parse_line(char *line, PerfMapLine *parsed)
 
 /* Removes ":number" from the end. Returns false if there is none. */
 static bool
-cut_number(char *text, int32_t *number)
+map_line_cut_number(char *text, int32_t *number)
 {
 	char *colon = strrchr(text, ':');
 	char *end;
@@ -93,7 +93,7 @@ name_javascript(char *text, CodeName *name)
 	{
 		*file++ = '\0';
 		/* a single number is the line */
-		if (cut_number(file, &column) && !cut_number(file, &name->start_line))
+		if (map_line_cut_number(file, &column) && !map_line_cut_number(file, &name->start_line))
 			name->start_line = column;
 		name->line = name->start_line;
 		name->file = file;

@@ -41,7 +41,7 @@ pod_text_value(const json_t *object, const char *name)
 /* --- fields --- */
 
 static bool
-put_bytes(Line *line, const char *bytes, size_t length)
+line_put_bytes(Line *line, const char *bytes, size_t length)
 {
 	/* leave room for the line's end */
 	if (line->length + length + 2 > sizeof(line->bytes))
@@ -61,7 +61,7 @@ put_escaped(Line *line, const char *value)
 		bool plain = byte >= ' ' && byte != 0x7f && byte != '%';
 
 		snprintf(escaped, sizeof(escaped), "%%%02X", byte);
-		if (!put_bytes(line, plain ? value : escaped, plain ? 1 : 3))
+		if (!line_put_bytes(line, plain ? value : escaped, plain ? 1 : 3))
 			return false;
 	}
 	return true;
@@ -71,7 +71,7 @@ static bool
 put_plain(Line *line, const char *name)
 {
 	for (; *name != '\0'; name++)
-		if (!put_bytes(line, isalnum((unsigned char) *name) ? name : "_", 1))
+		if (!line_put_bytes(line, isalnum((unsigned char) *name) ? name : "_", 1))
 			return false;
 	return true;
 }
@@ -84,8 +84,8 @@ put_field(Line *line, const char *prefix, const char *key, const char *value)
 
 	if (value[0] == '\0')
 		return;
-	if (line->fields < FIELDS_MAX && put_bytes(line, "\t", 1) && put_plain(line, prefix) &&
-		put_plain(line, key) && put_bytes(line, "=", 1) && put_escaped(line, value))
+	if (line->fields < FIELDS_MAX && line_put_bytes(line, "\t", 1) && put_plain(line, prefix) &&
+		put_plain(line, key) && line_put_bytes(line, "=", 1) && put_escaped(line, value))
 	{
 		line->fields++;
 		return;
@@ -124,10 +124,11 @@ put_container(Line *line, const json_t *status, const char *id, bool init)
 	if (words[0][0] == '\0')
 		return;
 	if (line->fields < FIELDS_MAX && pod_text_is_word(words[0]) && pod_text_is_word(words[1]) &&
-		pod_text_is_word(words[2]) && put_bytes(line, "\tcontainer=", 11) &&
-		put_bytes(line, words[0], strlen(words[0])) && put_bytes(line, " ", 1) &&
-		put_bytes(line, words[1], strlen(words[1])) && put_bytes(line, " ", 1) &&
-		put_bytes(line, words[2], strlen(words[2])) && put_bytes(line, init ? " 1" : " 0", 2))
+		pod_text_is_word(words[2]) && line_put_bytes(line, "\tcontainer=", 11) &&
+		line_put_bytes(line, words[0], strlen(words[0])) && line_put_bytes(line, " ", 1) &&
+		line_put_bytes(line, words[1], strlen(words[1])) && line_put_bytes(line, " ", 1) &&
+		line_put_bytes(line, words[2], strlen(words[2])) &&
+		line_put_bytes(line, init ? " 1" : " 0", 2))
 	{
 		line->fields++;
 		return;
@@ -236,8 +237,8 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 		free(line);
 		return NULL;
 	}
-	(void) put_bytes(line, "pod ", 4);
-	(void) put_bytes(line, pod_text_value(meta, "uid"), strlen(pod_text_value(meta, "uid")));
+	(void) line_put_bytes(line, "pod ", 4);
+	(void) line_put_bytes(line, pod_text_value(meta, "uid"), strlen(pod_text_value(meta, "uid")));
 	put_containers(line, pod, "containerStatuses", false);
 	put_containers(line, pod, "initContainerStatuses", true);
 	put_containers(line, pod, "ephemeralContainerStatuses", false);

@@ -355,7 +355,7 @@ pods_is_synced(const Pods *pods)
  * pod waits for its workload.
  */
 static void
-run(Pods *pods)
+pods_loop(Pods *pods)
 {
 	while (!stop_asked() && !pods->broken)
 	{
@@ -396,7 +396,7 @@ pods_run(const PodsOptions *options)
 	stop_signals_catch(false);
 	code = pods_start(&pods, &failure);
 	if (code == EXIT_OK)
-		run(&pods);
+		pods_loop(&pods);
 	else
 		failure_log(&failure, MODULE);
 	pods_stop(&pods);

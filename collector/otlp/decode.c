@@ -685,7 +685,7 @@ otlp_read_rows(Decoding *decoding, Span profile)
 }
 
 static int
-compare_numbers(const void *a, const void *b)
+compare_link_numbers(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *) a;
 	uint32_t right = *(const uint32_t *) b;
@@ -706,7 +706,7 @@ list_series(Decoding *decoding, size_t *count)
 	for (size_t i = 0; i < decoding->row_count; i++)
 		if (i == 0 || decoding->rows[i].series != series[all - 1])
 			series[all++] = decoding->rows[i].series;
-	qsort(series, all, sizeof(uint32_t), compare_numbers);
+	qsort(series, all, sizeof(uint32_t), compare_link_numbers);
 	for (size_t i = 0; i < all; i++)
 		if (*count == 0 || series[i] != series[*count - 1])
 			series[(*count)++] = series[i];

@@ -662,7 +662,7 @@ is_index_list(const PfsWireField *field, unsigned number)
  * precedence.
  */
 static OtlpFault
-read_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
+otlp_mapping_read(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
 {
 	static const char *const keys[] = { BUILD_ID_HASH_KEY, BUILD_ID_GO_KEY, BUILD_ID_KEY };
 	Message message = message_of(mapping->span);
@@ -697,7 +697,7 @@ find_mapping(OtlpDictionary *dictionary, uint64_t index, OtlpMapping **mapping, 
 		return FAULT_PROFILE;
 	}
 	*mapping = &dictionary->mappings[index];
-	return (*mapping)->is_read ? FAULT_NONE : read_mapping(dictionary, *mapping, error);
+	return (*mapping)->is_read ? FAULT_NONE : otlp_mapping_read(dictionary, *mapping, error);
 }
 
 static OtlpFault
@@ -824,7 +824,7 @@ typedef struct LocationParts
 } LocationParts;
 
 static OtlpFault
-read_location(OtlpDictionary *dictionary, Span span, LocationParts *parts, const char **error)
+otlp_location_read(OtlpDictionary *dictionary, Span span, LocationParts *parts, const char **error)
 {
 	Message message = message_of(span);
 	OtlpFault fault = FAULT_NONE;
@@ -866,8 +866,8 @@ has_machine_address(PfsText type)
  * frame type, without an address if it is a line number.
  */
 static OtlpFault
-place_location(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *location,
-			   const char **error)
+otlp_location_place(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *location,
+					const char **error)
 {
 	OtlpMapping *mapping = NULL;
 	OtlpFault fault = FAULT_NONE;
@@ -915,10 +915,10 @@ dictionary_add_location(OtlpDictionary *dictionary, uint64_t index, uint32_t *ad
 	{
 		fault = dictionary_work(dictionary, item->span.length);
 		if (fault == FAULT_NONE)
-			fault = read_location(dictionary, item->span, &parts, error);
+			fault = otlp_location_read(dictionary, item->span, &parts, error);
 		location.line_count = parts.line_count;
 		if (fault == FAULT_NONE)
-			fault = place_location(dictionary, &parts, &location, error);
+			fault = otlp_location_place(dictionary, &parts, &location, error);
 		if (fault == FAULT_NONE)
 			fault = outcome(batch_add_location(dictionary->batch, &location, &item->added), error);
 		if (fault != FAULT_NONE)
@@ -1022,7 +1022,7 @@ dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build
 
 		fault = dictionary_work(dictionary, 8);
 		if (fault == FAULT_NONE && !mapping->is_read)
-			fault = read_mapping(dictionary, mapping, error);
+			fault = otlp_mapping_read(dictionary, mapping, error);
 		if (fault == FAULT_NONE && mapping->build_id.length > 0 &&
 			pfs_text_equals(last_part(mapping->file), file))
 		{

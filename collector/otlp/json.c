@@ -187,7 +187,7 @@ take_hex4(Json *json, uint32_t *unit)
 }
 
 static bool
-json_put_character(Json *json, uint32_t c)
+json_append_character(Json *json, uint32_t c)
 {
 	if (c < 0x80)
 		return put_byte(json, c);
@@ -224,7 +224,7 @@ take_unicode(Json *json, bool is_kept)
 	}
 	if (unit >= 0xD800 && unit < 0xE000)
 		unit = 0xFFFD;
-	return !is_kept || json_put_character(json, unit);
+	return !is_kept || json_append_character(json, unit);
 }
 
 static bool
@@ -322,7 +322,7 @@ take_integer(Json *json, uint64_t *value)
 			   : (double) *value == real || json_fail(json, "number is not an integer");
 }
 
-static bool skip_value(Json *json);
+static bool json_skip_value(Json *json);
 
 static bool
 enter(Json *json)
@@ -367,14 +367,14 @@ skip_members(Json *json, int closing)
 		if (closing == '}' &&
 			(!take_string(json, false) || !json_take(json, ':', "expected a colon")))
 			return false;
-		if (!skip_value(json) || !more(json, closing, &goes_on))
+		if (!json_skip_value(json) || !more(json, closing, &goes_on))
 			return false;
 	}
 	return true;
 }
 
 static bool
-skip_value(Json *json)
+json_skip_value(Json *json)
 {
 	char text[NUMBER_BYTES];
 
@@ -502,7 +502,7 @@ take_double(Json *json, const JsonField *field)
 	uint64_t bits;
 
 	if (peek(json) == '"' && json->end - json->at >= 2 && strchr("NI-", json->at[1]) != NULL)
-		return skip_value(json); /* "NaN" and "Infinity" become no labels */
+		return json_skip_value(json); /* "NaN" and "Infinity" become no labels */
 	if (!take_number_text(json, text))
 		return false;
 	value = strtod(text, &end);
@@ -642,7 +642,7 @@ take_member(Json *json, const JsonMessage *message)
 	while (field->name != NULL && !json_is_name(key, length, field->name))
 		field++;
 	if (field->name == NULL)
-		return skip_value(json);
+		return json_skip_value(json);
 	if (peek(json) == 'n')
 		return take_word(json, "null");
 	return field->repeated ? take_list(json, field) : take_one(json, field);

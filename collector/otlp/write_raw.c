@@ -207,7 +207,7 @@ read_sample(Writing *writing, const RawLabels *labels, Span span)
 }
 
 static bool
-read_series(Writing *writing, RawLabels *labels, Span span)
+raw_series_read(Writing *writing, RawLabels *labels, Span span)
 {
 	Message message = message_of(span);
 
@@ -227,7 +227,7 @@ raw_read_request(Writing *writing, RawLabels *labels)
 
 	while (message_next(&message))
 		if (field_is_message(&message.field, 2) &&
-			!read_series(writing, labels, field_span(&message.field)))
+			!raw_series_read(writing, labels, field_span(&message.field)))
 			return false;
 	return message.error == NULL || invalid(writing, message.error);
 }

@@ -11,7 +11,7 @@
 #include "process/proc_file.h"
 
 static int
-parse_cpu(const char **cursor, uint32_t *cpu)
+cpu_list_parse_cpu(const char **cursor, uint32_t *cpu)
 {
 	char *end;
 	unsigned long number;
@@ -38,13 +38,13 @@ cpu_list_parse(const char *text, CpuList *list)
 		uint32_t first;
 		uint32_t last;
 
-		if (parse_cpu(&cursor, &first) != 0)
+		if (cpu_list_parse_cpu(&cursor, &first) != 0)
 			return -EINVAL;
 		last = first;
 		if (*cursor == '-')
 		{
 			cursor++;
-			if (parse_cpu(&cursor, &last) != 0 || last < first)
+			if (cpu_list_parse_cpu(&cursor, &last) != 0 || last < first)
 				return -EINVAL;
 		}
 		for (uint32_t cpu = first; cpu <= last; cpu++)

@@ -10,7 +10,7 @@
 #include "base/grow.h"
 
 static size_t
-name_bytes(const ProcMapping *mapping)
+mapping_name_bytes(const ProcMapping *mapping)
 {
 	return heap_bytes(strlen(mapping->name) + 1);
 }
@@ -19,8 +19,8 @@ name_bytes(const ProcMapping *mapping)
 static void
 free_name(Layout *layout, const ProcMapping *mapping)
 {
-	*layout->total -= name_bytes(mapping);
-	layout->name_bytes -= name_bytes(mapping);
+	*layout->total -= mapping_name_bytes(mapping);
+	layout->name_bytes -= mapping_name_bytes(mapping);
 	free((void *) (uintptr_t) mapping->name);
 }
 
@@ -84,8 +84,8 @@ layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 	added->map.name = strdup(mapping->name);
 	if (added->map.name == NULL)
 		return false;
-	*layout->total += name_bytes(&added->map);
-	layout->name_bytes += name_bytes(&added->map);
+	*layout->total += mapping_name_bytes(&added->map);
+	layout->name_bytes += mapping_name_bytes(&added->map);
 	layout->count++;
 	return true;
 }

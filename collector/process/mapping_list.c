@@ -279,7 +279,7 @@ read_by_queries(int fd, Builder *builder, int64_t until_ns)
 
 /* Parses the complete lines at the beginning of a text; *taken is their length. */
 static int
-take_lines(Builder *builder, char *text, size_t *taken)
+mapping_list_take_lines(Builder *builder, char *text, size_t *taken)
 {
 	int result = 0;
 	char *line = text;
@@ -318,7 +318,7 @@ read_text(int fd, Builder *builder, int64_t until_ns)
 		used += (size_t) got;
 		total += (size_t) got;
 		buffer[used] = '\0';
-		result = take_lines(builder, buffer, &taken);
+		result = mapping_list_take_lines(builder, buffer, &taken);
 		used -= taken;
 		memmove(buffer, buffer + taken, used);
 		if (result == 0)

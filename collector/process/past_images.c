@@ -68,7 +68,7 @@ struct PastImages
 };
 
 static PastProcess *
-find_process(PastImages *images, uint32_t pid)
+past_process_find(PastImages *images, uint32_t pid)
 {
 	if (!images->found_valid || images->found_pid != pid)
 	{
@@ -142,7 +142,7 @@ add_image(PastProcess *process, uint64_t since_ns, Layout *layout)
 static PastProcess *
 touch_process(PastImages *images, uint32_t pid)
 {
-	PastProcess *process = find_process(images, pid);
+	PastProcess *process = past_process_find(images, pid);
 
 	if (process != NULL)
 		HASH_DEL(images->processes, process);
@@ -166,11 +166,11 @@ touch_process(PastImages *images, uint32_t pid)
 static void
 note_fork(PastImages *images, const SidebandEvent *event)
 {
-	const PastProcess *parent = find_process(images, event->parent_pid);
+	const PastProcess *parent = past_process_find(images, event->parent_pid);
 	Layout *layout = parent != NULL && parent->count > 0 ? parent->images[0].layout : NULL;
 	PastProcess *process;
 
-	if (layout == NULL && find_process(images, event->pid) == NULL)
+	if (layout == NULL && past_process_find(images, event->pid) == NULL)
 		return;
 	if (layout != NULL)
 		layout->references++; /* the parent may be dropped by touch_process() */
@@ -189,7 +189,7 @@ note_fork(PastImages *images, const SidebandEvent *event)
 static void
 note_thread(PastImages *images, const SidebandEvent *event)
 {
-	PastProcess *process = find_process(images, event->pid);
+	PastProcess *process = past_process_find(images, event->pid);
 	bool began = event->kind == SIDEBAND_THREAD;
 
 	if (process != NULL && process->threads != THREADS_UNKNOWN && (began || process->threads > 0))
@@ -358,7 +358,7 @@ past_images_follow_cpus(PastImages *images)
 static const PastImage *
 find_image(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
-	const PastProcess *process = find_process(images, pid);
+	const PastProcess *process = past_process_find(images, pid);
 
 	for (uint32_t i = 0; process != NULL && i < process->count; i++)
 	{
@@ -433,7 +433,7 @@ PastChange
 past_images_changed(PastImages *images, uint32_t pid, uint64_t address, uint64_t from_ns,
 					uint64_t to_ns)
 {
-	const PastProcess *process = find_process(images, pid);
+	const PastProcess *process = past_process_find(images, pid);
 	const PastImage *image = find_image(images, pid, from_ns);
 
 	if (process == NULL)
@@ -458,7 +458,7 @@ past_images_changed(PastImages *images, uint32_t pid, uint64_t address, uint64_t
 uint64_t
 past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
-	const PastProcess *process = find_process(images, pid);
+	const PastProcess *process = past_process_find(images, pid);
 
 	if (images->sideband == NULL)
 		return UINT64_MAX;
@@ -473,7 +473,7 @@ past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 uint64_t
 past_images_untold_ns(PastImages *images, uint32_t pid)
 {
-	const PastProcess *process = find_process(images, pid);
+	const PastProcess *process = past_process_find(images, pid);
 
 	if (process == NULL || process->count == 0 || process->images[0].layout == NULL)
 		return images->forgotten_ns;
@@ -516,7 +516,7 @@ past_images_take_pushed_out(PastImages *images)
 uint64_t
 past_images_file_mapped_ns(PastImages *images, uint32_t pid)
 {
-	const PastProcess *process = find_process(images, pid);
+	const PastProcess *process = past_process_find(images, pid);
 
 	return process != NULL ? process->file_mapped_ns : 0;
 }

@@ -196,7 +196,7 @@ proc_cut_deleted(char *name)
 
 /* Parses a number that is followed by the character end, and moves behind that. */
 static bool
-take_number(char **cursor, int base, char end, unsigned long long *number)
+proc_take_number(char **cursor, int base, char end, unsigned long long *number)
 {
 	char *stop;
 
@@ -223,19 +223,19 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 	char *cursor = line;
 	const char *permissions;
 
-	if (!take_number(&cursor, 16, '-', &start) || !take_number(&cursor, 16, ' ', &end) ||
+	if (!proc_take_number(&cursor, 16, '-', &start) || !proc_take_number(&cursor, 16, ' ', &end) ||
 		start >= end || strcspn(cursor, " ") != PERMISSION_COUNT)
 		return -EINVAL;
 	permissions = cursor;
 	cursor += PERMISSION_COUNT;
-	if (*cursor++ != ' ' || !take_number(&cursor, 16, ' ', &offset) ||
-		!take_number(&cursor, 16, ':', &major_number) ||
-		!take_number(&cursor, 16, ' ', &minor_number))
+	if (*cursor++ != ' ' || !proc_take_number(&cursor, 16, ' ', &offset) ||
+		!proc_take_number(&cursor, 16, ':', &major_number) ||
+		!proc_take_number(&cursor, 16, ' ', &minor_number))
 		return -EINVAL;
-	if (!take_number(&cursor, 10, ' ', &inode))
+	if (!proc_take_number(&cursor, 10, ' ', &inode))
 	{
 		/* a line without a name may end here */
-		if (!take_number(&cursor, 10, '\0', &inode))
+		if (!proc_take_number(&cursor, 10, '\0', &inode))
 			return -EINVAL;
 		cursor--;
 	}

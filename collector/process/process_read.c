@@ -331,7 +331,7 @@ open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t 
  * files, the rest is opened when samples lie in them.
  */
 static void
-open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
+process_open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
 {
 	WantedFile wanted[PROCESS_FILES_EAGER];
 	Mapping *opened[PROCESS_FILES_EAGER];
@@ -471,7 +471,7 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	process->state = PROCESS_LIVE;
 	process->stuck_ns = 0;
 	process->files_pid = snapshot->files_pid;
-	open_files(table, process, snapshot);
+	process_open_files(table, process, snapshot);
 	open_executable(table, process, snapshot);
 	if (table->wants_code)
 		look_at_code(table, process);

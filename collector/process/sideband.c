@@ -380,7 +380,7 @@ handle_map(const Sideband *sideband, const MapRecord *record, uint64_t time_ns)
 
 /* Passes the record in sideband->record on as an event; size is its length. */
 static void
-handle_record(const Sideband *sideband, size_t size, uint64_t time_ns)
+sideband_handle_record(const Sideband *sideband, size_t size, uint64_t time_ns)
 {
 	const struct perf_event_header *header = (const void *) sideband->record;
 	const TaskRecord *task = (const void *) sideband->record;
@@ -457,7 +457,7 @@ sideband_read(Sideband *sideband)
 		copy_out(sideband, buffer, buffer->tail, sideband->record, header.size);
 		buffer->tail += header.size;
 		peek_record(sideband, buffer);
-		handle_record(sideband, header.size, time_ns);
+		sideband_handle_record(sideband, header.size, time_ns);
 	}
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{

@@ -266,7 +266,7 @@ is_plain(const char *text)
 }
 
 static bool
-put_values(FILE *out, const json_t *values)
+json_put_values(FILE *out, const json_t *values)
 {
 	json_t *value;
 	size_t i;
@@ -298,7 +298,7 @@ put_expression(FILE *out, const json_t *expression)
 	if (strcmp(how, "In") != 0 && strcmp(how, "NotIn") != 0)
 		return false;
 	fprintf(out, "%s %s (", name, how[0] == 'I' ? "in" : "notin");
-	good = put_values(out, values);
+	good = json_put_values(out, values);
 	fputc(')', out);
 	return good;
 }

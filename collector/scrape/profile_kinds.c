@@ -52,7 +52,7 @@ read_types(ConfigReader *reader, const Node *node, void *field)
 
 /* Reads one profile, starting from the default of its name. */
 static bool
-read_kind(ConfigReader *reader, const Node *name, const Node *node, ProfileKind *kind)
+profile_kind_read(ConfigReader *reader, const Node *name, const Node *node, ProfileKind *kind)
 {
 	static const ConfigField fields[] = {
 		{ "enabled", config_read_bool, offsetof(ProfileKind, enabled) },
@@ -100,7 +100,7 @@ read_kinds(ConfigReader *reader, const Node *node, ScrapeJob *job)
 	{
 		ProfileKind kind;
 
-		if (!read_kind(reader, node->items[2 * i], node->items[2 * i + 1], &kind))
+		if (!profile_kind_read(reader, node->items[2 * i], node->items[2 * i + 1], &kind))
 			return false;
 		add_enabled(&job->profiles, &kind);
 	}

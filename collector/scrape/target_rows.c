@@ -183,7 +183,7 @@ target_rows_store_rows(TargetStore *store, const TargetRows *rows, DbError *erro
 }
 
 static void
-log_failure(DbOutcome outcome, const DbError *error)
+target_rows_log_failure(DbOutcome outcome, const DbError *error)
 {
 	if (outcome != DB_OK && outcome != DB_STOPPED)
 		log_event(LOG_WARNING, "scrape", "could not store the state of targets",
@@ -202,7 +202,7 @@ store_all(TargetStore *store, const TargetRows *rows)
 	store->is_marked |= outcome == DB_OK;
 	if (outcome == DB_OK && rows != NULL)
 		outcome = target_rows_store_rows(store, rows, &error);
-	log_failure(outcome, &error);
+	target_rows_log_failure(outcome, &error);
 	return outcome == DB_OK;
 }
 
@@ -233,7 +233,7 @@ store_main(void *argument)
 		pthread_cond_broadcast(&store->changed);
 	}
 	pthread_mutex_unlock(&store->lock);
-	log_failure(mark_rows(store, "stopped", "The scraper has stopped", &error), &error);
+	target_rows_log_failure(mark_rows(store, "stopped", "The scraper has stopped", &error), &error);
 	pthread_mutex_lock(&store->lock);
 	store->has_ended = true;
 	pthread_cond_broadcast(&store->changed);

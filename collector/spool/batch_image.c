@@ -60,7 +60,7 @@ put_signed(ImageWriter *writer, int64_t value)
 }
 
 static void
-put_bytes(ImageWriter *writer, const void *bytes, size_t length)
+image_put_bytes(ImageWriter *writer, const void *bytes, size_t length)
 {
 	char *at = writer->failed ? NULL : image_extend(writer->image, length);
 
@@ -79,7 +79,7 @@ put_text(ImageWriter *writer, const char *text)
 	size_t length = strlen(text);
 
 	put_number(writer, length);
-	put_bytes(writer, text, length);
+	image_put_bytes(writer, text, length);
 }
 
 static void
@@ -182,8 +182,8 @@ put_samples(ImageWriter *writer, const Batch *batch)
 	for (size_t i = 0; i < count; i++)
 	{
 		put_sample(writer, &traces[i].sample, &time_us);
-		put_bytes(writer, traces[i].trace, sizeof(traces[i].trace));
-		put_bytes(writer, traces[i].span, sizeof(traces[i].span));
+		image_put_bytes(writer, traces[i].trace, sizeof(traces[i].trace));
+		image_put_bytes(writer, traces[i].span, sizeof(traces[i].span));
 	}
 }
 
@@ -232,7 +232,7 @@ put_notes(ImageWriter *writer, const Batch *batch)
 	count = batch_receipts(batch, &receipts);
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
-		put_bytes(writer, receipts[i].bytes, sizeof(receipts[i].bytes));
+		image_put_bytes(writer, receipts[i].bytes, sizeof(receipts[i].bytes));
 }
 
 int
@@ -271,7 +271,7 @@ reader_fail(ImageReader *reader, int err)
 
 /* Returns 0 after a failure, so that loops over items end. */
 static uint64_t
-take_number(ImageReader *reader)
+image_take_number(ImageReader *reader)
 {
 	uint64_t value;
 
@@ -284,15 +284,15 @@ take_number(ImageReader *reader)
 static int64_t
 take_signed(ImageReader *reader)
 {
-	uint64_t value = take_number(reader);
+	uint64_t value = image_take_number(reader);
 
 	return (int64_t) (value >> 1) ^ -(int64_t) (value & 1);
 }
 
 static uint32_t
-take_index(ImageReader *reader)
+image_take_index(ImageReader *reader)
 {
-	uint64_t value = take_number(reader);
+	uint64_t value = image_take_number(reader);
 
 	if (value > UINT32_MAX)
 		reader_fail(reader, -EBADMSG);
@@ -313,7 +313,7 @@ take_line(ImageReader *reader)
 static uint32_t
 take_count(ImageReader *reader)
 {
-	uint32_t count = take_index(reader);
+	uint32_t count = image_take_index(reader);
 
 	if (count <= reader->length - reader->at)
 		return count;
@@ -337,7 +337,7 @@ take_bytes(ImageReader *reader, void *bytes, size_t length)
 
 /* Returns the batch's copy of a text; "" after a failure. */
 static const char *
-take_text(ImageReader *reader)
+image_take_text(ImageReader *reader)
 {
 	size_t length = take_count(reader);
 	const char *bytes = (const char *) reader->bytes + reader->at;
@@ -391,15 +391,15 @@ read_mappings(ImageReader *reader)
 		BatchMapping mapping;
 		uint32_t index = 0;
 
-		mapping.build_id = take_text(reader);
-		mapping.file = take_text(reader);
+		mapping.build_id = image_take_text(reader);
+		mapping.file = image_take_text(reader);
 		if (reader->err == 0)
 			check_added(reader, batch_add_mapping(reader->batch, &mapping, &index), &index, i);
 	}
 }
 
 static void
-read_functions(ImageReader *reader)
+image_read_functions(ImageReader *reader)
 {
 	uint32_t count = take_count(reader);
 
@@ -408,9 +408,9 @@ read_functions(ImageReader *reader)
 		BatchFunction function;
 		uint32_t index = 0;
 
-		function.name = take_text(reader);
-		function.system_name = take_text(reader);
-		function.filename = take_text(reader);
+		function.name = image_take_text(reader);
+		function.system_name = image_take_text(reader);
+		function.filename = image_take_text(reader);
 		function.start_line = take_line(reader);
 		if (reader->err == 0)
 			check_added(reader, batch_add_function(reader->batch, &function, &index), &index, i);
@@ -428,13 +428,13 @@ read_locations(ImageReader *reader)
 		BatchLine *lines;
 		uint32_t index = 0;
 
-		location.mapping = take_index(reader);
-		location.address = take_number(reader);
+		location.mapping = image_take_index(reader);
+		location.address = image_take_number(reader);
 		location.line_count = take_count(reader);
 		lines = reader_array(reader, location.line_count, sizeof(BatchLine));
 		for (uint32_t line = 0; reader->err == 0 && line < location.line_count; line++)
 		{
-			lines[line].function = take_index(reader);
+			lines[line].function = image_take_index(reader);
 			lines[line].line = take_line(reader);
 		}
 		location.lines = lines;
@@ -450,14 +450,14 @@ read_stacks(ImageReader *reader)
 
 	for (uint32_t i = 0; i < count && reader->err == 0; i++)
 	{
-		BatchStack stack = { .partition = take_text(reader) };
+		BatchStack stack = { .partition = image_take_text(reader) };
 		uint32_t *frames;
 		uint32_t index = 0;
 
 		stack.depth = take_count(reader);
 		frames = reader_array(reader, stack.depth, sizeof(uint32_t));
 		for (uint32_t frame = 0; reader->err == 0 && frame < stack.depth; frame++)
-			frames[frame] = take_index(reader);
+			frames[frame] = image_take_index(reader);
 		stack.locations = frames;
 		if (reader->err == 0)
 			check_added(reader, batch_add_stack(reader->batch, &stack, &index), &index, i);
@@ -465,13 +465,13 @@ read_stacks(ImageReader *reader)
 }
 
 static void
-read_series(ImageReader *reader)
+image_read_series(ImageReader *reader)
 {
 	uint32_t count = take_count(reader);
 
 	for (uint32_t i = 0; i < count && reader->err == 0; i++)
 	{
-		BatchSeries series = { .profile_type = take_text(reader) };
+		BatchSeries series = { .profile_type = image_take_text(reader) };
 		BatchLabel *labels;
 		uint32_t index = 0;
 
@@ -480,8 +480,8 @@ read_series(ImageReader *reader)
 		labels = reader_array(reader, series.label_count, sizeof(BatchLabel));
 		for (uint32_t label = 0; reader->err == 0 && label < series.label_count; label++)
 		{
-			labels[label].name = take_text(reader);
-			labels[label].value = take_text(reader);
+			labels[label].name = image_take_text(reader);
+			labels[label].value = image_take_text(reader);
 		}
 		series.labels = labels;
 		if (reader->err == 0)
@@ -496,14 +496,14 @@ take_sample(ImageReader *reader, int64_t *time_us)
 
 	*time_us = (int64_t) ((uint64_t) *time_us + (uint64_t) take_signed(reader));
 	sample.time_us = *time_us;
-	sample.series = take_index(reader);
-	sample.stack = take_index(reader);
+	sample.series = image_take_index(reader);
+	sample.stack = image_take_index(reader);
 	sample.value = take_signed(reader);
 	return sample;
 }
 
 static void
-read_samples(ImageReader *reader)
+image_read_samples(ImageReader *reader)
 {
 	uint32_t count = take_count(reader);
 	const BatchSample *stored;
@@ -537,8 +537,8 @@ read_counts(ImageReader *reader)
 
 	for (uint32_t i = 0; i < count && reader->err == 0; i++)
 	{
-		const char *reason = take_text(reader);
-		uint64_t losses = take_number(reader);
+		const char *reason = image_take_text(reader);
+		uint64_t losses = image_take_number(reader);
 
 		if (reader->err == 0)
 			check_added(reader, batch_add_loss(reader->batch, reason, losses), NULL, 0);
@@ -546,10 +546,10 @@ read_counts(ImageReader *reader)
 	count = take_count(reader);
 	for (uint32_t i = 0; i < count && reader->err == 0; i++)
 	{
-		BatchUnwound unwound = { .exe = take_text(reader) };
+		BatchUnwound unwound = { .exe = image_take_text(reader) };
 
-		unwound.stacks = take_number(reader);
-		unwound.complete = take_number(reader);
+		unwound.stacks = image_take_number(reader);
+		unwound.complete = image_take_number(reader);
 		if (reader->err == 0)
 			check_added(reader, batch_add_unwound(reader->batch, &unwound), NULL, 0);
 	}
@@ -562,18 +562,18 @@ read_notes(ImageReader *reader)
 
 	for (uint32_t i = 0; i < count && reader->err == 0; i++)
 	{
-		BatchNote note = { .series = take_index(reader) };
+		BatchNote note = { .series = image_take_index(reader) };
 		const char **comments;
 
 		note.comment_count = take_count(reader);
 		comments = reader_array(reader, note.comment_count, sizeof(char *));
 		for (uint32_t comment = 0; reader->err == 0 && comment < note.comment_count; comment++)
-			comments[comment] = take_text(reader);
+			comments[comment] = image_take_text(reader);
 		note.comments = comments;
-		note.default_type = take_text(reader);
-		note.doc_url = take_text(reader);
-		note.drop_frames = take_text(reader);
-		note.keep_frames = take_text(reader);
+		note.default_type = image_take_text(reader);
+		note.doc_url = image_take_text(reader);
+		note.drop_frames = image_take_text(reader);
+		note.keep_frames = image_take_text(reader);
 		if (reader->err == 0)
 			check_added(reader, batch_add_note(reader->batch, &note), NULL, 0);
 	}
@@ -597,14 +597,14 @@ batch_image_read(const uint8_t *bytes, size_t length, size_t budget_bytes, Batch
 	reader.err = batch_create(budget_bytes, &reader.batch);
 	if (reader.err != 0)
 		return reader.err;
-	if (take_number(&reader) != IMAGE_VERSION)
+	if (image_take_number(&reader) != IMAGE_VERSION)
 		reader_fail(&reader, -EBADMSG);
 	read_mappings(&reader);
-	read_functions(&reader);
+	image_read_functions(&reader);
 	read_locations(&reader);
 	read_stacks(&reader);
-	read_series(&reader);
-	read_samples(&reader);
+	image_read_series(&reader);
+	image_read_samples(&reader);
 	read_counts(&reader);
 	read_notes(&reader);
 	if (reader.at != length)

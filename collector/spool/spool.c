@@ -106,7 +106,7 @@ has_suffix(const char *name, const char *suffix)
  * right and whose body is cut is damaged, too.
  */
 static int
-read_head(int fd, FileHead *head)
+spool_head_read(int fd, FileHead *head)
 {
 	struct stat status;
 	int err = read_at(fd, 0, head, sizeof(*head));
@@ -125,14 +125,14 @@ read_head(int fd, FileHead *head)
 
 /* Opens a file of the directory and reads its head. Returns a descriptor or -errno. */
 static int
-open_file(const Spool *spool, const char *name, FileHead *head)
+spool_file_open(const Spool *spool, const char *name, FileHead *head)
 {
 	int fd = openat(spool->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = read_head(fd, head);
+	err = spool_head_read(fd, head);
 	if (err == 0)
 		return fd;
 	close(fd);
@@ -188,7 +188,7 @@ pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
 
 /* Writes a whole file under a temporary name and flushes it. Returns 0 or -errno. */
 static int
-write_file(const Spool *spool, const char *name, const BatchImage *packed)
+spool_file_write(const Spool *spool, const char *name, const BatchImage *packed)
 {
 	int fd = openat(spool->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err;
@@ -233,7 +233,7 @@ spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
 	{
 		head.check = head_check(&head);
 		memcpy(packed.bytes, &head, sizeof(head));
-		err = write_file(spool, new_name, &packed);
+		err = spool_file_write(spool, new_name, &packed);
 		if (err == 0 && renameat(spool->fd, new_name, spool->fd, name) != 0)
 			err = -errno;
 		if (err == 0)
@@ -282,7 +282,7 @@ spool_take(Spool *spool, const SpooledBatch *spooled, Batch **batch)
 	int err;
 
 	write_name(&spooled->id, FILE_SUFFIX, name);
-	fd = open_file(spool, name, &head);
+	fd = spool_file_open(spool, name, &head);
 	if (fd < 0)
 		return fd;
 	err = read_body(fd, &head, batch);
@@ -306,7 +306,7 @@ spool_remove(Spool *spool, const SpooledBatch *spooled)
 
 /* Orders by writer, then by number. */
 static int
-compare_ids(const void *left, const void *right)
+compare_writer_ids(const void *left, const void *right)
 {
 	const SpooledBatch *a = left;
 	const SpooledBatch *b = right;
@@ -386,7 +386,7 @@ drop_orphans(Spool *spool)
 		parent.id.number = batch->parent;
 		/* a parent's number is less than that of its pieces, so it was kept or dropped before */
 		if (batch->parent != 0 &&
-			bsearch(&parent, spool->found, kept, sizeof(parent), compare_ids) != NULL)
+			bsearch(&parent, spool->found, kept, sizeof(parent), compare_writer_ids) != NULL)
 			(void) spool_remove(spool, batch);
 		else
 			spool->found[kept++] = *batch;
@@ -411,7 +411,7 @@ find_file(Spool *spool, const char *name)
 	}
 	if (!has_suffix(name, FILE_SUFFIX))
 		return 0;
-	fd = open_file(spool, name, &head);
+	fd = spool_file_open(spool, name, &head);
 	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE)
 		return fd;
 	if (fd < 0 && fd != -EBADMSG)
@@ -439,7 +439,7 @@ find_file(Spool *spool, const char *name)
 
 /* Reads the directory. Returns 0 or -errno. */
 static int
-find_files(Spool *spool)
+spool_find_files(Spool *spool)
 {
 	int fd = openat(spool->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -457,7 +457,7 @@ find_files(Spool *spool)
 	closedir(directory);
 	if (err == 0 && spool->found_count > 0)
 	{
-		qsort(spool->found, spool->found_count, sizeof(SpooledBatch), compare_ids);
+		qsort(spool->found, spool->found_count, sizeof(SpooledBatch), compare_writer_ids);
 		drop_orphans(spool);
 		err = order_writers(spool);
 	}
@@ -506,7 +506,7 @@ spool_open(const char *path, Spool **spool, Failure *failure)
 	problem = claim_directory(self, path, &err);
 	if (problem == NULL)
 	{
-		err = -find_files(self);
+		err = -spool_find_files(self);
 		if (err != 0)
 			problem = "could not read the spool directory";
 	}

@@ -121,7 +121,7 @@ is_read_only_data(const char *line, uint64_t *start, uint64_t *end)
 }
 
 static void
-read_piece(JitMemory *memory, uint64_t start, uint64_t end)
+jit_memory_read_piece(JitMemory *memory, uint64_t start, uint64_t end)
 {
 	size_t length = (size_t) (end - start);
 	size_t result;
@@ -149,7 +149,7 @@ read_pieces(JitMemory *memory)
 		uint64_t end;
 
 		if (is_read_only_data(line, &start, &end))
-			read_piece(memory, start, end);
+			jit_memory_read_piece(memory, start, end);
 	}
 	free(text);
 }
@@ -293,7 +293,7 @@ search_after(Search *search, uint8_t *bytes)
 
 /* Adds a span with a binary, preceded by a span for the gap before it. */
 static uint32_t
-add_span(UnwindSpan *spans, uint64_t covered, const UnwindSpan *span)
+jit_span_add(UnwindSpan *spans, uint64_t covered, const UnwindSpan *span)
 {
 	uint32_t count = 0;
 
@@ -329,7 +329,7 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 			continue;
 		}
 		memory->arenas_left--;
-		count += add_span(&spans[count], *covered, &span);
+		count += jit_span_add(&spans[count], *covered, &span);
 		*covered = span.end;
 	}
 	return count;
@@ -361,7 +361,7 @@ section_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t
 								  .binary = search.sections[i].binary,
 								  .generated = true };
 
-		count += add_span(&spans[count], *covered, &span);
+		count += jit_span_add(&spans[count], *covered, &span);
 		*covered = span.end;
 	}
 	return count;

@@ -52,7 +52,7 @@ table_cache_close(TableCache *cache)
  * directory.
  */
 static int
-file_name(const char *build_id, char name[NAME_BYTES])
+table_file_name(const char *build_id, char name[NAME_BYTES])
 {
 	size_t length = strspn(build_id, "0123456789abcdef");
 
@@ -64,10 +64,10 @@ file_name(const char *build_id, char name[NAME_BYTES])
 
 /* Returns a descriptor or -errno. */
 static int
-open_file(TableCache *cache, const char *build_id)
+table_file_open(TableCache *cache, const char *build_id)
 {
 	char name[NAME_BYTES];
-	int err = file_name(build_id, name);
+	int err = table_file_name(build_id, name);
 
 	return err != 0 ? err : cache_directory_find(cache->directory, name);
 }
@@ -77,7 +77,7 @@ table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
 				 const PackedParts *parts, RuleSet *rules, PackedTable *packed, CfiStats *stats,
 				 TableFileIndex *index)
 {
-	int fd = open_file(cache, build_id);
+	int fd = table_file_open(cache, build_id);
 	int err;
 
 	if (fd < 0)
@@ -91,7 +91,7 @@ int
 table_cache_load_parts(TableCache *cache, const char *build_id, const TableFileIndex *index,
 					   PackedTable *packed)
 {
-	int fd = open_file(cache, build_id);
+	int fd = table_file_open(cache, build_id);
 	int err;
 
 	if (fd < 0)
@@ -102,7 +102,7 @@ table_cache_load_parts(TableCache *cache, const char *build_id, const TableFileI
 }
 
 static int
-write_file(TableCache *cache, const char *name, const uint8_t *bytes, size_t length)
+table_file_write(TableCache *cache, const char *name, const uint8_t *bytes, size_t length)
 {
 	int fd = cache_directory_make(cache->directory);
 	int err;
@@ -126,13 +126,13 @@ table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input
 	char name[NAME_BYTES];
 	uint8_t *bytes;
 	size_t length;
-	int err = file_name(build_id, name);
+	int err = table_file_name(build_id, name);
 
 	if (err == 0)
 		err = table_file_encode(input, rules, packed, stats, &bytes, &length, index);
 	if (err != 0)
 		return err;
-	err = length > TABLE_FILE_MAX_BYTES ? -EFBIG : write_file(cache, name, bytes, length);
+	err = length > TABLE_FILE_MAX_BYTES ? -EFBIG : table_file_write(cache, name, bytes, length);
 	free(bytes);
 	if (err != 0)
 		table_file_index_fini(index);

@@ -95,7 +95,7 @@ count_parts(const PackedTable *packed)
 
 /* Counts the lines of the pages from page to before end. */
 static size_t
-count_lines(const PackedTable *packed, size_t page, size_t end)
+page_count_lines(const PackedTable *packed, size_t page, size_t end)
 {
 	return packed->pages[end - 1].first_line + packed->pages[end - 1].line_count -
 		   packed->pages[page].first_line;
@@ -307,7 +307,7 @@ header_is_valid(const Reader *reader)
 
 /* Reads the file up to its lines. */
 static int
-read_head(Reader *reader)
+table_head_read(Reader *reader)
 {
 	int err = cache_file_read(reader->fd, 0, &reader->header, sizeof(reader->header));
 
@@ -394,8 +394,8 @@ decode_lines(const TableFileIndex *index, struct pfs_unwind_line *lines, uint32_
 
 /* Reads the lines of the part that contains these pages. */
 static int
-read_part(int fd, const TableFileIndex *index, const TableFilePart *part, const PackedPage *pages,
-		  size_t page_count, struct pfs_unwind_line *lines)
+table_part_read(int fd, const TableFileIndex *index, const TableFilePart *part,
+				const PackedPage *pages, size_t page_count, struct pfs_unwind_line *lines)
 {
 	size_t count = 0;
 	int err;
@@ -417,7 +417,7 @@ read_part(int fd, const TableFileIndex *index, const TableFilePart *part, const 
 }
 
 static bool
-is_wanted(const Reader *reader, const PackedParts *parts, size_t page)
+page_is_wanted(const Reader *reader, const PackedParts *parts, size_t page)
 {
 	return parts == NULL || reader->header.line_count < PACKED_WHOLE_LINES ||
 		   packed_parts_hold(parts, reader->packed->pages[page].page);
@@ -435,7 +435,7 @@ read_lines(Reader *reader, const PackedParts *parts)
 	for (size_t page = 0, end; page < packed->page_count; page = end)
 	{
 		end = part_end(packed, page);
-		count += is_wanted(reader, parts, page) ? count_lines(packed, page, end) : 0;
+		count += page_is_wanted(reader, parts, page) ? page_count_lines(packed, page, end) : 0;
 	}
 	packed->lines = calloc(count + 1, sizeof(*packed->lines));
 	if (packed->lines == NULL)
@@ -443,14 +443,14 @@ read_lines(Reader *reader, const PackedParts *parts)
 	for (size_t page = 0, end; err == 0 && page < packed->page_count; page = end, part++)
 	{
 		end = part_end(packed, page);
-		if (is_wanted(reader, parts, page))
-			err = read_part(reader->fd, reader->index, part, &packed->pages[page], end - page,
-							&packed->lines[packed->line_count]);
+		if (page_is_wanted(reader, parts, page))
+			err = table_part_read(reader->fd, reader->index, part, &packed->pages[page], end - page,
+								  &packed->lines[packed->line_count]);
 		for (; page < end; page++)
 		{
 			PackedPage *each = &packed->pages[page];
 
-			if (!is_wanted(reader, parts, page))
+			if (!page_is_wanted(reader, parts, page))
 			{
 				*each = packed_page_without_lines(each);
 				continue;
@@ -464,7 +464,7 @@ read_lines(Reader *reader, const PackedParts *parts)
 
 /* Reads the parts after the header. */
 static int
-read_table(Reader *reader, const PackedParts *parts, RuleSet *rules)
+table_file_read_packed(Reader *reader, const PackedParts *parts, RuleSet *rules)
 {
 	int err = decode_pages(reader);
 
@@ -489,14 +489,14 @@ table_file_read(int fd, const CfiInput *input, const PackedParts *parts, RuleSet
 				PackedTable *packed, CfiStats *stats, TableFileIndex *index)
 {
 	Reader reader = { .fd = fd, .packed = packed, .index = index };
-	int err = read_head(&reader);
+	int err = table_head_read(&reader);
 
 	memset(packed, 0, sizeof(*packed));
 	*index = (TableFileIndex){ 0 };
 	if (err == 0 && reader.header.check != cfi_input_hash(reader.header.seed, input))
 		err = -EBADMSG;
 	if (err == 0)
-		err = read_table(&reader, parts, rules);
+		err = table_file_read_packed(&reader, parts, rules);
 	free(reader.head);
 	if (err != 0)
 	{
@@ -534,8 +534,8 @@ table_file_read_parts(int fd, const TableFileIndex *index, PackedTable *packed)
 
 		end = part_end(packed, page);
 		err = part == NULL ? -EBADMSG
-						   : read_part(fd, index, part, &packed->pages[page], end - page,
-									   &packed->lines[packed->pages[page].first_line]);
+						   : table_part_read(fd, index, part, &packed->pages[page], end - page,
+											 &packed->lines[packed->pages[page].first_line]);
 	}
 	return err;
 }

@@ -46,7 +46,7 @@ table_store_begin(TableStore *store, uint64_t now_ns)
 
 /* Returns the entry of a page; NULL if the directory has none. */
 static union pfs_unwind_entry *
-find_entry(const TableStore *store, const TablePlace *place, uint64_t page)
+store_find_entry(const TableStore *store, const TablePlace *place, uint64_t page)
 {
 	KernelTables *tables = store->tables;
 	const union pfs_unwind_entry *head =
@@ -222,7 +222,7 @@ static bool
 is_page_left_out(const void *context, uint64_t page)
 {
 	const Growth *growth = context;
-	const union pfs_unwind_entry *entry = find_entry(growth->store, growth->place, page);
+	const union pfs_unwind_entry *entry = store_find_entry(growth->store, growth->place, page);
 
 	return entry != NULL && is_left_out(entry);
 }
@@ -233,7 +233,7 @@ end_pages(const TableStore *store, const TablePlace *place, uint64_t page, uint6
 {
 	for (uint64_t end = page + count; page < end; page++)
 	{
-		union pfs_unwind_entry *entry = find_entry(store, place, page);
+		union pfs_unwind_entry *entry = store_find_entry(store, place, page);
 
 		if (entry != NULL && is_left_out(entry))
 			set_entry(entry, 0, 0);
@@ -279,7 +279,7 @@ table_store_add(TableStore *store, TablePlace *place, PackedTable *packed, const
 		const PackedPage *page = &packed->pages[i];
 
 		if ((page->line_count & PFS_UNWIND_NOT_LOADED) == 0)
-			set_entry(find_entry(store, place, page->page), lines.first + page->first_line,
+			set_entry(store_find_entry(store, place, page->page), lines.first + page->first_line,
 					  page->line_count);
 	}
 	place->line_count += lines.count;
@@ -295,7 +295,7 @@ list_part(const TableStore *store, const TablePlace *place, uint64_t part, Packe
 
 	for (uint64_t end = page + PACKED_PART_PAGES; page < end; page++)
 	{
-		const union pfs_unwind_entry *entry = find_entry(store, place, page);
+		const union pfs_unwind_entry *entry = store_find_entry(store, place, page);
 		PackedPage listed = { .page = page, .first_line = (uint32_t) packed->line_count };
 
 		if (entry == NULL || !is_left_out(entry))
@@ -326,7 +326,8 @@ table_store_left_out(const TableStore *store, const TablePlace *place, const Pac
 bool
 table_store_lacks(const TableStore *store, const TablePlace *place, uint64_t address)
 {
-	const union pfs_unwind_entry *entry = find_entry(store, place, address >> PFS_UNWIND_PAGE_BITS);
+	const union pfs_unwind_entry *entry =
+		store_find_entry(store, place, address >> PFS_UNWIND_PAGE_BITS);
 
 	return entry != NULL && is_left_out(entry);
 }

@@ -46,7 +46,7 @@ trampoline_code(uint32_t lead)
 }
 
 static bool
-is_trampoline(const uint8_t *bytes, uint32_t lead)
+code_is_trampoline(const uint8_t *bytes, uint32_t lead)
 {
 	return memcmp(bytes, trampoline_code(lead), trampoline_bytes(lead)) == 0;
 }
@@ -56,7 +56,7 @@ static bool
 find_lead(const uint8_t *bytes, uint32_t *lead)
 {
 	*lead = bytes[0] == trampoline[0] ? LEAD_BYTES : 0;
-	return is_trampoline(bytes, *lead);
+	return code_is_trampoline(bytes, *lead);
 }
 
 static bool
@@ -71,7 +71,7 @@ read_memory(RemoteMemory *memory, uint64_t address, uint8_t *bytes, size_t lengt
  * Reads the first bytes of some pages; returns the number of pages up to the first unreadable one.
  */
 static size_t
-read_heads(RemoteMemory *memory, uint64_t address, Head *heads, size_t pages)
+page_heads_read(RemoteMemory *memory, uint64_t address, Head *heads, size_t pages)
 {
 	const RemotePieces pieces = { address, PAGE_BYTES, sizeof(Head), pages };
 
@@ -97,7 +97,8 @@ find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 	if (shape->period > length && shape->period % 16 != 0)
 		return false;
 	last = (TRAMPOLINE_ARENA_BYTES / shape->period - 1) * shape->period;
-	return read_memory(memory, start + last, bytes, length) && is_trampoline(bytes, shape->lead);
+	return read_memory(memory, start + last, bytes, length) &&
+		   code_is_trampoline(bytes, shape->lead);
 }
 
 size_t
@@ -122,7 +123,8 @@ trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *l
 				break;
 			--*looks_left;
 			first = at;
-			pages = read_heads(memory, at, heads, wanted < PAGES_A_LOOK ? wanted : PAGES_A_LOOK);
+			pages =
+				page_heads_read(memory, at, heads, wanted < PAGES_A_LOOK ? wanted : PAGES_A_LOOK);
 			if (pages == 0)
 				break;
 		}

@@ -134,7 +134,7 @@ unwinder_binary_is_shared(const UnwindBinary *binary)
 
 /* Returns the place of the binary's table. */
 static const TablePlace *
-place_of(const UnwindBinary *binary)
+unwind_place_of(const UnwindBinary *binary)
 {
 	return binary->shared != NULL ? &binary->shared->place : &binary->place;
 }
@@ -277,8 +277,8 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 
 /* Makes a table the binary's, and shares it with others of the same hash. */
 static int
-keep_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t hash,
-		   uint64_t now_ns)
+unwind_table_keep(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed,
+				  uint64_t hash, uint64_t now_ns)
 {
 	SharedTable *shared = calloc(1, sizeof(*shared));
 	int err;
@@ -313,8 +313,8 @@ note_file(SharedTable *shared, const CfiSections *sections, MadeTable *made)
 }
 
 static int
-load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t hash,
-		   const PackedParts *parts, uint64_t now_ns)
+unwind_table_load(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections,
+				  uint64_t hash, const PackedParts *parts, uint64_t now_ns)
 {
 	uint64_t refused = unwinder->store.rules.refused;
 	MadeTable made;
@@ -335,7 +335,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 	if (made.packed.page_count == 0) /* without any CFI */
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
-		err = keep_table(unwinder, binary, &made.packed, hash, now_ns);
+		err = unwind_table_keep(unwinder, binary, &made.packed, hash, now_ns);
 	if (err == 0 && binary->shared != NULL)
 		note_file(binary->shared, sections, &made);
 	made_table_fini(&made);
@@ -376,14 +376,14 @@ load_sections(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *secti
 		return make_parts_again(unwinder, binary->shared, sections, hash, parts, now_ns);
 	if (use_shared(unwinder, binary, hash))
 		return 0;
-	return load_table(unwinder, binary, sections, hash, parts, now_ns);
+	return unwind_table_load(unwinder, binary, sections, hash, parts, now_ns);
 }
 
 /* Returns the value for a mapping's .kind. */
 static uint32_t
 kind_and_table(const UnwindBinary *binary)
 {
-	return binary->kind | place_of(binary)->number << PFS_MAPPING_KIND_BITS;
+	return binary->kind | unwind_place_of(binary)->number << PFS_MAPPING_KIND_BITS;
 }
 
 /* Returns the process described last; hh.prev leads to those before it. */
@@ -418,7 +418,7 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			if (slot != NULL)
 			{
-				slot->directory = place_of(binary)->directory.first;
+				slot->directory = unwind_place_of(binary)->directory.first;
 				__atomic_store_n(&slot->kind, kind_and_table(binary), __ATOMIC_RELEASE);
 			}
 		}
@@ -459,7 +459,7 @@ unwinder_binary_has_table(const UnwindBinary *binary)
 uint32_t
 unwinder_binary_lines(const UnwindBinary *binary)
 {
-	return place_of(binary)->line_count;
+	return unwind_place_of(binary)->line_count;
 }
 
 /* Withdraws the binary's table from mappings and releases it. */
@@ -611,7 +611,7 @@ unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, Tramp
 	unwind_table_free(&table);
 	if (err != 0)
 		return err;
-	err = keep_table(unwinder, binary, &packed, hash, now_ns);
+	err = unwind_table_keep(unwinder, binary, &packed, hash, now_ns);
 	packed_table_free(&packed);
 	return err;
 }
@@ -622,7 +622,7 @@ fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 	slot->start = span->start;
 	slot->end = span->end;
 	slot->bias = span->bias;
-	slot->directory = span->binary != NULL ? place_of(span->binary)->directory.first : 0;
+	slot->directory = span->binary != NULL ? unwind_place_of(span->binary)->directory.first : 0;
 	slot->kind = span->binary != NULL ? kind_and_table(span->binary) : PFS_MAPPING_FRAME_POINTER;
 }
 
@@ -643,7 +643,7 @@ write_process(Unwinder *unwinder, const Described *described, const UnwindSpan *
 }
 
 static Described *
-describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
+unwind_describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 {
 	Described *described = calloc(1, sizeof(*described));
 
@@ -724,7 +724,7 @@ int
 unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 					 uint32_t count, uint64_t now_ns)
 {
-	Described *described = describe(process, spans, count);
+	Described *described = unwind_describe(process, spans, count);
 	Described *old = find_described(unwinder, process->pid);
 	int err;
 

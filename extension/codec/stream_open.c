@@ -155,7 +155,8 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
  * Reads all block entries, and checks that planes have no patches and ranks lie in the dictionary.
  */
 static PfsStatus
-read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
+stream_read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count,
+					PfsError *error)
 {
 	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
 
@@ -213,7 +214,7 @@ parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsEr
 	decoder->shapes = pfs_stream_allocate(decoder, decoder->block_count * sizeof(*decoder->shapes));
 	if (decoder->shapes == NULL)
 		return pfs_stream_fail(error, PFS_NO_MEMORY, "out of memory", 0);
-	status = read_entries(decoder, &cursor, row_count, error);
+	status = stream_read_entries(decoder, &cursor, row_count, error);
 	if (status != PFS_OK)
 		return status;
 	if (decoder->packing == PFS_PACKING_BITS)

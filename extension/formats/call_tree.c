@@ -224,7 +224,7 @@ add_empty_samples(PfsCallTree *tree, PfsReadError *error)
 }
 
 static PfsReadStatus
-too_large(PfsReadError *error, const char *message)
+tree_too_large(PfsReadError *error, const char *message)
 {
 	*error = pfs_error_at(message, 0);
 	return PFS_READ_TOO_LARGE;
@@ -246,9 +246,9 @@ add_samples(PfsCallTree *tree, size_t *begins, PfsReadError *error)
 			continue;
 		frame_count += tree->nodes[node].depth;
 		if (tree->nodes[node].depth > PFS_PROFILE_MAX_DEPTH)
-			return too_large(error, "stack has too many frames");
+			return tree_too_large(error, "stack has too many frames");
 		if (frame_count > FRAMES_MAX)
-			return too_large(error, "profile has too many frames");
+			return tree_too_large(error, "profile has too many frames");
 		if ((begins[node] == SIZE_MAX && !add_stack(tree, begins, node)) ||
 			!tree_add_sample(tree, &tree->nodes[node], begins[node], pfs_calls_values(tree, node)))
 			return tree_refused(tree, error);

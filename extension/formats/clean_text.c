@@ -44,7 +44,7 @@ pfs_character_bytes(PfsText text)
 
 /* Returns true if eight bytes are all ASCII and none is zero, tested by their high bits. */
 static bool
-is_plain(const char *bytes)
+text_is_plain(const char *bytes)
 {
 	const uint64_t high_bits = UINT64_C(0x8080808080808080);
 	uint64_t word;
@@ -63,7 +63,7 @@ clean_length(PfsText text)
 	{
 		uint32_t length;
 
-		if (text.length - at >= sizeof(uint64_t) && is_plain(text.data + at))
+		if (text.length - at >= sizeof(uint64_t) && text_is_plain(text.data + at))
 		{
 			at += sizeof(uint64_t);
 			continue;

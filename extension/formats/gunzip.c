@@ -59,7 +59,7 @@ pfs_is_gzip(const uint8_t *bytes, size_t length)
  * size from a larger one.
  */
 static PfsReadStatus
-make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
+gunzip_make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
 {
 	size_t wanted = *capacity == 0 ? FIRST_BYTES : *capacity * 2;
 	uint8_t *grown;
@@ -112,7 +112,7 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 		if (result->length == capacity)
 		{
 			PfsReadStatus status =
-				make_room(inflation->allocator, inflation->max_bytes, result, &capacity);
+				gunzip_make_room(inflation->allocator, inflation->max_bytes, result, &capacity);
 
 			*inflation->error = pfs_error_at(status == PFS_READ_TOO_LARGE ? "profile is too large"
 																		  : "out of memory",

@@ -31,7 +31,7 @@ static const char *const probe_groups[] = { "probe", "sdt_" };
 #define SECONDS_MAX (INT64_MAX / NS_PER_SECOND / 4)
 
 static bool
-begins_with(PfsText text, const char *prefix)
+text_begins_with(PfsText text, const char *prefix)
 {
 	return text.length >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
 }
@@ -100,7 +100,7 @@ static bool
 is_probe(PfsText group)
 {
 	for (size_t i = 0; i < sizeof(probe_groups) / sizeof(probe_groups[0]); i++)
-		if (begins_with(group, probe_groups[i]))
+		if (text_begins_with(group, probe_groups[i]))
 			return true;
 	return false;
 }
@@ -161,7 +161,7 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 		word = pfs_cut_word(&text);
 	if ((anchor == ANCHOR_TIME && !event->has_time) || (anchor == ANCHOR_PID && !event->has_pid))
 		return false;
-	event->is_record = begins_with(word, RECORD_PREFIX);
+	event->is_record = text_begins_with(word, RECORD_PREFIX);
 	event->has_period = word.length > 0 && pfs_is_digit(word.data[0]) &&
 						pfs_parse_int64(word, &event->period) == PFS_READ_OK;
 	if (event->has_period)

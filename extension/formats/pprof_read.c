@@ -389,7 +389,7 @@ add_comment(Reader *reader, uint64_t index)
 
 /* Takes a number of the profile; some are indexes of strings. */
 static PfsReadStatus
-read_number(Reader *reader, const PfsWireField *field)
+pprof_read_number(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 
@@ -442,7 +442,7 @@ read_plain(Reader *reader, const PfsWireField *field)
 		case PFS_PPROF_PERIOD:
 		case PFS_PPROF_DEFAULT_SAMPLE_TYPE:
 		case PFS_PPROF_DOC_URL:
-			return read_number(reader, field);
+			return pprof_read_number(reader, field);
 		default:
 			return PFS_READ_OK;
 	}

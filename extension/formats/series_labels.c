@@ -25,7 +25,7 @@ pfs_making_alloc(PfsMaking *making, size_t bytes)
 }
 
 static bool
-equal(PfsText a, PfsText b)
+label_text_equal(PfsText a, PfsText b)
 {
 	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
@@ -43,7 +43,7 @@ static bool
 has_name(const PfsLabels *labels, PfsText name)
 {
 	for (uint32_t i = 0; i < labels->count; i++)
-		if (equal(labels->labels[i].name, name))
+		if (label_text_equal(labels->labels[i].name, name))
 			return true;
 	return false;
 }
@@ -120,7 +120,7 @@ keep_legal_names(const PfsLabels *own, const PfsProfileLabel *from, const PfsLab
 	for (uint32_t i = 0; i < labels->count; i++)
 	{
 		PfsText key = from[i].key;
-		bool is_first = i == 0 || !equal(from[i - 1].key, key);
+		bool is_first = i == 0 || !label_text_equal(from[i - 1].key, key);
 
 		labels->labels[i].name = (PfsText){ "", 0 };
 		numbered[i] = (Numbered){ 0, 2 };
@@ -211,7 +211,7 @@ put_json(char *at, PfsText text)
 static char *
 put_kind(char *at, bool is_first, PfsText name, const PfsProfileLabel *label)
 {
-	bool renamed = !equal(label->key, name);
+	bool renamed = !label_text_equal(label->key, name);
 
 	if (!renamed && !label->numeric)
 		return at;

@@ -58,7 +58,7 @@ compare_labels(const void *a, const void *b)
 }
 
 static bool
-is_kept(const PfsSeriesRules *rules, PfsText key)
+name_is_kept(const PfsSeriesRules *rules, PfsText key)
 {
 	bool kept = rules->keeps_all;
 
@@ -79,8 +79,8 @@ get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileL
 		const PfsProfileLabel *label = &grouping->profile->labels[sample->first_label + i];
 
 		/* a series has no empty labels, and labels with ids would make a series of each trace */
-		if ((label->numeric || label->text.length > 0) && is_kept(grouping->rules, label->key) &&
-			!pfs_trace_label(label, &ids))
+		if ((label->numeric || label->text.length > 0) &&
+			name_is_kept(grouping->rules, label->key) && !pfs_trace_label(label, &ids))
 			labels[count++] = *label;
 	}
 	if (count > 1)
@@ -156,7 +156,7 @@ sets_widen(Grouping *grouping)
 }
 
 static bool
-add_set(Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
+name_set_add(Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
 {
 	PfsProfileLabel *copy = pfs_making_alloc(grouping->making, count * sizeof(PfsProfileLabel));
 	uint32_t number = grouping->result->count;
@@ -185,7 +185,7 @@ find_set(Grouping *grouping, const PfsProfileSample *sample)
 	slot = sets_find_slot(grouping, hash, labels, count);
 	if (*slot == 0)
 	{
-		if (!add_set(grouping, hash, labels, count))
+		if (!name_set_add(grouping, hash, labels, count))
 			return PFS_NONE;
 		*slot = grouping->result->count;
 	}

@@ -66,7 +66,7 @@ has_dash_after(size_t byte)
 
 /* Reads digits for exactly count bytes; dashed: with the dashes of a UUID. */
 static bool
-read_bytes(PfsText text, bool dashed, uint8_t *bytes, size_t count)
+trace_id_read_bytes(PfsText text, bool dashed, uint8_t *bytes, size_t count)
 {
 	const char *at = text.data;
 
@@ -88,11 +88,12 @@ read_trace(PfsText text, uint8_t trace[PFS_TRACE_BYTES])
 	switch (text.length)
 	{
 		case UUID_LENGTH:
-			return read_bytes(text, true, trace, PFS_TRACE_BYTES);
+			return trace_id_read_bytes(text, true, trace, PFS_TRACE_BYTES);
 		case 2 * PFS_TRACE_BYTES:
-			return read_bytes(text, false, trace, PFS_TRACE_BYTES);
+			return trace_id_read_bytes(text, false, trace, PFS_TRACE_BYTES);
 		case PFS_TRACE_BYTES:
-			return read_bytes(text, false, trace + PFS_TRACE_BYTES / 2, PFS_TRACE_BYTES / 2);
+			return trace_id_read_bytes(text, false, trace + PFS_TRACE_BYTES / 2,
+									   PFS_TRACE_BYTES / 2);
 		default:
 			return false;
 	}
@@ -123,7 +124,7 @@ pfs_trace_label(const PfsProfileLabel *label, PfsTraceIds *ids)
 	if (strcmp(key, "traceid") == 0)
 		return read_trace(label->text, bytes) && put_id(ids->trace, bytes, PFS_TRACE_BYTES);
 	return strcmp(key, "spanid") == 0 && label->text.length == 2 * PFS_SPAN_BYTES &&
-		   read_bytes(label->text, false, bytes, PFS_SPAN_BYTES) &&
+		   trace_id_read_bytes(label->text, false, bytes, PFS_SPAN_BYTES) &&
 		   put_id(ids->span, bytes, PFS_SPAN_BYTES);
 }
 

@@ -5,7 +5,7 @@
 #include "agent/flusher/file_binary.h"
 
 static int
-open_binary(void *symbolizer, const MappedFilePlace *place, const char *name, void **content)
+file_binary_open(void *symbolizer, const MappedFilePlace *place, const char *name, void **content)
 {
 	const BinaryPlace at = { .path = place->path,
 							 .otherwise = place->descriptor,
@@ -30,7 +30,8 @@ void
 file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer, int64_t deadline_ns)
 {
 	mapped_file_table_open_pending(files,
-								   &(MappedFileOpener){ symbolizer, open_binary, close_binary },
+								   &(MappedFileOpener){ symbolizer, file_binary_open,
+														close_binary },
 								   deadline_ns);
 }
 
@@ -38,5 +39,5 @@ Binary *
 file_binary(MappedFileTable *files, MappedFile *file, Symbolizer *symbolizer)
 {
 	return mapped_file_content(files, file,
-							   &(MappedFileOpener){ symbolizer, open_binary, close_binary });
+							   &(MappedFileOpener){ symbolizer, file_binary_open, close_binary });
 }

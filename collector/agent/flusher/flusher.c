@@ -359,7 +359,7 @@ report_last_counts(Flusher *flusher)
  * addresses are stored.
  */
 static void
-finish(Flusher *flusher)
+flusher_finish(Flusher *flusher)
 {
 	int64_t deadline_ns = flusher->deadline_ns;
 
@@ -487,7 +487,7 @@ flusher_run(void *argument)
 		}
 		heartbeat_wait(&flusher->heartbeat);
 	}
-	finish(flusher);
+	flusher_finish(flusher);
 	return NULL;
 }
 

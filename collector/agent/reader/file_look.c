@@ -80,7 +80,7 @@ run_cfi(Probe *base)
 }
 
 static void
-free_probe(Probe *base)
+look_probe_free(Probe *base)
 {
 	LookProbe *probe = (LookProbe *) base;
 
@@ -93,8 +93,8 @@ free_probe(Probe *base)
 
 /* Runs a look. Returns it when it has finished; NULL with *error set. */
 static LookProbe *
-run(Patience *patience, MappedFileTable *files, MappedFile *file, void (*reads)(Probe *probe),
-	bool find_labels, int *error)
+look_probe_run(Patience *patience, MappedFileTable *files, MappedFile *file,
+			   void (*reads)(Probe *probe), bool find_labels, int *error)
 {
 	LookProbe *probe = calloc(1, sizeof(*probe));
 
@@ -103,7 +103,7 @@ run(Patience *patience, MappedFileTable *files, MappedFile *file, void (*reads)(
 		return NULL;
 	probe->probe = (Probe){
 		.run = reads,
-		.discard = free_probe,
+		.discard = look_probe_free,
 		.subject = { .device = mapped_file_device(file), .owner = mapped_file_payer(file) },
 	};
 	probe->files = mapped_file_table_hold(files);
@@ -121,13 +121,13 @@ file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool fin
 		  FileFacts *facts)
 {
 	int error;
-	LookProbe *probe = run(patience, files, file, run_facts, find_labels, &error);
+	LookProbe *probe = look_probe_run(patience, files, file, run_facts, find_labels, &error);
 
 	if (probe == NULL)
 		return error;
 	*facts = probe->facts;
 	probe->facts = (FileFacts){ 0 };
-	free_probe(&probe->probe);
+	look_probe_free(&probe->probe);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
 				 CfiSections *sections, uint64_t *spent_ns)
 {
 	int error;
-	LookProbe *probe = run(patience, files, file, run_cfi, false, &error);
+	LookProbe *probe = look_probe_run(patience, files, file, run_cfi, false, &error);
 
 	*spent_ns = 0;
 	if (probe == NULL)
@@ -154,6 +154,6 @@ file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
 	if (error == 0)
 		*sections = probe->sections;
 	memset(&probe->sections, 0, sizeof(probe->sections));
-	free_probe(&probe->probe);
+	look_probe_free(&probe->probe);
 	return error;
 }

@@ -73,7 +73,7 @@ interval_free(Interval *interval)
 }
 
 static bool
-series_equal(const void *item, const void *key)
+interval_series_equal(const void *item, const void *key)
 {
 	const IntervalSeries *a = item;
 	const IntervalSeries *b = key;
@@ -88,7 +88,7 @@ interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index)
 	uint64_t hash = hash_word(table->seed, (uint64_t) series.period);
 
 	hash = hash_word(hash_word(hash, series.kind), (uintptr_t) series.labels);
-	if (table_find(table, hash, series_equal, &series, index))
+	if (table_find(table, hash, interval_series_equal, &series, index))
 		return 0;
 	if (table_reserve(table) != 0)
 		return -ENOMEM;
@@ -185,7 +185,7 @@ interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *ind
 }
 
 static bool
-sample_equal(const void *item, const void *key)
+interval_sample_equal(const void *item, const void *key)
 {
 	const IntervalSample *a = item;
 	const IntervalSample *b = key;
@@ -210,7 +210,7 @@ interval_add_sample(Interval *interval, const IntervalSample *sample, uint32_t *
 	uint64_t hash = hash_word(table->seed, (uint64_t) sample->series << 32 | sample->stack);
 
 	hash = hash_word(hash, (uint64_t) sample->time_us);
-	if (table_find(table, hash, sample_equal, sample, index))
+	if (table_find(table, hash, interval_sample_equal, sample, index))
 		return sum_samples(table_item(table, *index), sample);
 	if (sample->value > INT64_MAX)
 		return -EOVERFLOW;

@@ -306,8 +306,8 @@ is_wait(uint8_t kind)
  * side.
  */
 static int
-add_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
-		  uint32_t *index)
+sample_stack_add(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
+				 uint32_t *index)
 {
 	const uint64_t *addresses = record->kernel_frames;
 	IntervalStack stack = { .executable = INTERVAL_NO_ITEM, .frames = reader->frames };
@@ -374,7 +374,7 @@ add_series_and_stack(Reader *reader, const Record *record, Process *process, con
 
 	if (reader->interval != NULL)
 		result = interval_add_series(reader->interval, series, &added->series);
-	return result == 0 ? add_stack(reader, record, process, walk, &added->stack) : result;
+	return result == 0 ? sample_stack_add(reader, record, process, walk, &added->stack) : result;
 }
 
 void

@@ -619,7 +619,7 @@ unload_most(UnwindTables *tables, uint64_t now_ns)
 
 /* Makes room in the kernel's full tables: unloads those that no process maps, then older ones. */
 static void
-make_room(UnwindTables *tables, uint64_t now_ns)
+unwind_tables_make_room(UnwindTables *tables, uint64_t now_ns)
 {
 	tables->full_ns = now_ns;
 	if (now_ns < tables->room_ns)
@@ -659,7 +659,7 @@ load_from_file(UnwindTables *tables, Entry *entry, uint64_t now_ns, uint64_t *sp
  * later.
  */
 static int
-load_table(UnwindTables *tables, Entry *entry, uint64_t now_ns)
+unwind_tables_load(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
 	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t spent_ns = 0;
@@ -688,7 +688,7 @@ note_result(UnwindTables *tables, Entry *entry, int result, uint64_t now_ns)
 	if (result == -ENOSPC)
 	{
 		entry->retry_ns = now_ns + ROOM_RETRY_NS;
-		make_room(tables, now_ns);
+		unwind_tables_make_room(tables, now_ns);
 	}
 	else if (result != 0 && had_table)
 		entry->retry_ns = now_ns + PARTS_RETRY_NS;
@@ -712,7 +712,7 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	number = hottest->number;
 	hottest->wanted = 0;
 	hottest->loaded_ns = now_ns;
-	note_result(tables, hottest, load_table(tables, hottest, now_ns), now_ns);
+	note_result(tables, hottest, unwind_tables_load(tables, hottest, now_ns), now_ns);
 	warn_of_cache(tables);
 	return number;
 }

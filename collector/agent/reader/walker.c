@@ -387,7 +387,7 @@ seek_runtime(Reader *reader, const Record *record, Process *process)
 
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
 static uint64_t
-handle_record(Reader *reader, const Record *record)
+walker_handle_record(Reader *reader, const Record *record)
 {
 	UserWalk walk = { 0 };
 	uint64_t table = 0;
@@ -426,7 +426,7 @@ reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
 		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
 	else
 	{
-		while (handle_record(reader, &parsed) != 0)
+		while (walker_handle_record(reader, &parsed) != 0)
 			(void) unwind_tables_load_wanted(reader->unwind, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	}
 }
@@ -456,7 +456,7 @@ wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
 static void
 finish_or_park(Reader *reader, QueuedRecord *record)
 {
-	record->table = handle_record(reader, &record->record);
+	record->table = walker_handle_record(reader, &record->record);
 	if (record->table != 0)
 	{
 		record->next = reader->parked;

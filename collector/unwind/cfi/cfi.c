@@ -310,7 +310,7 @@ append_numbered_row(void *context, uint64_t address, uint16_t rule)
 }
 
 static int
-append_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
+cfi_row_append(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 {
 	Builder *builder = context;
 
@@ -331,7 +331,7 @@ append_function_row(void *context, uint64_t address, const struct pfs_unwind_rul
 	/* a prologue that is longer than its stretch of code */
 	if (table->count > 0 && address < unwind_row_address(table, table->count - 1))
 		return -EBADMSG;
-	return append_row(context, address, rule);
+	return cfi_row_append(context, address, rule);
 }
 
 /*
@@ -419,13 +419,13 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 
 		*end = section->address + section->length;
 		builder->limit = *end;
-		return start_code_rows(section, append_row, builder);
+		return start_code_rows(section, cfi_row_append, builder);
 	}
 	if (place->source == SOURCE_PLT)
 	{
 		*end = builder->input->plt.address + builder->input->plt.length;
 		builder->limit = *end;
-		return plt_code_rows(&builder->input->plt, append_row, builder);
+		return plt_code_rows(&builder->input->plt, cfi_row_append, builder);
 	}
 	builder->entries[place->source].offset = place->offset;
 	if (cfi_entries_next(&builder->entries[place->source], &fde) != CFI_FDE)

@@ -87,7 +87,7 @@ take_buffer(Reader *reader, uint64_t size_bytes)
 }
 
 static uint8_t *
-read_bytes(Reader *reader, uint64_t offset, uint64_t size_bytes)
+cfi_read_bytes(Reader *reader, uint64_t offset, uint64_t size_bytes)
 {
 	const ElfSource *source = &reader->headers->source;
 	uint8_t *bytes =
@@ -134,7 +134,7 @@ is_cfi(SectionKind kind)
 }
 
 static void
-read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
+cfi_read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 {
 	uint64_t size_bytes = header->sh_size;
 	uint8_t *bytes;
@@ -143,7 +143,7 @@ read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 		return;
 	if (kind == SECTION_PLT && reader->headers->machine != EM_AARCH64)
 		return;
-	bytes = read_bytes(reader, header->sh_offset, size_bytes);
+	bytes = cfi_read_bytes(reader, header->sh_offset, size_bytes);
 	if (bytes != NULL && (header->sh_flags & SHF_COMPRESSED) != 0)
 	{
 		uint8_t *packed = bytes;
@@ -239,7 +239,8 @@ read_start_function(Reader *reader, uint64_t address, SectionKind kind)
 		length = segment.p_filesz - (address - segment.p_vaddr);
 		if (length > START_CODE_BYTES)
 			length = START_CODE_BYTES;
-		function->data = read_bytes(reader, segment.p_offset + address - segment.p_vaddr, length);
+		function->data =
+			cfi_read_bytes(reader, segment.p_offset + address - segment.p_vaddr, length);
 		if (function->data == NULL)
 			return 0;
 		reader->sections->buffers[kind] = (uint8_t *) (uintptr_t) function->data;
@@ -294,7 +295,7 @@ note_section(Reader *reader, const char *name, const Elf64_Shdr *header)
 	for (size_t i = 0; i < sizeof(section_names) / sizeof(section_names[0]); i++)
 	{
 		if (strcmp(name, section_names[i].name) == 0)
-			read_section(reader, section_names[i].kind, header);
+			cfi_read_section(reader, section_names[i].kind, header);
 	}
 	if (strcmp(name, ".note.gnu.build-id") == 0 && header->sh_type == SHT_NOTE)
 		read_build_id(reader, header);
@@ -303,7 +304,7 @@ note_section(Reader *reader, const char *name, const Elf64_Shdr *header)
 }
 
 static void
-read_sections(Reader *reader)
+cfi_read_sections(Reader *reader)
 {
 	CfiInput *input = &reader->sections->input;
 
@@ -332,7 +333,7 @@ read_sections(Reader *reader)
  * refers to .eh_frame shows that there is CFI, even if the section's header is not read.
  */
 static void
-read_segments(ElfHeaders *headers, CfiInput *input)
+cfi_read_segments(ElfHeaders *headers, CfiInput *input)
 {
 	input->code_start = UINT64_MAX;
 	for (uint32_t i = 0; i < headers->segment_count; i++)
@@ -377,8 +378,8 @@ cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool)
 		return -ENOEXEC;
 	sections->input.machine = headers.machine;
 	sections->input.memory_bytes = pool != NULL ? pool->limit_bytes : 0;
-	read_sections(&reader);
-	read_segments(&headers, &sections->input);
+	cfi_read_sections(&reader);
+	cfi_read_segments(&headers, &sections->input);
 	if (!reader.is_crowded)
 		return 0;
 	cfi_sections_fini(sections);

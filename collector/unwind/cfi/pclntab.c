@@ -85,7 +85,7 @@ pclntab_open(const CfiInput *input, Pclntab *table)
 
 /* Reads start, flags, name and depths of a function from the table. */
 static bool
-read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
+pclntab_entry_read(const Pclntab *table, uint32_t number, PclntabFunction *function)
 {
 	size_t place = table->functions + (size_t) number * FUNCTION_BYTES;
 	bool failed = false;
@@ -123,7 +123,7 @@ pclntab_function(const Pclntab *table, uint32_t number, PclntabFunction *functio
 	PclntabFunction next;
 	bool failed = false;
 
-	if (number >= table->count || !read_entry(table, number, function))
+	if (number >= table->count || !pclntab_entry_read(table, number, function))
 		return false;
 	function->end =
 		table->text +
@@ -133,7 +133,7 @@ pclntab_function(const Pclntab *table, uint32_t number, PclntabFunction *functio
 		return false;
 	if (is_signal_return(function))
 		function->start--;
-	if (number + 1 < table->count && read_entry(table, number + 1, &next) &&
+	if (number + 1 < table->count && pclntab_entry_read(table, number + 1, &next) &&
 		is_signal_return(&next))
 		function->end--;
 	return function->start < function->end;

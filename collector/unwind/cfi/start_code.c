@@ -139,7 +139,7 @@ branch(Cursor *cursor, int32_t by)
 
 /* Advances past the next instruction. Returns false if it is unknown, or does not fit the state. */
 static bool
-step(Cursor *cursor)
+start_code_step(Cursor *cursor)
 {
 	const Instruction *known = cursor->at < cursor->section->length ? instruction_at(cursor) : NULL;
 	int32_t by = 0;
@@ -208,7 +208,7 @@ start_code_length(const CfiSection *section, uint64_t *callee)
 	*callee = 0;
 	if (loader > 0)
 		return loader;
-	while (section->data != NULL && !cursor.ended && step(&cursor))
+	while (section->data != NULL && !cursor.ended && start_code_step(&cursor))
 		;
 	*callee = cursor.callee;
 	return cursor.ended ? cursor.at : 0;
@@ -242,6 +242,6 @@ start_code_rows(const CfiSection *section, CfiRowSink sink, void *context)
 			rule.fp_offset = -16 / PFS_UNWIND_UNIT_X86_64;
 		}
 		err = sink(context, section->address + cursor.at, &rule);
-	} while (err == 0 && step(&cursor) && !cursor.ended);
+	} while (err == 0 && start_code_step(&cursor) && !cursor.ended);
 	return err;
 }

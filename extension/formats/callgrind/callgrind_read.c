@@ -88,7 +88,7 @@ cut_prefix(PfsText *text, const char *prefix)
 
 /* Returns true for "key: value" with a key of letters. */
 static bool
-is_header(PfsText line)
+callgrind_is_header(PfsText line)
 {
 	uint32_t at = 0;
 
@@ -109,7 +109,7 @@ pfs_is_callgrind(const uint8_t *bytes, size_t length)
 	{
 		if (cut_prefix(&line, "events:"))
 			return true;
-		if (line.length > 0 && line.data[0] != '#' && !is_header(line))
+		if (line.length > 0 && line.data[0] != '#' && !callgrind_is_header(line))
 			return false;
 	}
 	return false;
@@ -180,7 +180,7 @@ callgrind_read_header(Reader *reader, PfsText line)
  * Reads a name: "(7) name" defines number 7, "(7)" refers to it, any other text is the name itself.
  */
 static PfsReadStatus
-read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
+callgrind_read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
 {
 	uint32_t before = reader->ids.count;
 	uint32_t end = 1;
@@ -209,7 +209,7 @@ static PfsReadStatus
 callgrind_read_function(Reader *reader, PfsText text, PfsText file, uint32_t *function)
 {
 	PfsText name;
-	PfsReadStatus status = read_name(reader, NAME_FUNCTION, text, &name);
+	PfsReadStatus status = callgrind_read_name(reader, NAME_FUNCTION, text, &name);
 
 	if (status != PFS_READ_OK)
 		return status;
@@ -230,14 +230,14 @@ read_assignment(Reader *reader, PfsText line)
 
 	if (cut_prefix(&line, "fl="))
 	{
-		status = read_name(reader, NAME_FILE, line, &reader->file);
+		status = callgrind_read_name(reader, NAME_FILE, line, &reader->file);
 		reader->callee_file = reader->file;
 		return status;
 	}
 	if (cut_prefix(&line, "fi=") || cut_prefix(&line, "fe="))
-		return read_name(reader, NAME_FILE, line, &ignored);
+		return callgrind_read_name(reader, NAME_FILE, line, &ignored);
 	if (cut_prefix(&line, "cfi=") || cut_prefix(&line, "cfl="))
-		return read_name(reader, NAME_FILE, line, &reader->callee_file);
+		return callgrind_read_name(reader, NAME_FILE, line, &reader->callee_file);
 	if (cut_prefix(&line, "fn="))
 	{
 		reader->callee = PFS_NONE;
@@ -304,7 +304,8 @@ callgrind_read_line(Reader *reader, PfsText line)
 		return PFS_READ_OK;
 	if (pfs_is_digit(first) || first == '+' || first == '-' || first == '*')
 		return read_costs(reader, line);
-	return is_header(line) ? callgrind_read_header(reader, line) : read_assignment(reader, line);
+	return callgrind_is_header(line) ? callgrind_read_header(reader, line)
+									 : read_assignment(reader, line);
 }
 
 static PfsReadStatus

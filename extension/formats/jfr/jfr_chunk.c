@@ -164,7 +164,7 @@ pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text)
 
 /* Reads a value of a class, and stores its wanted fields. */
 static PfsReadStatus
-read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
+chunk_read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
 {
 	const PfsJfrClass *class = &chunk->types.classes[class_index];
 	PfsReadStatus status = pfs_jfr_step(&chunk->in);
@@ -199,7 +199,7 @@ read_constant(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Wanted *wa
 	if (constant == NULL)
 		return PFS_READ_OK;
 	chunk->in.at = constant->offset;
-	status = read_fields(chunk, class_index, wanted, count);
+	status = chunk_read_fields(chunk, class_index, wanted, count);
 	chunk->in.at = at;
 	return status;
 }
@@ -316,7 +316,7 @@ chunk_add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 {
 	PfsProfile *profile = chunk->in.profile;
 	Wanted fields[2] = { { .name = "method" }, { .name = "lineNumber" } };
-	PfsReadStatus status = read_fields(chunk, chunk->stack_types.frame, fields, 2);
+	PfsReadStatus status = chunk_read_fields(chunk, chunk->stack_types.frame, fields, 2);
 	uint32_t location;
 	size_t function = 0;
 

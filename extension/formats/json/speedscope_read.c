@@ -141,7 +141,7 @@ read_frames(Reader *reader)
 
 /* Reads the unit of a profile, and finds its type. */
 static PfsReadStatus
-read_unit(Reader *reader, Part *part)
+speedscope_read_unit(Reader *reader, Part *part)
 {
 	PfsProfile *profile = reader->json->profile;
 	PfsText name = { "none", 4 };
@@ -182,7 +182,7 @@ find_part(Reader *reader, Part *part)
 	status = pfs_json_find(reader->json, part->fields, FIELD_COUNT);
 	end = reader->json->at;
 	if (status == PFS_READ_OK)
-		status = read_unit(reader, part);
+		status = speedscope_read_unit(reader, part);
 	if (status == PFS_READ_OK && speedscope_go_to(reader, &part->fields[NAME]))
 		status = pfs_json_word(reader->json, &part->name);
 	part->is_negative = reader->is_ours && pfs_text_equals(part->name, NEGATIVE_NAME);
@@ -427,7 +427,7 @@ set_root(Reader *reader, Part *part)
 }
 
 static PfsReadStatus
-read_part(Reader *reader)
+speedscope_read_part(Reader *reader)
 {
 	PfsText type = { "", 0 };
 	Part part;
@@ -503,7 +503,7 @@ speedscope_read_file(Reader *reader)
 	if (status == PFS_READ_OK)
 		status = read_frames(reader);
 	if (status == PFS_READ_OK)
-		status = each_part(reader, fields[1].at, read_part);
+		status = each_part(reader, fields[1].at, speedscope_read_part);
 	return status == PFS_READ_OK ? pfs_calls_samples(&reader->tree, reader->json->error) : status;
 }
 

@@ -92,7 +92,7 @@ typedef struct Event
 /* --- one event --- */
 
 static PfsReadStatus
-read_word(Reader *reader, const PfsJsonField *field, PfsText *word)
+trace_read_word(Reader *reader, const PfsJsonField *field, PfsText *word)
 {
 	*word = (PfsText){ "", 0 };
 	if (field->at == SIZE_MAX)
@@ -155,13 +155,13 @@ begin_event(Reader *reader, Event *event)
 	status = pfs_json_find(reader->json, event->fields, FIELD_COUNT);
 	end = reader->json->at;
 	if (status == PFS_READ_OK)
-		status = read_word(reader, &event->fields[PHASE], &phase);
+		status = trace_read_word(reader, &event->fields[PHASE], &phase);
 	if (status == PFS_READ_OK)
-		status = read_word(reader, &event->fields[NAME], &event->name);
+		status = trace_read_word(reader, &event->fields[NAME], &event->name);
 	if (status == PFS_READ_OK)
-		status = read_word(reader, &event->fields[PROCESS], &process);
+		status = trace_read_word(reader, &event->fields[PROCESS], &process);
 	if (status == PFS_READ_OK)
-		status = read_word(reader, &event->fields[THREAD], &thread);
+		status = trace_read_word(reader, &event->fields[THREAD], &thread);
 	if (status == PFS_READ_OK)
 		status = find_thread(reader, event, process, thread);
 	if (status != PFS_READ_OK)
@@ -197,7 +197,7 @@ count_skipped(Reader *reader, size_t at)
 
 /* Adds a span. An event without valid times is counted as skipped. */
 static PfsReadStatus
-add_span(Reader *reader, const Event *event)
+trace_span_add(Reader *reader, const Event *event)
 {
 	static const PfsText no_file = { "", 0 };
 	Span span = { .thread = event->thread,
@@ -238,7 +238,7 @@ take_name(Reader *reader, const Event *event)
 	reader->json->at = event->fields[ARGS].at;
 	status = pfs_json_find(reader->json, &name, 1);
 	if (status == PFS_READ_OK)
-		status = read_word(reader, &name, &text);
+		status = trace_read_word(reader, &name, &text);
 	if (status != PFS_READ_OK || text.length == 0)
 		return status;
 	if (is_process)
@@ -257,7 +257,7 @@ find_profile(Reader *reader, const Event *event, uint32_t *profile)
 	uint32_t before = reader->profiles.count;
 	uint32_t id_number;
 	PfsText id;
-	PfsReadStatus status = read_word(reader, &event->fields[ID], &id);
+	PfsReadStatus status = trace_read_word(reader, &event->fields[ID], &id);
 
 	if (status != PFS_READ_OK)
 		return status;
@@ -563,7 +563,7 @@ trace_read_event(Reader *reader)
 	if (status != PFS_READ_OK)
 		return status;
 	if (event.phase == 'X' || event.phase == 'B' || event.phase == 'E')
-		status = add_span(reader, &event);
+		status = trace_span_add(reader, &event);
 	else if (event.phase == 'M')
 		status = take_name(reader, &event);
 	else if (event.phase == 'P')

@@ -179,7 +179,7 @@ without_offset(PfsText name)
 
 /* Returns the next field; fields are separated by tabs, because names contain blanks. */
 static PfsText
-take_field(PfsCursor *cursor)
+legacy_take_field(PfsCursor *cursor)
 {
 	PfsText field;
 
@@ -204,7 +204,7 @@ pfs_legacy_read_name(PfsLegacyText *text, PfsText line)
 	if (!pfs_take_words(&cursor, "#") || !pfs_take_words(&cursor, "0x") ||
 		pfs_take_hex(&cursor, &address) != PFS_READ_OK)
 		return PFS_READ_OK;
-	name = without_offset(take_field(&cursor));
+	name = without_offset(legacy_take_field(&cursor));
 	place = pfs_trim(cursor);
 	location = pfs_address_find(&text->addresses, address);
 	if (location == PFS_NONE || name.length == 0 || !cut_line(&place, &number))

@@ -220,7 +220,7 @@ add_variable(Map *map, PfsText line)
 
 /* Returns the variable whose name follows a "$". */
 static const Variable *
-find_variable(const Map *map, PfsText text)
+map_find_variable(const Map *map, PfsText text)
 {
 	for (uint32_t i = 0; i < map->variable_count; i++)
 	{
@@ -245,7 +245,7 @@ expand(const Map *map, PfsText file, char *out)
 
 		if (file.data[at] == '$')
 		{
-			const Variable *variable = find_variable(map, pfs_part(file, at + 1, file.length));
+			const Variable *variable = map_find_variable(map, pfs_part(file, at + 1, file.length));
 
 			if (variable != NULL)
 			{
@@ -420,7 +420,7 @@ drop_huge_pages(Map *map)
 /* Step 3: locations. */
 
 static int
-compare_ranges(const void *a, const void *b)
+map_range_compare(const void *a, const void *b)
 {
 	const Range *left = a;
 	const Range *right = b;
@@ -458,7 +458,7 @@ find_range(const Map *map, uint64_t address)
 
 /* Returns an address in the file; unmapped parts of a file are at their offsets, too. */
 static uint64_t
-file_address(const Range *range, uint64_t address)
+range_file_address(const Range *range, uint64_t address)
 {
 	if (address >= range->start)
 		return pfs_file_address(address, range->start, range->limit, range->offset);
@@ -474,7 +474,7 @@ place_locations(Map *map)
 	for (uint32_t i = 0; i < map->count; i++)
 		map->ranges[i].mapping = i;
 	if (map->count > 0)
-		qsort(map->ranges, map->count, sizeof(Range), compare_ranges);
+		qsort(map->ranges, map->count, sizeof(Range), map_range_compare);
 	for (uint32_t i = 0; i < profile->location_count; i++)
 	{
 		PfsProfileLocation *location = &profile->locations[i];
@@ -483,7 +483,7 @@ place_locations(Map *map)
 		if (range == NULL)
 			continue;
 		location->mapping = range->mapping;
-		location->address = file_address(range, location->address);
+		location->address = range_file_address(range, location->address);
 	}
 }
 
