@@ -18,13 +18,15 @@
 #include "base/grow.h"
 
 #define CLOSE_AGAIN	 16 /* number of retries of pending closes in one call */
-#define STALL_NS	 (10 * NS_PER_S)
-#define STALL_MAX_NS (64 * STALL_NS)
+#define STALL_NS	 (5 * NS_PER_S / 2)
+#define STALL_MAX_NS (256 * STALL_NS)
 
 void
 stall_note(Stall *stall, uint64_t now_ns)
 {
-	stall->length_ns = stall->length_ns == 0 ? STALL_NS : MIN(4 * stall->length_ns, STALL_MAX_NS);
+	bool is_again = stall->length_ns != 0 && now_ns < stall->until_ns + stall->length_ns;
+
+	stall->length_ns = is_again ? MIN(4 * stall->length_ns, STALL_MAX_NS) : STALL_NS;
 	stall->until_ns = now_ns + stall->length_ns;
 }
 

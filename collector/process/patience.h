@@ -26,8 +26,9 @@ typedef struct Patience
 
 /*
  * Backoff for a file or process that did not answer, because each attempt may leave a blocked
- * thread behind: 10 s, then four times as long after each failure, up to 11 minutes. Zeroed: it has
- * always answered.
+ * thread behind: 2.5 s, then four times as long after each failure, up to 11 minutes. A failure
+ * that comes later than one more pause counts as a first one: on a busy machine a process may hold
+ * a lock while it waits for a CPU. Zeroed: it has always answered.
  */
 typedef struct Stall
 {

@@ -19,7 +19,8 @@
 #include "process/proc_file.h"
 
 #define STACK_BYTES ((size_t) 256 * 1024)
-#define BUSY_NS		NS_PER_S /* longest extra wait for a CPU */
+#define RUN_NS		NS_PER_S		/* CPU time that a thread may use beyond its wait */
+#define BUSY_NS		(20 * NS_PER_S) /* longest extra wait for a CPU */
 
 #define STAT_LIMIT_BYTES 4096
 
@@ -44,8 +45,10 @@ typedef struct Server
 	struct Prober *prober;
 	pthread_cond_t asked;
 	pthread_cond_t done;
-	Probe *probe; /* the next probe to run */
-	pid_t id;	  /* 0 until the thread has started */
+	Probe *probe;	 /* the next probe to run */
+	pid_t id;		 /* 0 until the thread has started */
+	clockid_t clock; /* CPU time of the thread … */
+	int64_t used_ns; /* … at the begin of its probe */
 	struct Server *next_idle;
 } Server;
 
@@ -105,6 +108,7 @@ run_probe(Server *server)
 	Probe *probe = server->probe;
 
 	server->probe = NULL;
+	server->used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	probe->state = PROBE_RUNNING;
 	pthread_mutex_unlock(&prober->mutex);
 	probe->run(probe);
@@ -140,6 +144,7 @@ server_main(void *argument)
 
 	pthread_mutex_lock(&prober->mutex);
 	server->id = gettid();
+	(void) pthread_getcpuclockid(pthread_self(), &server->clock); /* fails for no living thread */
 	while (serves)
 	{
 		while (server->probe == NULL && !prober->ending)
@@ -347,43 +352,46 @@ wait_until_done(Server *server, const Probe *probe, uint64_t until_ns)
 }
 
 /*
- * Returns whether the worker of the probe waits for a CPU. The caller must hold the mutex, which is
- * released during the check.
+ * Returns whether the worker of the probe waits for a CPU, or has not used much of one yet. The
+ * caller must hold the mutex, which is released during the check.
  */
 static bool
 server_is_busy(const Server *server, const Probe *probe)
 {
-	pid_t id = probe->state == PROBE_WAITING ? 0 : server->id;
+	bool has_begun = probe->state != PROBE_WAITING;
+	pid_t id = has_begun ? server->id : 0;
+	int64_t begun_ns = server->used_ns;
 	bool busy;
 
 	pthread_mutex_unlock(&server->prober->mutex);
 	busy = waits_for_processor(id);
 	pthread_mutex_lock(&server->prober->mutex);
-	return busy;
+	return busy && (!has_begun || clock_ns(server->clock) - begun_ns < RUN_NS);
 }
 
 /*
- * Like wait_until_done(), but extends the wait while the thread waits for a CPU. *is_slow: the
- * answer took longer than WAIT_LESS_NS, and not for lack of a CPU. The caller must hold the mutex,
- * which is released at times.
+ * Like wait_until_done(), but extends the wait while the thread waits for a CPU. The extensions
+ * begin at the present time, because this thread may have had no CPU either. *is_slow: the answer
+ * took longer than WAIT_LESS_NS, and not for lack of a CPU. The caller must hold the mutex, which
+ * is released at times.
  */
 static int
 wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t wait_ns,
 			   bool *is_slow)
 {
-	uint64_t waited_ns = wait_ns;
+	uint64_t now_ns = begin_ns;
 	int result;
 
 	*is_slow = wait_ns > WAIT_LESS_NS &&
 			   wait_until_done(server, probe, begin_ns + WAIT_LESS_NS) == ETIMEDOUT &&
 			   !server_is_busy(server, probe);
-	result = wait_until_done(server, probe, begin_ns + waited_ns);
-	while (result == ETIMEDOUT && waited_ns < BUSY_NS)
+	result = wait_until_done(server, probe, begin_ns + wait_ns);
+	while (result == ETIMEDOUT && now_ns < begin_ns + BUSY_NS)
 	{
 		if (!server_is_busy(server, probe))
 			return probe->state == PROBE_DONE ? 0 : result;
-		waited_ns += wait_ns;
-		result = wait_until_done(server, probe, begin_ns + waited_ns);
+		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+		result = wait_until_done(server, probe, now_ns + wait_ns);
 	}
 	return result;
 }

@@ -60,10 +60,10 @@ int prober_create(Prober **prober);
 void prober_free(Prober *prober);
 
 /*
- * Runs the probe and waits for up to wait_ns, or a second longer while its thread waits for a CPU.
- * Returns 0 if it has run; the probe belongs to the caller. After -ETIMEDOUT, or -EBUSY if too many
- * threads are abandoned, it belongs to the prober, which will discard it. Any thread; the caller
- * must not hold a lock that other threads need.
+ * Runs the probe and waits for up to wait_ns, or 20 seconds longer while its thread waits for a CPU
+ * and has not used a second of one. Returns 0 if it has run; the probe belongs to the caller. After
+ * -ETIMEDOUT, or -EBUSY if too many threads are abandoned, it belongs to the prober, which will
+ * discard it. Any thread; the caller must not hold a lock that other threads need.
  */
 int prober_run(Prober *prober, Probe *probe, uint64_t wait_ns);
 

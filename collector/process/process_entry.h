@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "process/patience.h"
 #include "process/probes.h"
 #include "process/process.h"
 
@@ -90,8 +91,7 @@ struct Process
 	uint64_t checked_ns; /* when the sweep last checked that it lives */
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
-	uint64_t stuck_until_ns; /* it did not answer; do not ask before then */
-	uint64_t stuck_ns;		 /* length of the last pause */
+	Stall stall; /* it did not answer */
 	/*
 	 * number of waits about it, during which it must stay in the table and must not be read again
 	 */

@@ -24,12 +24,7 @@
 #include "process/process_evict.h"
 #include "process/runtime.h"
 
-/*
- * Wait for an answer of a process or file, and first pause after a timeout; each further pause is
- * four times as long.
- */
-#define PROBE_WAIT_NS (NS_PER_S / 20)
-#define STUCK_NS	  (10 * NS_PER_S)
+#define PROBE_WAIT_NS (NS_PER_S / 20) /* wait for an answer of a process or file */
 
 #define STALLS_OF_ONE  2  /* files of one process that may time out in one call */
 #define SAME_FILE_BACK 16 /* number of earlier mappings searched for the same file */
@@ -469,7 +464,7 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	if (process->executable == NULL)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
-	process->stuck_ns = 0;
+	process->stall = (Stall){ 0 };
 	process->files_pid = snapshot->files_pid;
 	process_open_files(table, process, snapshot);
 	open_executable(table, process, snapshot);
@@ -563,17 +558,6 @@ take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns,
 	return 0;
 }
 
-/*
- * Starts the next pause of a process that did not answer; asking again may leave another thread
- * behind.
- */
-static void
-leave_alone(Process *process, uint64_t now_ns)
-{
-	process->stuck_ns = process->stuck_ns == 0 ? STUCK_NS : 4 * process->stuck_ns;
-	process->stuck_until_ns = now_ns + process->stuck_ns;
-}
-
 /* Returns the state of a process of which nothing could be read. */
 static ProcessState
 state_without(int error)
@@ -624,7 +608,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 	}
 	discard_snapshot(table, &snapshot);
 	if (state_without(result) == PROCESS_STUCK)
-		leave_alone(process, now_ns);
+		stall_note(&process->stall, now_ns);
 	if (result == -ESRCH || result == -ENOENT ||
 		(state_without(result) == PROCESS_STUCK && process->state != PROCESS_LIVE))
 	{
@@ -644,7 +628,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 void
 process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 {
-	if (now_ns < process->stuck_until_ns || process->waits > 0 || process->reading)
+	if (now_ns < process->stall.until_ns || process->waits > 0 || process->reading)
 		return;
 	process->reading = true;
 	read_unsettled(table, process, now_ns);

@@ -95,6 +95,8 @@ php_kind_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_poin
 	if (!is_first || !php_frames_fit(memory, &target->entry.php))
 		return false;
 	php_find_compiled(memory, target);
+	if (memory->stuck)
+		return false; /* we look again, because there may be compiled code */
 	target->entry.php.thread_pointer = thread_pointer;
 	target->entry.is_placed = 1;
 	return true;

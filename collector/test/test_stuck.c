@@ -12,10 +12,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -33,8 +35,8 @@
 /* What waits for ever does so until the watchdog lets it go. */
 #define PATIENCE_S 20
 
-/* What did not answer once is not asked before. */
-#define LEFT_ALONE_NS (10 * NS_PER_S)
+/* What did not answer once is asked again by then. */
+#define LEFT_ALONE_NS (5 * NS_PER_S / 2)
 
 static FuseFile fuse;
 static bool have_fuse;
@@ -610,6 +612,130 @@ test_prober_slow(void **state)
 	prober_free(prober);
 }
 
+typedef struct Spin
+{
+	Probe probe;
+	int64_t cpu_ns; /* that it uses */
+	atomic_int *discarded;
+} Spin;
+
+static void
+run_spin(Probe *probe)
+{
+	int64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ((Spin *) probe)->cpu_ns;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns)
+		continue;
+}
+
+static void
+discard_spin(Probe *probe)
+{
+	atomic_fetch_add(((Spin *) probe)->discarded, 1);
+	free((Spin *) probe);
+}
+
+static int
+spin_once(Prober *prober, int64_t cpu_ns, atomic_int *discarded)
+{
+	Spin *spin = calloc(1, sizeof(*spin));
+	int result;
+
+	spin->probe = (Probe){ .run = run_spin, .discard = discard_spin };
+	spin->cpu_ns = cpu_ns;
+	spin->discarded = discarded;
+	result = prober_run(prober, &spin->probe, 50 * NS_PER_MS);
+	if (result == 0)
+		free(spin);
+	return result;
+}
+
+/* Takes 98.5 % of the CPU that it shares with a thread of the lowest priority. */
+static pid_t
+start_spinner(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+	{
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+			_exit(1);
+		for (;;)
+			continue;
+	}
+	return pid;
+}
+
+/* A prober whose threads have the lowest priority, beside a program that takes their CPU. */
+static void *
+ask_without_cpu(void *argument)
+{
+	Prober *prober = argument;
+	atomic_int discarded = 0;
+	cpu_set_t one;
+	int *results = calloc(2, sizeof(*results));
+	pid_t spinner;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t) sched_getcpu(), &one);
+	(void) sched_setaffinity(0, sizeof(one), &one);
+	spinner = start_spinner();
+	(void) setpriority(PRIO_PROCESS, 0, 19); /* of this thread, and of those that it starts */
+	results[0] = spin_once(prober, 30 * NS_PER_MS, &discarded);
+	kill(spinner, SIGKILL);
+	(void) waitpid(spinner, NULL, 0);
+	results[1] = spin_once(prober, 3 * NS_PER_S, &discarded);
+	while (atomic_load(&discarded) < (results[0] != 0) + (results[1] != 0))
+		usleep(1000);
+	return results;
+}
+
+/*
+ * A call that gets no CPU is waited for: that is not the fault of the process that is asked. One
+ * that uses a CPU without an end is not.
+ */
+static void
+test_prober_without_cpu(void **state)
+{
+	pthread_t thread;
+	Prober *prober;
+	int *results;
+
+	(void) state;
+	assert_int_equal(prober_create(&prober), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ask_without_cpu, prober), 0);
+	assert_int_equal(pthread_join(thread, (void **) &results), 0);
+	assert_int_equal(results[0], 0);
+	assert_int_equal(results[1], -ETIMEDOUT);
+	free(results);
+	prober_free(prober);
+}
+
+/* Pauses grow while nothing answers; a failure long after the last pause is a first one again. */
+static void
+test_stall(void **state)
+{
+	Stall stall = { 0 };
+	uint64_t now_ns = NS_PER_S;
+	uint64_t length_ns;
+
+	(void) state;
+	stall_note(&stall, now_ns);
+	length_ns = stall.until_ns - now_ns;
+	for (int i = 0; i < 10; i++)
+	{
+		uint64_t before_ns = stall.until_ns - now_ns;
+
+		now_ns = stall.until_ns;
+		stall_note(&stall, now_ns);
+		assert_in_range(stall.until_ns - now_ns, before_ns, 4 * before_ns);
+	}
+	assert_int_equal(stall.until_ns - now_ns, 256 * length_ns);
+	now_ns = stall.until_ns + 256 * length_ns;
+	stall_note(&stall, now_ns);
+	assert_int_equal(stall.until_ns - now_ns, length_ns);
+}
+
 /* A file that is mapped may answer no more when its unwind table is to be made; later it may. */
 static void
 test_unwind_table(void **state)
@@ -998,6 +1124,8 @@ main(void)
 		cmocka_unit_test(test_prober),
 		cmocka_unit_test(test_prober_shares),
 		cmocka_unit_test(test_prober_slow),
+		cmocka_unit_test(test_prober_without_cpu),
+		cmocka_unit_test(test_stall),
 	};
 	pthread_t watchdog;
 	int failed;
