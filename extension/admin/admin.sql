@@ -22,7 +22,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets, profstore.deploys,
-		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes, profstore.retention, profstore.retention_log, profstore.symbol_work, profstore.debuginfo, profstore.source_texts, profstore.source_files TO %s', role);
+		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes, profstore.retention, profstore.retention_log, profstore.symbol_work, profstore.debuginfo, profstore.source_texts, profstore.source_files, profstore.collectors, profstore.health_limits TO %s', role);
 	-- of imports the key is a label, which row policies on series may hide
 	PERFORM profstore_internal.revoke_from('SELECT', 'profstore.dictionary_partitions', role);
 	EXECUTE format('GRANT SELECT (id, created, condemned) ON profstore.dictionary_partitions TO %s', role);
@@ -48,7 +48,7 @@ BEGIN
 		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.keep_traces, profstore.ensure_partitions,
 		profstore.find_symbol_work, profstore.claim_symbol_work, profstore.open_addresses, profstore.settle_symbol_work, profstore.want_symbols, profstore.forget_answers,
 		profstore.begin_debuginfo, profstore.put_debuginfo, profstore.finish_debuginfo, profstore.find_debuginfo, profstore.debuginfo_state, profstore.read_debuginfo, profstore.remove_debuginfo,
-		profstore.put_sources, profstore.remove_sources TO %s', role);
+		profstore.put_sources, profstore.remove_sources, profstore.report_collector TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'grants a role the privileges to store samples, not to read them: for collectors';
@@ -61,7 +61,8 @@ BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT SELECT ON profstore.retention, profstore.retention_log, profstore.tracked_stacks TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.drop_before, profstore.track_stacks,
-		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.compact_dictionary TO %s', role);
+		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.compact_dictionary,
+		profstore.record_health, profstore.set_health_limits, profstore.reset_health_limits, profstore.forget_collector TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON PROCEDURE profstore.apply_retention TO %s', role);
 END
 $$;

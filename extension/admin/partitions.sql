@@ -18,3 +18,12 @@ CREATE FUNCTION profstore.ensure_partitions(from_ts timestamptz, to_ts timestamp
 	AS 'MODULE_PATHNAME', 'profstore_ensure_partitions';
 COMMENT ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) IS 'makes partitions of samples: for the UTC day of from_ts, and those that begin before to_ts, 366 at most and none later than seven days from now; returns how many it made';
 REVOKE EXECUTE ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
+
+-- Without it all writers of a fleet would want to make the partition of a day at once, at midnight.
+CREATE FUNCTION profstore_internal.make_partition_ahead() RETURNS int4
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore.ensure_partitions(now(), now() + interval '6 hours') WHERE EXISTS (SELECT FROM profstore.writers AS w WHERE w.last_seen > now() - interval '1 day');
+END;
+COMMENT ON FUNCTION profstore_internal.make_partition_ahead() IS 'makes the partition of samples of the next day six hours ahead, if a writer has stored batches in the last day';
+REVOKE EXECUTE ON FUNCTION profstore_internal.make_partition_ahead() FROM PUBLIC;

@@ -5,8 +5,8 @@
  * 1. The launcher lists the databases that accept connections and runs a worker in one after
  *    another. If a worker is not done within PATIENCE_MS, the next one starts beside it. After the
  *    last database the launcher sleeps.
- * 2. A worker compacts tables, one step per transaction, then the dictionary, and then applies
- *    retention. Failures are logged and left for the next round.
+ * 2. A worker compacts tables, one step per transaction, then the dictionary. Then it applies
+ *    retention and records the states of health(). Failures are logged and left for the next round.
  */
 #include "admin/worker.h"
 
@@ -18,6 +18,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "commands/defrem.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -344,6 +345,36 @@ worker_retain(Oid unused)
 	CommitTransactionCommand();
 }
 
+/* Runs a query of one function of the extension, in a transaction. */
+static void
+worker_query(const char *sql)
+{
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (pfs_extension_is_current())
+	{
+		SPI_connect();
+		if (SPI_execute(sql, false, 0) != SPI_OK_SELECT)
+			elog(ERROR, "could not run \"%s\"", sql);
+		SPI_finish();
+	}
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+}
+
+static void
+worker_make_partition_ahead(Oid unused)
+{
+	worker_query("SELECT profstore_internal.make_partition_ahead()");
+}
+
+static void
+worker_record_health(Oid unused)
+{
+	worker_query("SELECT profstore.record_health()");
+}
+
 void
 profstore_worker_main(Datum database_id)
 {
@@ -362,8 +393,11 @@ profstore_worker_main(Datum database_id)
 	if (retention_enabled)
 	{
 		pgstat_report_activity(STATE_RUNNING, "applying the retention of profstore samples");
+		worker_attempt(worker_make_partition_ahead, InvalidOid);
 		worker_attempt(worker_retain, InvalidOid);
 	}
+	pgstat_report_activity(STATE_RUNNING, "recording the health of profstore");
+	worker_attempt(worker_record_health, InvalidOid);
 	proc_exit(0);
 }
 

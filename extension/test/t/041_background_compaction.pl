@@ -87,6 +87,16 @@ insert_together('postgres', "'2026-01-01Z'", 3);
 ok($node->poll_query_until('postgres', "SELECT ($levels) = '2:1'"), 'a damaged table beside it');
 ok($node->wait_for_log(qr/table "broken" is damaged/), 'which the log names');
 
+# health is recorded in every round, and writers find the partition of the next hours
+$node->safe_psql('second', q(SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch())));
+ok($node->poll_query_until('second', q(SELECT count(*) > 0 FROM profstore.partitions() WHERE from_ts <= now() + interval '6 hours' AND to_ts > now() + interval '5 hours 50 minutes')),
+	'a partition is made ahead');
+$node->safe_psql('second', q(SELECT profstore.set_health_limits('compaction', 0, 0)));
+ok($node->poll_query_until('second', q(SELECT count(*) = 1 FROM profstore.health() WHERE check_name = 'compaction' AND status = 'bad' AND since IS NOT NULL)),
+	'a state that has changed is recorded');
+is($node->safe_psql('second', q(SELECT status, since IS NOT NULL FROM profstore.health() WHERE check_name = 'upkeep')), 'ok|t', 'and upkeep is seen');
+is($node->safe_psql('postgres', q(SELECT count(*) FROM profstore.partitions())), '0', 'no partition is made where nobody writes');
+
 # off, from when the launcher has read it: that is between two rounds, and changes the name that it goes by
 sub set_up
 {
