@@ -195,7 +195,8 @@ replay_words(const struct pfs_chain *chain)
 
 /* Reads a file that a process has mapped. Returns false if it holds no interpreter. */
 static inline bool
-replay_read_file(const char *path, uint64_t start, uint64_t offset, RuntimeTarget *target)
+replay_read_file(const char *path, const char *name, uint64_t start, uint64_t offset,
+				 RuntimeTarget *target)
 {
 	ElfSource source = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
 	RuntimeFile *file = NULL;
@@ -209,7 +210,7 @@ replay_read_file(const char *path, uint64_t start, uint64_t offset, RuntimeTarge
 	if (fstat(source.fd, &status) == 0)
 	{
 		source.size_bytes = (uint64_t) status.st_size;
-		file = runtime_file_read(&source, path);
+		file = runtime_file_read(&source, name);
 	}
 	if (file != NULL)
 	{

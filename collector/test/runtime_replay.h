@@ -16,6 +16,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,20 +45,20 @@ typedef struct Replay
 {
 	pid_t pid;
 	int output;
+	char text[65536]; /* what it has written before "ready" */
 	RuntimeTarget target;
 	struct user_regs_struct registers;
 	Patience patience;
 	RemoteMemory memory;
 } Replay;
 
-/* Starts a program, and waits until it has written "ready" and a newline. */
+/* Starts a program, and waits until it has written the line "ready". */
 static void
 replay_start(Replay *replay, const char *const arguments[])
 {
 	char *copies[REPLAY_ARGUMENTS + 1] = { NULL };
-	char ready[6];
+	size_t length = 0;
 	int ends[2];
-	ssize_t got = 0;
 
 	memset(replay, 0, sizeof(*replay));
 	assert_int_equal(pipe(ends), 0);
@@ -75,37 +76,44 @@ replay_start(Replay *replay, const char *const arguments[])
 	}
 	close(ends[1]);
 	replay->output = ends[0];
-	while (got < 6)
+	while (length < 6 || memcmp(replay->text + length - 6, "ready\n", 6) != 0)
 	{
-		ssize_t more = read(ends[0], ready + got, sizeof(ready) - (size_t) got);
+		ssize_t more = read(ends[0], replay->text + length, sizeof(replay->text) - 1 - length);
 
 		assert_true(more > 0);
-		got += more;
+		length += (size_t) more;
 	}
-	assert_memory_equal(ready, "ready\n", 6);
+	replay->text[length - 6] = '\0';
 	assert_int_equal(patience_init(&replay->patience), 0);
 	replay->memory = (RemoteMemory){ .patience = &replay->patience, .pid = (uint32_t) replay->pid };
 }
 
-/* Waits until the program sleeps, in nanosleep() or clock_nanosleep(). */
-static void
+static bool
+replay_is_sleep(long call)
+{
+	return call == SYS_nanosleep || call == SYS_clock_nanosleep || call == SYS_select ||
+		   call == SYS_pselect6;
+}
+
+/* Waits until the program's first thread sleeps. */
+static inline void
 replay_wait_for_sleep(const Replay *replay)
 {
 	char path[64];
-	long number = -1;
+	long call = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", (int) replay->pid);
-	for (int i = 0; i < 10000 && number != SYS_nanosleep && number != SYS_clock_nanosleep; i++)
+	for (int i = 0; i < 10000 && !replay_is_sleep(call); i++)
 	{
 		FILE *file = fopen(path, "r");
 
 		usleep(1000);
 		assert_non_null(file);
-		if (fscanf(file, "%ld", &number) != 1)
-			number = -1;
+		if (fscanf(file, "%ld", &call) != 1)
+			call = -1;
 		fclose(file);
 	}
-	assert_true(number == SYS_nanosleep || number == SYS_clock_nanosleep);
+	assert_true(replay_is_sleep(call));
 }
 
 static void
@@ -134,42 +142,51 @@ replay_go_on(Replay *replay)
 	assert_int_equal(ptrace(PTRACE_DETACH, replay->pid, NULL, NULL), 0);
 }
 
-/* Finds the interpreter among the process's files. */
+/* Finds the mapped file that is the interpreter, and fills the target. */
 static void
-replay_find_file(Replay *replay)
+replay_find_file(Replay *replay, enum pfs_runtime_kind kind)
 {
 	char path[64];
 	char *maps;
 	char *rest;
 	char *line;
+	bool found = false;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int) replay->pid);
 	assert_int_equal(proc_file_read(path, REPLAY_MAPS_BYTES, &maps, NULL), 0);
 	rest = maps;
-	while (replay->target.file.kind == NULL && (line = strsep(&rest, "\n")) != NULL)
+	while (!found && (line = strsep(&rest, "\n")) != NULL)
 	{
 		unsigned long start;
+		unsigned long end;
 		unsigned long offset;
 		char rights[5];
+		char file[64];
 		int name_at = 0;
 
-		if (sscanf(line, "%lx-%*x %4s %lx %*s %*s %n", &start, rights, &offset, &name_at) >= 3 &&
-			name_at != 0 && line[name_at] == '/' && rights[2] == 'x')
-			(void) replay_read_file(line + name_at, start, offset, &replay->target);
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &start, &end, rights, &offset, &name_at) <
+				4 ||
+			name_at == 0 || line[name_at] != '/' || rights[2] != 'x')
+			continue;
+		/* of a program in another root the name is that root's */
+		snprintf(file, sizeof(file), "/proc/%d/map_files/%lx-%lx", (int) replay->pid, start, end);
+		found = replay_read_file(file, line + name_at, start, offset, &replay->target) &&
+				replay->target.file.kind->kind == kind;
 	}
 	free(maps);
-	assert_non_null(replay->target.file.kind);
+	assert_true(found);
 	assert_true(replay->target.file.is_known);
-	replay->target.entry.kind = (__u8) replay->target.file.kind->kind;
+	replay->target.entry.kind = (uint8_t) kind;
 	replay->target.file.kind->describe(&replay->target);
 }
 
 /* Finds the interpreter, and the place of the first thread's state. */
 static void
-replay_find(Replay *replay)
+replay_find(Replay *replay, enum pfs_runtime_kind kind)
 {
-	replay_find_file(replay);
+	replay_find_file(replay, kind);
 	replay_stop(replay);
+	replay->target.stack_pointer = replay->registers.rsp;
 	assert_true(replay->target.file.kind->place(&replay->memory, &replay->target,
 												replay->registers.fs_base, true));
 	replay_go_on(replay);
@@ -185,11 +202,44 @@ replay_walk(const Replay *replay)
 
 	replay_world_reset(replay->pid, replay->registers.fs_base);
 	world->scratch.chain.runtime = replay->target.entry;
+	world->scratch.chain.leaf_pc = replay->registers.rip;
+	world->scratch.chain.leaf_bx = replay->registers.rbx;
+	world->scratch.chain.leaf_dx = replay->registers.rdx;
+	world->scratch.chain.leaf_r14 = replay->registers.r14;
 	registers[14] = replay->registers.r14;
 	registers[15] = replay->registers.r15;
 	registers[PFS_REGISTER_PC] = replay->registers.rip;
 	assert_true(pfs_add_chain(0, 0) > 0);
 	return (const struct pfs_chain *) world->scratch.words;
+}
+
+/* The next frame of a chain, behind marks. Returns false at the end. */
+static bool
+replay_next(const struct pfs_chain *chain, uint32_t *next, UserFrame *frame)
+{
+	while (user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), next, frame))
+	{
+		if (frame->more_count > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reads the function of a frame, and its line. The function's name is NULL if it is not known. */
+static void
+replay_read_code(Replay *replay, const UserFrame *frame, RuntimeCode *code, int32_t *line)
+{
+	const RuntimeKind *kind = replay->target.file.kind;
+	CodeWanted wanted = { .more = frame->more, .more_count = frame->more_count };
+
+	*code = (RuntimeCode){ 0 };
+	*line = 0;
+	assert_int_equal(frame->interpreter, kind->kind);
+	if (!kind->key_of(frame, &wanted.key))
+		return;
+	kind->read_codes(&replay->memory, &replay->target, &wanted, 1);
+	*code = wanted.code;
+	*line = kind->line_of != NULL ? kind->line_of(&replay->target, code, frame) : code->line;
 }
 
 /* A function of the chain, as it is named. */
@@ -205,45 +255,105 @@ typedef struct ReplayFrame
  * Names the frames of the chain, innermost first, and returns their number; marks is how many marks
  * are among them. Frames whose code cannot be read have an empty name.
  */
-static size_t
+static inline size_t
 replay_frames(Replay *replay, const struct pfs_chain *chain, ReplayFrame *frames, size_t room,
 			  uint32_t *marks)
 {
-	const RuntimeKind *kind = replay->target.file.kind;
-	const uint64_t *words = replay_words(chain);
-	uint32_t count = pfs_chain_kept(chain->found);
 	uint32_t next = 0;
 	size_t found = 0;
 	UserFrame frame = { 0 };
 
-	*marks = 0;
-	while (user_frame_next(words, count, &next, &frame))
+	*marks = chain->mark_count;
+	for (; replay_next(chain, &next, &frame); found++)
 	{
-		CodeWanted wanted = { .more = frame.more, .more_count = frame.more_count };
 		ReplayFrame *named = &frames[found];
+		RuntimeCode code;
 
-		if (frame.more_count == 0)
-		{
-			(*marks)++;
-			continue;
-		}
 		assert_true(found < room);
-		assert_int_equal(frame.interpreter, kind->kind);
 		memset(named, 0, sizeof(*named));
-		found++;
-		if (!kind->key_of(&frame, &wanted.key))
+		replay_read_code(replay, &frame, &code, &named->line);
+		if (code.name == NULL)
 			continue;
-		kind->read_codes(&replay->memory, &replay->target, &wanted, 1);
-		if (wanted.code.name == NULL)
-			continue;
-		snprintf(named->name, sizeof(named->name), "%s", wanted.code.name);
-		snprintf(named->file, sizeof(named->file), "%s", wanted.code.file);
-		named->first_line = wanted.code.first_line;
-		named->line = kind->line_of != NULL ? kind->line_of(&replay->target, &wanted.code, &frame)
-											: wanted.code.line;
-		runtime_code_fini(&wanted.code);
+		snprintf(named->name, sizeof(named->name), "%s", code.name);
+		snprintf(named->file, sizeof(named->file), "%s", code.file);
+		named->first_line = code.first_line;
+		runtime_code_fini(&code);
 	}
 	return found;
+}
+
+/*
+ * Walks with each read failing, and with each read finding what cannot be, and those behind it too.
+ * The chain ends, and keeps no more than a record holds; if it leads to itself, it ends in time.
+ */
+static void
+replay_check_broken(const Replay *replay)
+{
+	static const __u64 lies[] = { 0,
+								  1,
+								  UINT64_C(0xffffffffffffffff),
+								  UINT64_C(0xffff800000001000),
+								  UINT64_C(0x1008),
+								  UINT64_C(0x7f0000001000) };
+	struct ReplayWorld *world = &replay_world;
+	const struct pfs_chain *chain = replay_walk(replay);
+	uint32_t found = chain->found;
+	int reads = world->reads;
+
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	for (int i = 1; i <= reads; i++)
+	{
+		world->failing_read = i;
+		chain = replay_walk(replay);
+		world->failing_read = 0;
+		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+		assert_true(chain->found <= found);
+		assert_true(world->reads <= reads + 2); /* other ways to a name are tried */
+	}
+	for (int i = 1; i <= reads; i++)
+	{
+		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
+		{
+			world->lying_read = i;
+			world->lie = lies[j];
+			chain = replay_walk(replay);
+			world->lying_read = 0;
+			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+		}
+	}
+	world->lying_read = 1;
+	world->lie = UINT64_C(0x7f0000001000);
+	world->read_ns = 10000;
+	chain = replay_walk(replay);
+	world->lying_read = 0;
+	world->read_ns = 0;
+	assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+	assert_true(world->reads < 1500);
+}
+
+/*
+ * Calls check for each path of the patterns: one of programs that are installed, and one that a
+ * variable of the environment may have, for those elsewhere. Without any the test is skipped.
+ */
+static void
+replay_each(const char *pattern, const char *variable, void (*check)(const char *path))
+{
+	const char *const patterns[] = { pattern, getenv(variable) };
+	size_t count = 0;
+
+	for (size_t i = 0; i < 2; i++)
+	{
+		glob_t paths;
+
+		if (patterns[i] == NULL || glob(patterns[i], GLOB_BRACE, NULL, &paths) != 0)
+			continue;
+		for (size_t j = 0; j < paths.gl_pathc; j++, count++)
+			check(paths.gl_pathv[j]);
+		globfree(&paths);
+	}
+	if (count == 0)
+		skip();
 }
 
 #endif

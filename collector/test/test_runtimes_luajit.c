@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "chain_replay.h"
+#include "runtime_replay.h"
 
 #include "runtimes/luajit/luajit_code.h"
 #include "runtimes/luajit/luajit_place.h"
@@ -73,44 +73,33 @@ static const char spinning[] = "OPTION\n"
 							   "local v = calls()\n";
 
 static void
-start_text(Subject *subject, const char *path, const char *text)
+start_text(Replay *replay, const char *path, const char *text)
 {
-	char *const arguments[] = { (char *) (uintptr_t) path, (char *) (uintptr_t) "-e",
-								(char *) (uintptr_t) text, NULL };
+	const char *const arguments[] = { path, "-e", text, NULL };
 
-	subject_start(subject, arguments);
-	subject_find_file(subject, PFS_RUNTIME_LUAJIT);
-	subject_read_registers(subject);
-	subject->target.stack_pointer = subject->registers.rsp;
-	assert_true(subject->target.file.kind->place(&subject->memory, &subject->target,
-												 subject->registers.fs_base, true));
-	assert_true(subject->target.entry.is_placed);
+	replay_start(replay, arguments);
+	replay_find(replay, PFS_RUNTIME_LUAJIT);
 }
 
 static void
-start(Subject *subject, const char *path, const char *depth)
+start(Replay *replay, const char *path, const char *depth)
 {
 	setenv("DEPTH", depth, 1);
-	start_text(subject, path, program);
+	start_text(replay, path, program);
 }
 
-/* Calls check for each LuaJIT of this machine, LUAJITS among them. */
 static void
 each_luajit(void (*check)(const char *path))
 {
-	/* a pattern of paths, for those elsewhere */
-	const char *const patterns[] = { "/usr/bin/luajit", getenv("LUAJITS") };
-
-	if (each_path(patterns, 2, check) == 0)
-		skip();
+	replay_each("/usr/bin/luajit", "LUAJITS", check);
 }
 
 /* Checks all frames against the program's own stack: first line, and line of the call. */
 static void
-assert_frames(Subject *subject)
+assert_frames(Replay *replay)
 {
-	const struct pfs_chain *chain = subject_walk(subject);
-	char *lines = subject->text;
+	const struct pfs_chain *chain = replay_walk(replay);
+	char *lines = replay->text;
 	UserFrame frame = { 0 };
 	uint32_t next = 0;
 	char *expected;
@@ -124,8 +113,8 @@ assert_frames(Subject *subject)
 		RuntimeCode code;
 		int32_t line;
 
-		assert_true(chain_next(chain, &next, &frame));
-		subject_read_code(subject, &frame, &code, &line);
+		assert_true(replay_next(chain, &next, &frame));
+		replay_read_code(replay, &frame, &code, &line);
 		snprintf(name, sizeof(name),
 				 first == 0 ? "main chunk of (command line)" : "(command line):%d", first);
 		assert_non_null(code.name);
@@ -136,7 +125,7 @@ assert_frames(Subject *subject)
 		runtime_code_fini(&code);
 		frames++;
 	}
-	assert_false(chain_next(chain, &next, &frame));
+	assert_false(replay_next(chain, &next, &frame));
 	assert_true(frames >= FUNCTIONS + 3);
 	/* calls of the interpreter by C code: the callback, two coroutines, the chunk, the program */
 	assert_true(chain->mark_count >= 4);
@@ -145,11 +134,11 @@ assert_frames(Subject *subject)
 static void
 check_version(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 
-	start(&subject, path, "3");
-	assert_frames(&subject);
-	subject_end(&subject);
+	start(&replay, path, "3");
+	assert_frames(&replay);
+	replay_end(&replay);
 }
 
 static void
@@ -166,10 +155,10 @@ test_all_versions(void **state)
 static int
 count_running(const char *path, const char *text, bool has_lines)
 {
-	static Subject subject;
+	static Replay replay;
 	int right = 0;
 
-	start_text(&subject, path, text);
+	start_text(&replay, path, text);
 	for (int i = 0, tries = 0; i<50; i += right> 0)
 	{
 		const struct pfs_chain *chain;
@@ -180,19 +169,19 @@ count_running(const char *path, const char *text, bool has_lines)
 
 		assert_true(tries++ < 10000);
 		usleep(1000);
-		assert_int_equal(ptrace(PTRACE_ATTACH, subject.pid, NULL, NULL), 0);
-		assert_int_equal(waitpid(subject.pid, NULL, 0), subject.pid);
-		assert_int_equal(ptrace(PTRACE_GETREGS, subject.pid, NULL, &subject.registers), 0);
-		chain = subject_walk(&subject);
+		assert_int_equal(ptrace(PTRACE_ATTACH, replay.pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(replay.pid, NULL, 0), replay.pid);
+		assert_int_equal(ptrace(PTRACE_GETREGS, replay.pid, NULL, &replay.registers), 0);
+		chain = replay_walk(&replay);
 		assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
-		assert_true(chain_next(chain, &next, &frame));
-		subject_read_code(&subject, &frame, &code, &line);
-		assert_int_equal(ptrace(PTRACE_DETACH, subject.pid, NULL, NULL), 0);
+		assert_true(replay_next(chain, &next, &frame));
+		replay_read_code(&replay, &frame, &code, &line);
+		assert_int_equal(ptrace(PTRACE_DETACH, replay.pid, NULL, NULL), 0);
 		assert_non_null(code.name);
 		right += strcmp(code.name, "(command line):2") == 0 && (!has_lines || line == 3);
 		runtime_code_fini(&code);
 	}
-	subject_end(&subject);
+	replay_end(&replay);
 	return right;
 }
 
@@ -217,23 +206,23 @@ test_running(void **state)
 static void
 check_marks(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 	const uint64_t *words;
 	uint64_t last;
 
-	start(&subject, path, "3");
-	last = subject.registers.rsp;
-	chain = subject_walk(&subject);
+	start(&replay, path, "3");
+	last = replay.registers.rsp;
+	chain = replay_walk(&replay);
 	words = replay_words(chain);
 	for (uint32_t i = 0; i < chain->found; i++)
 	{
 		if (PFS_FRAME_MORE(words[i]) != 0)
 			continue;
-		assert_true(words[i] > last && words[i] < subject.registers.rsp + (1 << 20));
+		assert_true(words[i] > last && words[i] < replay.registers.rsp + (1 << 20));
 		last = words[i];
 	}
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -246,14 +235,14 @@ test_marks(void **state)
 static void
 check_deep(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 
-	start(&subject, path, "600");
-	chain = subject_walk(&subject);
+	start(&replay, path, "600");
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 	assert_int_equal(chain->found - chain->mark_count, 2 * (600 + FUNCTIONS));
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -265,11 +254,11 @@ test_deep_recursion(void **state)
 static void
 check_broken(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 
-	start(&subject, path, "3");
-	check_broken_memory(&subject);
-	subject_end(&subject);
+	start(&replay, path, "3");
+	replay_check_broken(&replay);
+	replay_end(&replay);
 }
 
 static void
@@ -282,12 +271,12 @@ test_broken_memory(void **state)
 static void
 check_layouts(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 
-	start(&subject, path, "3");
+	start(&replay, path, "3");
 	for (int round = 0; round < 2000; round++)
 	{
-		struct pfs_luajit_layout *layout = &subject.target.entry.luajit;
+		struct pfs_luajit_layout *layout = &replay.target.entry.luajit;
 		struct pfs_luajit_layout kept = *layout;
 		const struct pfs_chain *chain;
 
@@ -296,12 +285,12 @@ check_layouts(const char *path)
 		if (round % 3 == 0)
 			layout->global += (uint64_t) (8 * (random() % 512));
 		layout->code_start = 0;
-		chain = subject_walk(&subject);
+		chain = replay_walk(&replay);
 		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
 		assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
 		*layout = kept;
 	}
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -314,12 +303,12 @@ test_layouts(void **state)
 static void
 check_other_thread(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 
-	start(&subject, path, "3");
-	subject.target.entry.luajit.thread_pointer += 64;
-	assert_int_equal(subject_walk(&subject)->status, PFS_CHAIN_NO_STATE);
-	subject_end(&subject);
+	start(&replay, path, "3");
+	replay.target.entry.luajit.thread_pointer += 64;
+	assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_NO_STATE);
+	replay_end(&replay);
 }
 
 static void
@@ -332,20 +321,20 @@ test_other_thread(void **state)
 static void
 check_stale(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 	CodeWanted wanted[3] = { 0 };
 	UserFrame frame = { 0 };
 	uint32_t next = 0;
 
-	start(&subject, path, "3");
-	chain = subject_walk(&subject);
-	assert_true(chain_next(chain, &next, &frame));
+	start(&replay, path, "3");
+	chain = replay_walk(&replay);
+	assert_true(replay_next(chain, &next, &frame));
 	for (int i = 0; i < 3; i++)
-		assert_true(subject.target.file.kind->key_of(&frame, &wanted[i].key));
+		assert_true(replay.target.file.kind->key_of(&frame, &wanted[i].key));
 	wanted[0].key.check ^= 2;
 	wanted[1].key.address = 4096; /* which cannot be read */
-	luajit_codes_read(&subject.memory, wanted, 3);
+	luajit_codes_read(&replay.memory, wanted, 3);
 	assert_null(wanted[0].code.name);
 	assert_null(wanted[1].code.name);
 	assert_non_null(wanted[2].code.name);
@@ -354,7 +343,7 @@ check_stale(const char *path)
 		(void) luajit_line(&wanted[2].code, position);
 	assert_int_equal(luajit_line(&wanted[2].code, PFS_LUAJIT_POSITION_MAX), 0);
 	runtime_code_fini(&wanted[2].code);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -367,24 +356,24 @@ test_stale_code(void **state)
 static void
 check_place(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	struct pfs_runtime entry = { 0 };
 	LuajitThread thread;
 
-	start(&subject, path, "3");
-	thread = (LuajitThread){ .thread_pointer = subject.registers.fs_base,
-							 .code_start = subject.target.entry.luajit.code_start,
-							 .code_end = subject.target.entry.luajit.code_end };
-	assert_false(luajit_place_find(&subject.memory, &thread, &entry));
-	thread.stack_pointer = subject.registers.fs_base & ~7ULL;
-	assert_false(luajit_place_find(&subject.memory, &thread, &entry));
+	start(&replay, path, "3");
+	thread = (LuajitThread){ .thread_pointer = replay.registers.fs_base,
+							 .code_start = replay.target.entry.luajit.code_start,
+							 .code_end = replay.target.entry.luajit.code_end };
+	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
+	thread.stack_pointer = replay.registers.fs_base & ~7ULL;
+	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
 	thread.stack_pointer = 1 << 20;
-	assert_false(luajit_place_find(&subject.memory, &thread, &entry));
-	thread.stack_pointer = subject.registers.rsp;
-	assert_true(luajit_place_find(&subject.memory, &thread, &entry));
+	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
+	thread.stack_pointer = replay.registers.rsp;
+	assert_true(luajit_place_find(&replay.memory, &thread, &entry));
 	thread.code_end = thread.code_start; /* the table of instructions leads elsewhere */
-	assert_false(luajit_place_find(&subject.memory, &thread, &entry));
-	subject_end(&subject);
+	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
+	replay_end(&replay);
 }
 
 static void

@@ -7,8 +7,6 @@
  */
 #include "runtime_replay.h"
 
-#include <glob.h>
-
 #include "perl_frame.h"
 #include "runtimes/perl/perl_code.h"
 #include "runtimes/perl/perl_file.h"
@@ -108,27 +106,13 @@ start_script(Replay *replay, const char *perl, const char *script, int depth)
 	snprintf(argument, sizeof(argument), "%d", depth);
 	replay_start(replay, arguments);
 	replay_wait_for_sleep(replay);
-	replay_find(replay);
+	replay_find(replay, PFS_RUNTIME_PERL);
 }
 
-static int
+static void
 each_perl(void (*check)(const char *path))
 {
-	const char *more = getenv("PERLS");
-	const char *const patterns[] = { "/usr/bin/perl", more != NULL ? more : "" };
-	int count = 0;
-
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-	{
-		glob_t found;
-
-		if (glob(patterns[i], 0, NULL, &found) != 0)
-			continue;
-		for (size_t j = 0; j < found.gl_pathc; j++, count++)
-			check(found.gl_pathv[j]);
-		globfree(&found);
-	}
-	return count;
+	replay_each("/usr/bin/perl", "PERLS", check);
 }
 
 typedef struct Expected
@@ -199,8 +183,7 @@ check_version(const char *perl)
 static void
 test_all_versions(void **state)
 {
-	if (each_perl(check_version) == 0)
-		skip();
+	each_perl(check_version);
 }
 
 /* More frames than a record has room for, and than are followed. */
@@ -225,8 +208,7 @@ check_deep(const char *perl)
 static void
 test_deep_recursion(void **state)
 {
-	if (each_perl(check_deep) == 0)
-		skip();
+	each_perl(check_deep);
 }
 
 /* While it is being compiled a program has no loop, but its BEGIN has. */
@@ -251,64 +233,23 @@ check_compiling(const char *perl)
 static void
 test_compiling(void **state)
 {
-	if (each_perl(check_compiling) == 0)
-		skip();
+	each_perl(check_compiling);
 }
 
-/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
 static void
 check_broken(const char *perl)
 {
-	static const __u64 lies[] = { 0,
-								  1,
-								  UINT64_C(0xffffffffffffffff),
-								  UINT64_C(0xffff800000001000),
-								  UINT64_C(0x1008),
-								  UINT64_C(0x7f0000001000) };
-	const struct pfs_chain *chain;
 	Replay replay;
-	int reads;
 
 	start_script(&replay, perl, "requires.pl", 3);
-	(void) replay_walk(&replay);
-	reads = replay_world.reads;
-	for (int i = 1; i <= reads; i++)
-	{
-		replay_world.failing_read = i;
-		chain = replay_walk(&replay);
-		replay_world.failing_read = 0;
-		assert_true(replay_world.reads <= reads + 2);
-		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-	}
-	for (int i = 1; i <= reads; i++)
-	{
-		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
-		{
-			replay_world.lying_read = i;
-			replay_world.lie = lies[j];
-			chain = replay_walk(&replay);
-			replay_world.lying_read = 0;
-			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-		}
-	}
-	/* stacks that lead to themselves: the chain ends after so much time, too */
-	replay_world.lying_read = 1;
-	replay_world.lie = UINT64_C(0x7f0000001000);
-	replay_world.read_ns = 10000;
-	chain = replay_walk(&replay);
-	assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-	assert_true(replay_world.reads < 1500);
-	replay_world.lying_read = 0;
-	replay_world.read_ns = 0;
+	replay_check_broken(&replay);
 	replay_end(&replay);
 }
 
 static void
 test_broken_memory(void **state)
 {
-	if (each_perl(check_broken) == 0)
-		skip();
+	each_perl(check_broken);
 }
 
 /* Offsets of no version: whatever stands there, the walk ends. */
@@ -350,8 +291,7 @@ test_layouts(void **state)
 	assert_false(perl_layout_of(PERL_VERSION_FIRST - 1, &layout));
 	assert_false(perl_layout_of(PERL_VERSION_LAST + 1, &layout));
 	assert_true(perl_layout_of(PERL_VERSION_FIRST, &layout));
-	if (each_perl(check_layouts) == 0)
-		skip();
+	each_perl(check_layouts);
 }
 
 /* A frame that is not as sampled has no name, whatever is in its place. */
@@ -398,8 +338,7 @@ check_stale(const char *perl)
 static void
 test_stale_code(void **state)
 {
-	if (each_perl(check_stale) == 0)
-		skip();
+	each_perl(check_stale);
 }
 
 /* A thread that does not execute Perl has no place, and no frames. */
@@ -418,8 +357,7 @@ check_threads(const char *perl)
 static void
 test_other_threads(void **state)
 {
-	if (each_perl(check_threads) == 0)
-		skip();
+	each_perl(check_threads);
 }
 
 /* Frames of the machine 16 bytes apart; those from 0x200 and 0x400 on are the loop's. */

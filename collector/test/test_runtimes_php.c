@@ -7,8 +7,6 @@
  */
 #include "runtime_replay.h"
 
-#include <glob.h>
-
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
 #include "runtimes/php/php_file.h"
@@ -136,27 +134,13 @@ start_script(Replay *replay, const char *php, const char *script, const char *ar
 	replay_start(replay, jit != NULL ? compiled : plain);
 	if (strcmp(script, "burning.php") != 0)
 		replay_wait_for_sleep(replay);
-	replay_find(replay);
+	replay_find(replay, PFS_RUNTIME_PHP);
 }
 
-static int
+static void
 each_php(void (*check)(const char *path))
 {
-	const char *more = getenv("PHPS");
-	const char *const patterns[] = { "/usr/bin/php[0-9].[0-9]", more != NULL ? more : "" };
-	int count = 0;
-
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-	{
-		glob_t found;
-
-		if (glob(patterns[i], 0, NULL, &found) != 0)
-			continue;
-		for (size_t j = 0; j < found.gl_pathc; j++, count++)
-			check(found.gl_pathv[j]);
-		globfree(&found);
-	}
-	return count;
+	replay_each("/usr/bin/php[0-9].[0-9]", "PHPS", check);
 }
 
 /* The name, the end of the file's path, and lines one of which it is. */
@@ -229,8 +213,7 @@ check_version(const char *php)
 static void
 test_all_versions(void **state)
 {
-	if (each_php(check_version) == 0)
-		skip();
+	each_php(check_version);
 }
 
 /* More frames than a record has room for, and than are followed. */
@@ -255,8 +238,7 @@ check_deep(const char *php)
 static void
 test_deep_recursion(void **state)
 {
-	if (each_php(check_deep) == 0)
-		skip();
+	each_php(check_deep);
 }
 
 static void
@@ -292,8 +274,7 @@ check_fibers(const char *php)
 static void
 test_fibers(void **state)
 {
-	if (each_php(check_fibers) == 0)
-		skip();
+	each_php(check_fibers);
 }
 
 /* Returns whether the process has OPcache, of which the compiler is a part. */
@@ -381,8 +362,7 @@ check_leaf_lines(const char *php)
 static void
 test_leaf_lines(void **state)
 {
-	if (each_php(check_leaf_lines) == 0)
-		skip();
+	each_php(check_leaf_lines);
 }
 
 static void
@@ -396,61 +376,23 @@ check_compiled(const char *php)
 static void
 test_compiled_code(void **state)
 {
-	if (each_php(check_compiled) == 0)
-		skip();
+	each_php(check_compiled);
 }
 
-/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
 static void
 check_broken(const char *php)
 {
-	static const __u64 lies[] = { 0, 1, UINT64_C(0xffffffffffffffff), UINT64_C(0xffff800000001000),
-								  UINT64_C(0x1008) };
-	const struct pfs_chain *chain;
 	Replay replay;
-	int reads;
 
 	start_script(&replay, php, "includes.php", "3", NULL);
-	(void) replay_walk(&replay);
-	reads = replay_world.reads;
-	for (int i = 1; i <= reads; i++)
-	{
-		replay_world.failing_read = i;
-		chain = replay_walk(&replay);
-		replay_world.failing_read = 0;
-		assert_true(replay_world.reads <= reads + 1);
-		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-	}
-	for (int i = 1; i <= reads; i++)
-	{
-		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
-		{
-			replay_world.lying_read = i;
-			replay_world.lie = lies[j];
-			chain = replay_walk(&replay);
-			replay_world.lying_read = 0;
-			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-		}
-	}
-	/* a frame that leads to itself: the chain ends after so many frames, or so much time */
-	replay_world.lying_read = 1;
-	replay_world.lie = UINT64_C(0x7f0000001002) & ~UINT64_C(7);
-	chain = replay_walk(&replay);
-	assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-	replay_world.read_ns = 10000;
-	chain = replay_walk(&replay);
-	assert_true(replay_world.reads < 1000);
-	replay_world.lying_read = 0;
-	replay_world.read_ns = 0;
+	replay_check_broken(&replay);
 	replay_end(&replay);
 }
 
 static void
 test_broken_memory(void **state)
 {
-	if (each_php(check_broken) == 0)
-		skip();
+	each_php(check_broken);
 }
 
 /* Offsets of no version: whatever stands there, the walk ends. */
@@ -498,8 +440,7 @@ test_layouts(void **state)
 	assert_false(php_layout_of(0, &layout));
 	assert_false(php_layout_of(702, &layout));
 	assert_false(php_layout_of(805, &layout));
-	if (each_php(check_layouts) == 0)
-		skip();
+	each_php(check_layouts);
 }
 
 /* A function that is not what was sampled has no name, whatever is in its place. */
@@ -533,8 +474,7 @@ check_stale(const char *php)
 static void
 test_stale_code(void **state)
 {
-	if (each_php(check_stale) == 0)
-		skip();
+	each_php(check_stale);
 }
 
 /* Only the thread that executes PHP has frames. */
@@ -552,8 +492,7 @@ check_threads(const char *php)
 static void
 test_other_threads(void **state)
 {
-	if (each_php(check_threads) == 0)
-		skip();
+	each_php(check_threads);
 }
 
 /* Frames of the machine 16 bytes apart; those from 0x200 and 0x400 on are the loop's. */

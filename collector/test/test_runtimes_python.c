@@ -3,35 +3,11 @@
  *		CPython's frames: the kernel's own C over processes of each version that is found here, and
  *		over memory that fails or lies; lines against what Python itself says; stacks put together.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "runtime_replay.h"
 
-#include <cmocka.h>
-
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/reader/record.h"
-#include "code/user_frame.h"
-#include "process/proc_file.h"
-#include "replay_world.h"
 #include "runtimes/cpython/python_code.h"
 #include "runtimes/cpython/python_file.h"
 #include "runtimes/cpython/python_lines.h"
@@ -39,22 +15,7 @@
 #include "runtimes/runtimes.h"
 #include "runtimes/stack_merge.h"
 
-#define MAPS_BYTES (1 << 20)
 #define PAGE_BYTES 4096
-
-/* A Python that is installed here. */
-typedef struct Python
-{
-	char path[256];
-	pid_t pid;
-	int output; /* of the program */
-	PythonFile file;
-	uint64_t bias;
-	uint64_t thread_pointer;
-	int32_t offset; /* of the word that leads to the thread's state */
-	Patience patience;
-	RemoteMemory memory;
-} Python;
 
 /*
  * Waits without the interpreter's lock, below a sort that calls back, below a generator and a
@@ -97,237 +58,80 @@ static const Expected outer[] = { { "Sorts.key", "key", { 12, 12 } },
 								  { "<module>", "<module>", { 21, 21 } } };
 
 static void
-start_program(Python *python, const char *path, int depth)
+start_program(Replay *replay, const char *path, const char *depth)
 {
-	char depth_text[16];
-	char ready[6];
-	int ends[2];
-	ssize_t got = 0;
+	const char *const arguments[] = { path, "-c", program, depth, NULL };
 
-	memset(python, 0, sizeof(*python));
-	snprintf(python->path, sizeof(python->path), "%s", path);
-	snprintf(depth_text, sizeof(depth_text), "%d", depth);
-	assert_int_equal(pipe(ends), 0);
-	python->pid = fork();
-	assert_true(python->pid >= 0);
-	if (python->pid == 0)
-	{
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(ends[1], 1);
-		close(ends[0]);
-		execl(path, path, "-c", program, depth_text, (char *) NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	python->output = ends[0];
-	while (got < 6)
-	{
-		ssize_t more = read(ends[0], ready + got, sizeof(ready) - (size_t) got);
-
-		assert_true(more > 0);
-		got += more;
-	}
-	assert_memory_equal(ready, "ready\n", 6);
-	assert_int_equal(patience_init(&python->patience), 0);
-	python->memory = (RemoteMemory){ .patience = &python->patience, .pid = (uint32_t) python->pid };
+	replay_start(replay, arguments);
+	replay_wait_for_sleep(replay);
+	replay_find(replay, PFS_RUNTIME_PYTHON);
 }
 
 static void
-end_program(Python *python)
+assert_frame(Replay *replay, const UserFrame *frame, const Expected *expected)
 {
-	kill(python->pid, SIGKILL);
-	(void) waitpid(python->pid, NULL, 0);
-	close(python->output);
-	patience_fini(&python->patience);
-}
-
-/* Which of the mapped files is CPython, and where it lies. */
-static void
-find_file(Python *python)
-{
-	char path[64];
-	char *maps;
-	char *rest;
-	char *line;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int) python->pid);
-	assert_int_equal(proc_file_read(path, MAPS_BYTES, &maps, NULL), 0);
-	rest = maps;
-	while (!python->file.is_python && (line = strsep(&rest, "\n")) != NULL)
-	{
-		unsigned long start;
-		unsigned long offset;
-		char rights[5];
-		int name_at = 0;
-		struct stat status;
-		ElfSource source;
-
-		if (sscanf(line, "%lx-%*x %4s %lx %*s %*s %n", &start, rights, &offset, &name_at) < 3 ||
-			name_at == 0 || line[name_at] != '/' || rights[2] != 'x')
-			continue;
-		source = (ElfSource){ .fd = open(line + name_at, O_RDONLY | O_CLOEXEC) };
-		if (source.fd < 0 || fstat(source.fd, &status) != 0)
-			continue;
-		source.size_bytes = (uint64_t) status.st_size;
-		python_file_read(&source, line + name_at, &python->file);
-		if (python->file.is_python)
-		{
-			ElfHeaders headers;
-			Elf64_Phdr segment;
-
-			assert_int_equal(elf_headers_read(&headers, &source), 0);
-			for (uint32_t i = 0; i < headers.segment_count; i++)
-				if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
-					(segment.p_flags & PF_X) != 0)
-					python->bias = start - offset + segment.p_offset - segment.p_vaddr;
-		}
-		close(source.fd);
-	}
-	free(maps);
-	assert_true(python->file.is_python);
-}
-
-static void
-find_thread_pointer(Python *python)
-{
-	struct user_regs_struct registers;
-
-	assert_int_equal(ptrace(PTRACE_ATTACH, python->pid, NULL, NULL), 0);
-	assert_int_equal(waitpid(python->pid, NULL, 0), python->pid);
-	assert_int_equal(ptrace(PTRACE_GETREGS, python->pid, NULL, &registers), 0);
-	assert_int_equal(ptrace(PTRACE_DETACH, python->pid, NULL, NULL), 0);
-	python->thread_pointer = registers.fs_base;
-}
-
-static void
-find_place(Python *python)
-{
-	find_file(python);
-	find_thread_pointer(python);
-	assert_true(python->file.layout.minor != 0);
-	assert_true(thread_place_find(&python->memory, &python->file, python->thread_pointer, true,
-								  &python->offset));
-}
-
-/* Walks the chain as the kernel does. */
-static const struct pfs_chain *
-walk_chain(const Python *python)
-{
-	struct pfs_scratch *scratch = &replay_world.scratch;
-
-	replay_world_reset(python->pid, python->thread_pointer);
-	scratch->chain.runtime.kind = PFS_RUNTIME_PYTHON;
-	scratch->chain.runtime.marks = python->file.layout.marks;
-	scratch->chain.runtime.python = python->file.layout.walk;
-	scratch->chain.runtime.state_offset = python->offset;
-	scratch->chain.runtime.is_placed = 1;
-	assert_true(pfs_add_chain(0, 0) > 0);
-	return (const struct pfs_chain *) scratch->words;
-}
-
-static int32_t
-line_of(const Python *python, const UserFrame *frame, const RuntimeCode *code)
-{
-	const PythonLayout *layout = &python->file.layout;
-	int32_t index = (int32_t) PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame->more[0]));
-
-	if (layout->minor >= 11)
-		index -= layout->code_instructions / 2;
-	else if (layout->minor < 10)
-		index /= 2;
-	return python_line(layout->minor, code->lines, code->lines_bytes, code->first_line, index);
-}
-
-static void
-assert_frame(Python *python, const UserFrame *frame, const Expected *expected)
-{
-	CodeWanted wanted = { .key = { frame->code,
-								   PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) } };
-	uint64_t type = python->file.code_type != 0 ? python->file.code_type + python->bias : 0;
+	const PythonLayout *layout = &replay->target.file.python.layout;
+	RuntimeCode code;
 	int32_t line;
 
-	assert_int_equal(frame->interpreter, PFS_RUNTIME_PYTHON);
-	python_codes_read(&python->memory, &python->file.layout, type, &wanted, 1);
-	assert_non_null(wanted.code.name);
-	assert_string_equal(wanted.code.name, python->file.layout.code_qualified != 0
-											  ? expected->name
-											  : expected->old_name);
-	assert_string_equal(wanted.code.file, "<string>");
-	line = line_of(python, frame, &wanted.code);
+	replay_read_code(replay, frame, &code, &line);
+	assert_non_null(code.name);
+	assert_string_equal(code.name,
+						layout->code_qualified != 0 ? expected->name : expected->old_name);
+	assert_string_equal(code.file, "<string>");
 	assert_true(line == expected->lines[0] || line == expected->lines[1]);
-	runtime_code_fini(&wanted.code);
+	runtime_code_fini(&code);
 }
 
 /* All frames of the program, to the line, while it waits without the lock. */
 static void
-check_frames(Python *python, int depth)
+check_frames(Replay *replay, int depth)
 {
 	const Expected innermost = { "waits", "waits", { 7, 7 } };
 	const Expected recursion = { "waits", "waits", { 4, 4 } };
-	const struct pfs_chain *chain = walk_chain(python);
-	const uint64_t *words = replay_words(chain);
-	uint32_t count = pfs_chain_kept(chain->found);
+	const struct pfs_chain *chain = replay_walk(replay);
 	uint32_t next = 0;
 	UserFrame frame = { 0 };
 	int at = 0;
 
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
-	while (user_frame_next(words, count, &next, &frame))
+	for (; replay_next(chain, &next, &frame); at++)
 	{
-		if (frame.more_count == 0)
-			continue; /* a mark */
 		if (at == 0)
-			assert_frame(python, &frame, &innermost);
+			assert_frame(replay, &frame, &innermost);
 		else if (at <= depth)
-			assert_frame(python, &frame, &recursion);
+			assert_frame(replay, &frame, &recursion);
 		else
 		{
 			assert_true(at - depth - 1 < 4);
-			assert_frame(python, &frame, &outer[at - depth - 1]);
+			assert_frame(replay, &frame, &outer[at - depth - 1]);
 		}
-		at++;
 	}
 	assert_int_equal(at, 1 + depth + 4);
 }
 
-/* Calls check for each Python of this machine, PYTHONS among them; returns how many there are. */
-static int
+/* Calls check for each Python of this machine, PYTHONS among them. */
+static void
 each_python(void (*check)(const char *path))
 {
-	const char *more = getenv("PYTHONS"); /* a pattern of paths, for those elsewhere */
-	const char *const patterns[] = { "/root/.pyenv/versions/3.*/bin/python3",
-									 "/usr/bin/python3.[0-9]*[0-9]", more != NULL ? more : "" };
-	int count = 0;
-
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-	{
-		glob_t found;
-
-		if (glob(patterns[i], 0, NULL, &found) != 0)
-			continue;
-		for (size_t j = 0; j < found.gl_pathc; j++, count++)
-			check(found.gl_pathv[j]);
-		globfree(&found);
-	}
-	return count;
+	replay_each("{/root/.pyenv/versions/3.*/bin/python3,/usr/bin/python3.[0-9]*[0-9]}", "PYTHONS",
+				check);
 }
 
 static void
 check_version(const char *path)
 {
-	Python python;
+	Replay replay;
 
-	start_program(&python, path, 3);
-	find_place(&python);
-	check_frames(&python, 3);
-	end_program(&python);
+	start_program(&replay, path, "3");
+	check_frames(&replay, 3);
+	replay_end(&replay);
 }
 
 static void
 test_all_versions(void **state)
 {
-	if (each_python(check_version) == 0)
-		skip();
+	each_python(check_version);
 }
 
 /* A recursion that has more words than are kept, and fewer frames than are followed. */
@@ -335,66 +139,35 @@ static void
 check_deep(const char *path)
 {
 	const struct pfs_chain *chain;
-	Python python;
+	Replay replay;
 
-	start_program(&python, path, 600);
-	find_place(&python);
-	chain = walk_chain(&python);
+	start_program(&replay, path, "600");
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 	assert_int_equal(chain->found - chain->mark_count, 2 * (1 + 600 + 4));
-	end_program(&python);
+	replay_end(&replay);
 }
 
 static void
 test_deep_recursion(void **state)
 {
-	if (each_python(check_deep) == 0)
-		skip();
+	each_python(check_deep);
 }
 
-/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
 static void
 check_broken(const char *path)
 {
-	static const __u64 lies[] = { 0, 1, UINT64_C(0xffffffffffffffff), UINT64_C(0xffff800000001000),
-								  UINT64_C(0x1008) };
-	const struct pfs_chain *chain;
-	Python python;
-	int reads;
+	Replay replay;
 
-	start_program(&python, path, 3);
-	find_place(&python);
-	(void) walk_chain(&python);
-	reads = replay_world.reads;
-	for (int i = 1; i <= reads; i++)
-	{
-		replay_world.failing_read = i;
-		chain = walk_chain(&python);
-		replay_world.failing_read = 0;
-		/* without its code object a frame has no name, and the chain goes on */
-		assert_true(replay_world.reads <= reads);
-		assert_true(chain->status == PFS_CHAIN_UNREADABLE || i == reads || chain->found > 0);
-	}
-	for (int i = 1; i <= reads; i++)
-	{
-		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
-		{
-			replay_world.lying_read = i;
-			replay_world.lie = lies[j];
-			chain = walk_chain(&python);
-			replay_world.lying_read = 0;
-			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
-			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-		}
-	}
-	end_program(&python);
+	start_program(&replay, path, "3");
+	replay_check_broken(&replay);
+	replay_end(&replay);
 }
 
 static void
 test_broken_memory(void **state)
 {
-	if (each_python(check_broken) == 0)
-		skip();
+	each_python(check_broken);
 }
 
 /* A frame that leads to itself: the chain ends after so many frames, or so much time. */
@@ -402,29 +175,27 @@ static void
 check_cycle(const char *path)
 {
 	const struct pfs_chain *chain;
-	Python python;
+	Replay replay;
 
-	start_program(&python, path, 3);
-	find_place(&python);
+	start_program(&replay, path, "3");
 	replay_world.lying_read = 1;
 	replay_world.lie = UINT64_C(0x7f0000001000);
-	chain = walk_chain(&python);
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
 	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
 	replay_world.read_ns = 10000;
-	chain = walk_chain(&python);
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_OUT_OF_TIME);
 	assert_true(replay_world.reads < 500);
 	replay_world.lying_read = 0;
 	replay_world.read_ns = 0;
-	end_program(&python);
+	replay_end(&replay);
 }
 
 static void
 test_cycle(void **state)
 {
-	if (each_python(check_cycle) == 0)
-		skip();
+	each_python(check_cycle);
 }
 
 /* Code that is not what was sampled has no name, whatever is in its place. */
@@ -436,35 +207,35 @@ check_stale(const char *path)
 	uint64_t type;
 	uint32_t next = 0;
 	UserFrame frame = { 0 };
-	Python python;
+	const PythonFile *file;
+	Replay replay;
 
-	start_program(&python, path, 0);
-	find_place(&python);
-	type = python.file.code_type != 0 ? python.file.code_type + python.bias : 0;
-	chain = walk_chain(&python);
+	start_program(&replay, path, "0");
+	file = &replay.target.file.python;
+	type = file->code_type != 0 ? file->code_type + replay.target.bias : 0;
+	chain = replay_walk(&replay);
 	assert_true(user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), &next, &frame));
 	for (int i = 0; i < 3; i++)
 		wanted[i] = (CodeWanted){ .key = { frame.code,
 										   PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) } };
 	wanted[0].key.check ^= 2;
 	wanted[1].key.address = 4096; /* which cannot be read */
-	python_codes_read(&python.memory, &python.file.layout, type, wanted, 3);
+	python_codes_read(&replay.memory, &file->layout, type, wanted, 3);
 	assert_null(wanted[0].code.name);
 	assert_null(wanted[1].code.name);
 	assert_non_null(wanted[2].code.name);
 	runtime_code_fini(&wanted[2].code);
 	/* an object of another type is no code */
-	python_codes_read(&python.memory, &python.file.layout, type + 8, wanted + 2, 1);
+	python_codes_read(&replay.memory, &file->layout, type + 8, wanted + 2, 1);
 	assert_true(wanted[2].code.name == NULL || type == 0);
 	runtime_code_fini(&wanted[2].code);
-	end_program(&python);
+	replay_end(&replay);
 }
 
 static void
 test_stale_code(void **state)
 {
-	if (each_python(check_stale) == 0)
-		skip();
+	each_python(check_stale);
 }
 
 /* Prints tables of the standard library's code: minor, first line, table, (offset, line) pairs. */
@@ -559,8 +330,7 @@ check_lines(const char *path)
 static void
 test_lines(void **state)
 {
-	if (each_python(check_lines) == 0)
-		skip();
+	each_python(check_lines);
 }
 
 /* Frames of the machine 16 bytes apart, from 0x1000 on: frame i is at address 0x100 * (i + 1). */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "chain_replay.h"
+#include "runtime_replay.h"
 
 #include "runtimes/ruby/ruby_code.h"
 #include "runtimes/ruby/ruby_lines.h"
@@ -58,34 +58,24 @@ static const char plain_program[] = "def waits(n)\n"
 									"waits(ARGV[0].to_i)\n";
 
 static void
-start_program(Subject *subject, const char *path, const char *text, const char *depth)
+start_program(Replay *replay, const char *path, const char *text, const char *depth)
 {
-	char *const arguments[] = { (char *) (uintptr_t) path, (char *) (uintptr_t) "-e",
-								(char *) (uintptr_t) text, (char *) (uintptr_t) depth, NULL };
+	const char *const arguments[] = { path, "-e", text, depth, NULL };
 
-	subject_start(subject, arguments);
-	subject_find_file(subject, PFS_RUNTIME_RUBY);
-	subject_read_registers(subject);
-	assert_true(subject->target.file.kind->place(&subject->memory, &subject->target,
-												 subject->registers.fs_base, true));
-	assert_true(subject->target.entry.is_placed);
+	replay_start(replay, arguments);
+	replay_find(replay, PFS_RUNTIME_RUBY);
 }
 
 static void
-start(Subject *subject, const char *path, const char *depth)
+start(Replay *replay, const char *path, const char *depth)
 {
-	start_program(subject, path, program, depth);
+	start_program(replay, path, program, depth);
 }
 
-/* Calls check for each Ruby of this machine, RUBIES among them. */
 static void
 each_ruby(void (*check)(const char *path))
 {
-	/* a pattern of paths, for those elsewhere */
-	const char *const patterns[] = { "/usr/bin/ruby[0-9].[0-9]", getenv("RUBIES") };
-
-	if (each_path(patterns, 2, check) == 0)
-		skip();
+	replay_each("/usr/bin/ruby[0-9].[0-9]", "RUBIES", check);
 }
 
 /* Returns whether the name is the label, in which the method may have a class before it. */
@@ -108,7 +98,7 @@ is_label(const char *name, const char *label)
 
 /* Checks a frame against a line of the program's own stack: label, line and path. */
 static void
-assert_frame(Subject *subject, const UserFrame *frame, char *expected)
+assert_frame(Replay *replay, const UserFrame *frame, char *expected)
 {
 	const char *label = strsep(&expected, "\t");
 	const char *line_text = strsep(&expected, "\t");
@@ -116,7 +106,7 @@ assert_frame(Subject *subject, const UserFrame *frame, char *expected)
 	RuntimeCode code;
 	int32_t line;
 
-	subject_read_code(subject, frame, &code, &line);
+	replay_read_code(replay, frame, &code, &line);
 	assert_non_null(code.name);
 	assert_true(is_label(code.name, label));
 	if (is_c)
@@ -133,9 +123,9 @@ assert_frame(Subject *subject, const UserFrame *frame, char *expected)
 static void
 check_version(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
-	char *lines = subject.text;
+	char *lines = replay.text;
 	UserFrame frame = { 0 };
 	uint32_t next = 0;
 	RuntimeCode code;
@@ -143,26 +133,26 @@ check_version(const char *path)
 	char *expected;
 	int frames = 0;
 
-	start(&subject, path, "3");
-	chain = subject_walk(&subject);
+	start(&replay, path, "3");
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 	/* the frame of sleep() itself has come since the program looked */
-	assert_true(chain_next(chain, &next, &frame));
-	subject_read_code(&subject, &frame, &code, &line);
+	assert_true(replay_next(chain, &next, &frame));
+	replay_read_code(&replay, &frame, &code, &line);
 	assert_non_null(code.name);
 	assert_true(is_label(code.name, "sleep"));
 	runtime_code_fini(&code);
 	while ((expected = strsep(&lines, "\n")) != NULL && expected[0] != '\0')
 	{
-		assert_true(chain_next(chain, &next, &frame));
-		assert_frame(&subject, &frame, expected);
+		assert_true(replay_next(chain, &next, &frame));
+		assert_frame(&replay, &frame, expected);
 		frames++;
 	}
-	assert_false(chain_next(chain, &next, &frame));
+	assert_false(replay_next(chain, &next, &frame));
 	assert_true(frames >= PADDED + 10);
 	/* one loop for the fiber's block, the block of each(), and that of sort_by() */
 	assert_int_equal(chain->mark_count, 3);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -175,7 +165,7 @@ test_all_versions(void **state)
 static void
 check_plain(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 	UserFrame frame = { 0 };
 	uint32_t next = 0;
@@ -183,13 +173,13 @@ check_plain(const char *path)
 	RuntimeCode code;
 	int32_t line;
 
-	start_program(&subject, path, plain_program, "2");
-	chain = subject_walk(&subject);
+	start_program(&replay, path, plain_program, "2");
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 	assert_int_equal(chain->mark_count, 1);
-	while (chain_next(chain, &next, &frame))
+	while (replay_next(chain, &next, &frame))
 	{
-		subject_read_code(&subject, &frame, &code, &line);
+		replay_read_code(&replay, &frame, &code, &line);
 		assert_non_null(code.name);
 		if (frames == 0)
 			assert_true(is_label(code.name, "sleep"));
@@ -199,7 +189,7 @@ check_plain(const char *path)
 		frames++;
 	}
 	assert_int_equal(frames, 5);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -216,28 +206,28 @@ check_classes(const char *path)
 										 "Sorts#key",	 "block in Sorts.sorts",
 										 "Array#each",	 "Enumerable#sort_by",
 										 "Sorts.sorts" };
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 	UserFrame frame = { 0 };
 	uint32_t next = 0;
 
-	start(&subject, path, "0");
-	chain = subject_walk(&subject);
+	start(&replay, path, "0");
+	chain = replay_walk(&replay);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 	{
 		RuntimeCode code;
 		int32_t line;
 
-		assert_true(chain_next(chain, &next, &frame));
-		subject_read_code(&subject, &frame, &code, &line);
+		assert_true(replay_next(chain, &next, &frame));
+		replay_read_code(&replay, &frame, &code, &line);
 		assert_non_null(code.name);
-		if (subject.target.entry.ruby.has_classes)
+		if (replay.target.entry.ruby.has_classes)
 			assert_string_equal(code.name, names[i]);
 		else
 			assert_null(strpbrk(code.name, "#."));
 		runtime_code_fini(&code);
 	}
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -250,15 +240,15 @@ test_classes(void **state)
 static void
 check_deep(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 
-	start(&subject, path, "600");
-	chain = subject_walk(&subject);
+	start(&replay, path, "600");
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 	assert_true(chain->found > PFS_CHAIN_KEPT_WORDS);
 	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -270,11 +260,11 @@ test_deep_recursion(void **state)
 static void
 check_broken(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 
-	start(&subject, path, "3");
-	check_broken_memory(&subject);
-	subject_end(&subject);
+	start(&replay, path, "3");
+	replay_check_broken(&replay);
+	replay_end(&replay);
 }
 
 static void
@@ -287,23 +277,23 @@ test_broken_memory(void **state)
 static void
 check_layouts(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 
-	start(&subject, path, "3");
+	start(&replay, path, "3");
 	for (int round = 0; round < 2000; round++)
 	{
-		struct pfs_runtime *entry = &subject.target.entry;
+		struct pfs_runtime *entry = &replay.target.entry;
 		const struct pfs_chain *chain;
 
 		entry->ruby.frame_bytes = (uint16_t) random();
 		entry->ruby.thread_context = random() % 2 == 0 ? (uint16_t) random() : 0;
 		entry->ruby.has_classes = random() % 2 == 0;
 		entry->state_offset = (int32_t) (random() % 8192) - 4096;
-		chain = subject_walk(&subject);
+		chain = replay_walk(&replay);
 		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
 		assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
 	}
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -316,15 +306,15 @@ test_layouts(void **state)
 static void
 check_cycle(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const struct pfs_chain *chain;
 
-	start(&subject, path, "3");
-	subject.target.entry.ruby.frame_bytes = 0;
-	chain = subject_walk(&subject);
+	start(&replay, path, "3");
+	replay.target.entry.ruby.frame_bytes = 0;
+	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
 	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -337,17 +327,17 @@ test_cycle(void **state)
 static void
 check_stale(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const RuntimeKind *kind;
 	const struct pfs_chain *chain;
 	CodeWanted wanted[3] = { 0 };
 	UserFrame frame = { 0 };
 	uint32_t next = 0;
 
-	start(&subject, path, "3");
-	kind = subject.target.file.kind;
-	chain = subject_walk(&subject);
-	for (int frames = 0; chain_next(chain, &next, &frame); frames++)
+	start(&replay, path, "3");
+	kind = replay.target.file.kind;
+	chain = replay_walk(&replay);
+	for (int frames = 0; replay_next(chain, &next, &frame); frames++)
 	{
 		for (int i = 0; i < 3; i++)
 		{
@@ -356,17 +346,17 @@ check_stale(const char *path)
 		}
 		wanted[0].key.check ^= 2;
 		wanted[1].key.address = 4096; /* which cannot be read */
-		kind->read_codes(&subject.memory, &subject.target, wanted, 3);
+		kind->read_codes(&replay.memory, &replay.target, wanted, 3);
 		assert_null(wanted[0].code.name);
 		assert_null(wanted[1].code.name);
 		assert_non_null(wanted[2].code.name);
 		runtime_code_fini(&wanted[2].code);
 		/* an object whose address leads elsewhere */
 		wanted[2].key.address += 8;
-		kind->read_codes(&subject.memory, &subject.target, wanted + 2, 1);
+		kind->read_codes(&replay.memory, &replay.target, wanted + 2, 1);
 		assert_null(wanted[2].code.name);
 	}
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -379,18 +369,18 @@ test_stale_code(void **state)
 static void
 check_place(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	struct pfs_runtime entry = { 0 };
 	const RubyLayout *layout;
 
-	start(&subject, path, "3");
-	layout = subject.target.file.ruby.layout;
-	assert_false(ruby_place_find(&subject.memory, layout, subject.registers.fs_base + 8, &entry));
-	assert_false(ruby_place_find(&subject.memory, layout, subject.registers.rsp & ~15ULL, &entry));
-	assert_false(ruby_place_find(&subject.memory, layout, 0, &entry));
-	assert_false(ruby_place_find(&subject.memory, layout, UINT64_MAX - 7, &entry));
+	start(&replay, path, "3");
+	layout = replay.target.file.ruby.layout;
+	assert_false(ruby_place_find(&replay.memory, layout, replay.registers.fs_base + 8, &entry));
+	assert_false(ruby_place_find(&replay.memory, layout, replay.registers.rsp & ~15ULL, &entry));
+	assert_false(ruby_place_find(&replay.memory, layout, 0, &entry));
+	assert_false(ruby_place_find(&replay.memory, layout, UINT64_MAX - 7, &entry));
 	assert_int_equal(entry.is_placed, 0);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void
@@ -403,15 +393,15 @@ test_place(void **state)
 static void
 check_loops(const char *path)
 {
-	static Subject subject;
+	static Replay replay;
 	const LoopCode *loops;
 
-	start(&subject, path, "0");
-	loops = subject.target.file.loops;
+	start(&replay, path, "0");
+	loops = replay.target.file.loops;
 	assert_true(loops[0].start < loops[0].end && loops[0].end - loops[0].start < 128 * 1024);
 	assert_true(loops[1].start < loops[1].end && loops[1].is_caller);
 	assert_true(loops[1].start >= loops[0].end || loops[1].end <= loops[0].start);
-	subject_end(&subject);
+	replay_end(&replay);
 }
 
 static void

@@ -180,7 +180,7 @@ start_node(Node *node, const char *path, const char *option, int depth)
 	memset(node, 0, sizeof(*node));
 	replay_start(&node->replay, option[0] != '\0' ? with : without);
 	node->depth = depth;
-	replay_find_file(&node->replay);
+	replay_find_file(&node->replay, PFS_RUNTIME_V8);
 	find_builtins(node, path);
 }
 
