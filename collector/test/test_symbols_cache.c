@@ -142,7 +142,7 @@ finds_the_innermost_range(void **state)
 	address_ranges_sort(&ranges);
 	for (uint64_t address = 0; address < 7100; address++)
 	{
-		uint64_t value = 0;
+		uint32_t value = 0;
 		int best = -1;
 		bool found = address_ranges_find(&ranges, address, &value);
 

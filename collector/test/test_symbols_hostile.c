@@ -398,22 +398,26 @@ leaves_a_slow_answer_for_later(void **state)
 	symbolizer_free(symbolizer);
 }
 
-/* A program whose unit of DWARF has that many entries, of one byte each, all equal. */
+/*
+ * A program whose unit of DWARF has that many entries, of one byte each, all equal: functions with
+ * 60 attributes that take no byte.
+ */
 static void
 build_bomb(const char *name, size_t entries, const char *flags)
 {
 	char command[1024];
 
-	snprintf(command, sizeof(command),
-			 "cd %s && printf '%%s\\n' '.section .debug_abbrev,\"\",@progbits'"
-			 " '.byte 1,0x11,1, 0x11,1, 0x12,7, 3,8, 0,0' '.byte 2,0x34,0,0,0' '.byte 0'"
-			 " '.section .debug_info,\"\",@progbits' '1: .long 3f-2f' '2: .short 4'"
-			 " '.long .debug_abbrev' '.byte 8' '.byte 1' '.quad bomb' '.quad 0x100000'"
-			 " '.asciz \"x\"' '.fill %zu,1,2' '.byte 0' '3:' '.text' '.globl bomb'"
-			 " '.type bomb,@function' 'bomb: nop' 'ret' '.size bomb,.-bomb'"
-			 " '.section .note.GNU-stack,\"\",@progbits' >bomb.S &&"
-			 " gcc -shared -nostdlib -Wl,--build-id=none %s -o %s bomb.S",
-			 directory, entries, flags, name);
+	snprintf(
+		command, sizeof(command),
+		"cd %s && printf '%%s\\n' '.section .debug_abbrev,\"\",@progbits'"
+		" '.byte 1,0x11,1, 0x11,1, 0x12,7, 3,8, 0,0' '.byte 2,0x2e,0' '.fill 60,2,0x1903' '.byte 0,0' '.byte 0'"
+		" '.section .debug_info,\"\",@progbits' '1: .long 3f-2f' '2: .short 4'"
+		" '.long .debug_abbrev' '.byte 8' '.byte 1' '.quad bomb' '.quad 0x100000'"
+		" '.asciz \"x\"' '.fill %zu,1,2' '.byte 0' '3:' '.text' '.globl bomb'"
+		" '.type bomb,@function' 'bomb: nop' 'ret' '.size bomb,.-bomb'"
+		" '.section .note.GNU-stack,\"\",@progbits' >bomb.S &&"
+		" gcc -shared -nostdlib -Wl,--build-id=none %s -o %s bomb.S",
+		directory, entries, flags, name);
 	assert_int_equal(system(command), 0);
 }
 

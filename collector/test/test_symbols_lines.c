@@ -996,7 +996,7 @@ answers_many_at_once(void **state)
 	symbolizer_free(asks_many);
 }
 
-/* 120,000 rows of libdw are 12 MB. */
+/* Rows of 100 bytes, as libdw keeps them, would be 12 MB. */
 static void
 keeps_lines_in_little_memory(void **state)
 {

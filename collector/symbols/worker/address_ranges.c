@@ -9,7 +9,7 @@
 #include <string.h>
 
 int
-address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint64_t value)
+address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t value)
 {
 	if (high <= low)
 		return 0;
@@ -23,7 +23,9 @@ address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint64_t 
 		ranges->items = items;
 		ranges->room = room;
 	}
-	ranges->items[ranges->count++] = (AddressRange){ low, high, high, value };
+	if (high - low > UINT32_MAX)
+		high = low + UINT32_MAX;
+	ranges->items[ranges->count++] = (AddressRange){ low, high, (uint32_t) (high - low), value };
 	return 0;
 }
 
@@ -39,14 +41,21 @@ compare_ranges(const void *a, const void *b)
 
 	if (left->low != right->low)
 		return left->low < right->low ? -1 : 1;
-	if (left->high != right->high)
-		return left->high > right->high ? -1 : 1;
+	if (left->size_bytes != right->size_bytes)
+		return left->size_bytes > right->size_bytes ? -1 : 1;
 	return (left->value < right->value) - (left->value > right->value);
 }
 
 void
 address_ranges_sort(AddressRanges *ranges)
 {
+	AddressRange *items = realloc(ranges->items, (ranges->count + 1) * sizeof(*items));
+
+	if (items != NULL)
+	{
+		ranges->items = items;
+		ranges->room = ranges->count + 1;
+	}
 	if (ranges->count > 0)
 		qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
 	for (size_t i = 1; i < ranges->count; i++)
@@ -62,7 +71,7 @@ address_ranges_fini(AddressRanges *ranges)
 }
 
 bool
-address_ranges_find(const AddressRanges *ranges, uint64_t address, uint64_t *value)
+address_ranges_find(const AddressRanges *ranges, uint64_t address, uint32_t *value)
 {
 	size_t low = 0;
 	size_t high = ranges->count;
@@ -79,7 +88,7 @@ address_ranges_find(const AddressRanges *ranges, uint64_t address, uint64_t *val
 	while (low > 0 && ranges->items[low - 1].reach > address)
 	{
 		low--;
-		if (ranges->items[low].high > address)
+		if (address - ranges->items[low].low < ranges->items[low].size_bytes)
 		{
 			*value = ranges->items[low].value;
 			return true;

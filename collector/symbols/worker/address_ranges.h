@@ -12,9 +12,9 @@
 typedef struct AddressRange
 {
 	uint64_t low;
-	uint64_t high;	/* exclusive */
-	uint64_t reach; /* greatest high up to this range: where looking back ends */
-	uint64_t value;
+	uint64_t reach; /* greatest end up to this range: where looking back ends */
+	uint32_t size_bytes;
+	uint32_t value;
 } AddressRange;
 
 /* A zeroed AddressRanges is empty. */
@@ -25,15 +25,19 @@ typedef struct AddressRanges
 	size_t room;
 } AddressRanges;
 
-/* Adds low up to and excluding high. Ignores an empty range. Returns 0 or -ENOMEM. */
-int address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint64_t value);
+/*
+ * Adds low up to and excluding high, of which 4 GiB count. Ignores an empty range. Returns 0 or
+ * -ENOMEM.
+ */
+int address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t value);
 void address_ranges_sort(AddressRanges *ranges); /* once all are added, before the first search */
 void address_ranges_fini(AddressRanges *ranges);
 
 /*
- * Finds the value of the range that covers an address: of several, the one that begins last, and of
- * those the shortest. Returns false if no range covers it.
+ * Finds the value of the range that covers an address: of several, the one that begins last, of
+ * those the shortest, and of those the one of the smallest value. Returns false if no range covers
+ * it.
  */
-bool address_ranges_find(const AddressRanges *ranges, uint64_t address, uint64_t *value);
+bool address_ranges_find(const AddressRanges *ranges, uint64_t address, uint32_t *value);
 
 #endif

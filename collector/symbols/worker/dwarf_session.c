@@ -1,16 +1,14 @@
 /*
  * dwarf_session.c
- *		Finds frames of an address with libdw.
+ *		Finds frames of an address in DWARF.
  *
- * libdw can find scopes itself, but it walks a whole unit for each address and relies on
- * .debug_aranges, which some compilers do not write. Therefore two indexes of ranges are built
- * here: units of a file when it is opened, functions of a unit at its first lookup. Only the
- * inlined calls of one function are then walked. dwarf_lines reads the line tables.
+ * Two indexes of ranges are built: units of a file when it is opened, functions and inlined calls
+ * of a unit at its first lookup. .debug_aranges is not used, because some compilers do not write
+ * it.
  */
 #include "symbols/worker/dwarf_session.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <endian.h>
 #include <errno.h>
 #include <gelf.h>
@@ -19,20 +17,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "symbols/dwarf/dwarf_lines.h"
+#include "symbols/dwarf/dwarf_ranges.h"
 #include "symbols/worker/address_ranges.h"
-#include "symbols/worker/dwarf_lines.h"
 
-#define DIE_DEPTH_MAX	 128 /* nested scopes; deeper ones are ignored */
-#define INLINE_DEPTH_MAX 256
+#define DEPTH_MAX	   128 /* of entries; deeper ones are ignored */
+#define REFERENCES_MAX 16  /* from an inlined call to the declaration of its function */
+#define NO_SCOPE	   UINT32_MAX
 
 static const DwarfFrame no_frame = { .name = "", .directory = "", .filename = "" };
 
+/* A function, or a call that is inlined in one. Scopes precede those that are inside of them. */
+typedef struct Scope
+{
+	uint32_t entry;	 /* its place behind the unit's root */
+	uint32_t parent; /* scope around an inlined call; NO_SCOPE: this is a function */
+} Scope;
+
 typedef struct Unit
 {
-	Dwarf_Die die;	   /* has the line table */
-	Dwarf_Die content; /* has the functions; in another file for split DWARF */
+	DwarfUnit *unit;	/* has the line table */
+	DwarfUnit *content; /* has the functions */
 	bool indexed;
-	AddressRanges functions; /* values: offsets of DIEs */
+	Scope *scopes;
+	size_t scope_count;
+	size_t scope_room;
+	AddressRanges ranges; /* of scopes; values: scope_value() */
 } Unit;
 
 struct DwarfSession
@@ -41,12 +52,11 @@ struct DwarfSession
 	int alt_fd;
 	Elf *elf;
 	Elf *alt_elf;
-	Dwarf *dwarf;
-	Dwarf *alt;
+	DwarfFile file;
+	DwarfFile alt;
 	DwarfLines *lines;
-	DwarfLines *alt_lines; /* NULL: no supplement */
-	AddressRanges code;	   /* executable sections */
-	AddressRanges ranges;  /* of units; values: indexes of units */
+	AddressRanges code;	  /* executable sections */
+	AddressRanges ranges; /* of units; values: indexes of units */
 	Unit *units;
 	size_t unit_count;
 	size_t unit_room;
@@ -59,7 +69,7 @@ struct DwarfSession
 static bool
 is_code(const DwarfSession *session, uint64_t address)
 {
-	uint64_t value;
+	uint32_t value;
 
 	return address_ranges_find(&session->code, address, &value);
 }
@@ -82,17 +92,18 @@ index_code(DwarfSession *session)
 	return err;
 }
 
+/* Adds the ranges of an entry that lie in code, and notes whether it has any. */
 static int
-add_die_ranges(DwarfSession *session, Dwarf_Die *die, AddressRanges *ranges, uint64_t value,
-			   bool *any)
+add_ranges(DwarfSession *session, const DwarfEntry *entry, AddressRanges *ranges, uint32_t value,
+		   bool *any)
 {
-	Dwarf_Addr base;
-	Dwarf_Addr low;
-	Dwarf_Addr high;
-	ptrdiff_t offset = 0;
+	DwarfRanges walk;
+	uint64_t low;
+	uint64_t high;
 	int err = 0;
 
-	while (err == 0 && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0)
+	dwarf_ranges_begin(&walk, entry);
+	while (err == 0 && dwarf_ranges_next(&walk, &low, &high))
 	{
 		*any = true;
 		if (is_code(session, low))
@@ -101,58 +112,96 @@ add_die_ranges(DwarfSession *session, Dwarf_Die *die, AddressRanges *ranges, uin
 	return err;
 }
 
-/* Returns true if scopes with code can lie inside of a DIE. */
-static bool
-holds_functions(int tag)
+/*
+ * Returns the value of a scope's ranges: of equal ranges the one of the smallest value is found,
+ * which must be the innermost scope.
+ */
+static uint32_t
+scope_value(size_t index)
 {
-	switch (tag)
-	{
-		case DW_TAG_namespace:
-		case DW_TAG_module:
-		case DW_TAG_class_type:
-		case DW_TAG_structure_type:
-		case DW_TAG_union_type:
-		case DW_TAG_interface_type:
-		case DW_TAG_subprogram:
-		case DW_TAG_lexical_block:
-		case DW_TAG_common_block:
-			return true;
-		default:
-			return false;
-	}
+	return UINT32_MAX - (uint32_t) index;
 }
 
-/* Adds the functions below a DIE to the unit's index. */
+/*
+ * Adds a function or an inlined call, with its ranges, to a unit's index. *scope is the scope
+ * around it, and becomes its own: NO_SCOPE for a function without code.
+ */
 static int
-index_functions(DwarfSession *session, Unit *unit, Dwarf_Die *parent, int depth)
+add_scope(DwarfSession *session, Unit *unit, const DwarfEntry *entry, uint32_t *scope)
 {
-	Dwarf_Die die;
+	uint64_t place = entry->offset - unit->content->root;
+	bool is_call = entry->tag == DW_TAG_inlined_subroutine;
 	bool any = false;
-	int err = 0;
+	int err;
 
-	if (depth > DIE_DEPTH_MAX || dwarf_child(parent, &die) != 0)
+	if (is_call && *scope == NO_SCOPE)
 		return 0;
-	do
+	if (place >= UINT32_MAX || unit->scope_count >= NO_SCOPE)
 	{
-		int tag = dwarf_tag(&die);
-
-		if (tag == DW_TAG_subprogram)
-			err = add_die_ranges(session, &die, &unit->functions, dwarf_dieoffset(&die), &any);
-		if (err == 0 && holds_functions(tag))
-			err = index_functions(session, unit, &die, depth + 1);
-	} while (err == 0 && dwarf_siblingof(&die, &die) == 0);
+		*scope = NO_SCOPE;
+		return 0;
+	}
+	err = grow_array(&unit->scopes, &unit->scope_room, unit->scope_count, sizeof(*unit->scopes));
+	if (err == 0)
+		err = add_ranges(session, entry, &unit->ranges, scope_value(unit->scope_count), &any);
+	if (err == 0 && !any && !is_call)
+		*scope = NO_SCOPE;
+	else if (err == 0)
+	{
+		unit->scopes[unit->scope_count] = (Scope){ (uint32_t) place, is_call ? *scope : NO_SCOPE };
+		*scope = (uint32_t) unit->scope_count++;
+	}
 	return err;
 }
 
+static void
+shrink_scopes(Unit *unit)
+{
+	Scope *scopes = realloc(unit->scopes, (unit->scope_count + 1) * sizeof(*scopes));
+
+	if (scopes != NULL)
+		unit->scopes = scopes;
+}
+
+/* Adds functions and inlined calls of a unit to its index. */
 static int
 index_unit(DwarfSession *session, Unit *unit)
 {
-	int err;
+	DwarfUnit *content = unit->content;
+	uint32_t around[DEPTH_MAX] = { NO_SCOPE }; /* scopes around entries of each depth */
+	uint64_t at = content->root;
+	unsigned depth = 0;
+	DwarfEntry entry;
+	int err = 0;
 
 	if (unit->indexed)
 		return 0;
-	err = index_functions(session, unit, &unit->content, 0);
-	address_ranges_sort(&unit->functions);
+	while (err == 0)
+	{
+		uint32_t scope = depth < DEPTH_MAX ? around[depth] : NO_SCOPE;
+		unsigned before = depth;
+
+		if (!dwarf_entry_next_scope(content, at, &depth, &entry))
+			break;
+		while (before < depth && ++before < DEPTH_MAX)
+			around[before] = scope;
+		at = entry.next;
+		if (entry.tag == 0)
+			depth -= depth > 0;
+		else if (!dwarf_tag_holds_scopes(entry.tag))
+			at = dwarf_entry_after(&entry);
+		else
+		{
+			if (depth < DEPTH_MAX &&
+				(entry.tag == DW_TAG_subprogram || entry.tag == DW_TAG_inlined_subroutine))
+				err = add_scope(session, unit, &entry, &scope);
+			depth += entry.has_children;
+			if (entry.has_children && depth < DEPTH_MAX)
+				around[depth] = scope;
+		}
+	}
+	shrink_scopes(unit);
+	address_ranges_sort(&unit->ranges);
 	unit->indexed = err == 0;
 	return err;
 }
@@ -163,33 +212,34 @@ index_unit(DwarfSession *session, Unit *unit)
  * .text.unlikely) are found by their own ranges.
  */
 static int
-add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content, Dwarf_Half version)
+add_unit(DwarfSession *session, DwarfUnit *added)
 {
 	Unit *unit;
+	DwarfEntry root;
 	bool any = false;
-	int err;
+	int err = grow_array(&session->units, &session->unit_room, session->unit_count,
+						 sizeof(*session->units));
 
-	if (session->unit_count == session->unit_room)
-	{
-		size_t room = session->unit_room == 0 ? 64 : session->unit_room * 2;
-		Unit *units = realloc(session->units, room * sizeof(*units));
-
-		if (units == NULL)
-			return -ENOMEM;
-		session->units = units;
-		session->unit_room = room;
-	}
+	if (err != 0)
+		return err;
 	unit = &session->units[session->unit_count++];
-	*unit = (Unit){ .die = *die, .content = *content };
-	err = add_die_ranges(session, &unit->die, &session->ranges, session->unit_count - 1, &any);
-	if (err != 0 || (any && version > 2))
+	*unit = (Unit){ .unit = added, .content = added };
+	if (dwarf_unit_read_root_entry(added, &root))
+		err =
+			add_ranges(session, &root, &session->ranges, (uint32_t) session->unit_count - 1, &any);
+	if (err != 0 || (any && added->sizes.version > 2))
 		return err;
 
 	/* a unit without ranges of its own has the ranges of its functions */
 	err = index_unit(session, unit);
-	for (size_t i = 0; i < unit->functions.count && err == 0; i++)
-		err = address_ranges_add(&session->ranges, unit->functions.items[i].low,
-								 unit->functions.items[i].high, session->unit_count - 1);
+	for (size_t i = 0; i < unit->ranges.count && err == 0; i++)
+	{
+		const AddressRange *range = &unit->ranges.items[i];
+
+		if (unit->scopes[scope_value(range->value)].parent == NO_SCOPE)
+			err = address_ranges_add(&session->ranges, range->low, range->low + range->size_bytes,
+									 (uint32_t) session->unit_count - 1);
+	}
 	return err;
 }
 
@@ -197,19 +247,15 @@ add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content, 
 static int
 index_units(DwarfSession *session)
 {
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die die;
-	Dwarf_Die split;
-	Dwarf_Half version;
-	uint8_t type;
-	int err = 0;
+	int err = dwarf_units_read(&session->file);
 
-	while (err == 0 && dwarf_get_units(session->dwarf, cu, &cu, &version, &type, &die, &split) == 0)
+	for (uint32_t i = 0; err == 0 && i < session->file.unit_count; i++)
 	{
-		if (type == DW_UT_compile)
-			err = add_unit(session, &die, &die, version);
-		else if (type == DW_UT_skeleton)
-			err = add_unit(session, &die, split.addr != NULL ? &split : &die, version);
+		DwarfUnit *unit = &session->file.units[i];
+
+		if ((unit->type == 0 || unit->type == DW_UT_compile || unit->type == DW_UT_skeleton) &&
+			dwarf_unit_read_root(unit, NULL) && unit->kind != DWARF_UNIT_OTHER)
+			err = add_unit(session, unit);
 	}
 	address_ranges_sort(&session->ranges);
 	return err;
@@ -236,7 +282,7 @@ unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 }
 
 /*
- * Subtracts from the room what libdw unpacks when it opens a file: all compressed sections with
+ * Subtracts from the room what is unpacked when a file is opened: all compressed sections with
  * debug information. Returns false if they do not fit.
  */
 static bool
@@ -264,27 +310,29 @@ fits_unpacked(Elf *elf, uint64_t *room_bytes)
 	return true;
 }
 
-/* Opens libdw sessions of the file and its supplement. Returns 0, -EFBIG or -ENODATA. */
+/* Opens the file and its supplement. Returns 0, -EFBIG, -ENODATA or -ENOMEM. */
 static int
 open_files(DwarfSession *session, uint64_t unpacked_max)
 {
+	int err;
+
 	session->elf = elf_begin(session->fd, ELF_C_READ_MMAP, NULL);
 	if (session->elf == NULL)
 		return -ENODATA;
 	if (!fits_unpacked(session->elf, &unpacked_max))
 		return -EFBIG;
-	session->dwarf = dwarf_begin_elf(session->elf, DWARF_C_READ, NULL);
-	if (session->dwarf == NULL)
-		return -ENODATA;
-	if (session->alt_fd < 0)
-		return 0;
+	err = dwarf_file_init(&session->file, session->elf, false);
+	if (err != 0 || session->alt_fd < 0)
+		return err;
 	session->alt_elf = elf_begin(session->alt_fd, ELF_C_READ_MMAP, NULL);
 	if (session->alt_elf == NULL)
 		return 0;
 	if (!fits_unpacked(session->alt_elf, &unpacked_max))
 		return -EFBIG;
-	session->alt = dwarf_begin_elf(session->alt_elf, DWARF_C_READ, NULL);
-	return 0;
+	if (dwarf_file_init(&session->alt, session->alt_elf, false) != 0)
+		return 0;
+	session->file.supplement = &session->alt;
+	return dwarf_units_read(&session->alt);
 }
 
 int
@@ -305,17 +353,11 @@ dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **sessi
 	elf_version(EV_CURRENT);
 	err = open_files(made, unpacked_max);
 	if (err == 0)
-	{
-		if (made->alt != NULL)
-			dwarf_setalt(made->dwarf, made->alt);
-		err = dwarf_lines_create(made->elf, &made->lines);
-		if (err == 0 && made->alt != NULL)
-			err = dwarf_lines_create(made->alt_elf, &made->alt_lines);
-		if (err == 0)
-			err = index_code(made);
-		if (err == 0)
-			err = index_units(made);
-	}
+		err = dwarf_lines_create(&made->lines);
+	if (err == 0)
+		err = index_code(made);
+	if (err == 0)
+		err = index_units(made);
 	if (err == 0)
 		*session = made;
 	else
@@ -329,14 +371,16 @@ dwarf_session_close(DwarfSession *session)
 	if (session == NULL)
 		return;
 	for (size_t i = 0; i < session->unit_count; i++)
-		address_ranges_fini(&session->units[i].functions);
+	{
+		address_ranges_fini(&session->units[i].ranges);
+		free(session->units[i].scopes);
+	}
 	free(session->units);
 	address_ranges_fini(&session->ranges);
 	address_ranges_fini(&session->code);
 	dwarf_lines_free(session->lines);
-	dwarf_lines_free(session->alt_lines);
-	dwarf_end(session->dwarf);
-	dwarf_end(session->alt);
+	dwarf_file_fini(&session->file);
+	dwarf_file_fini(&session->alt);
 	elf_end(session->elf);
 	elf_end(session->alt_elf);
 	close(session->fd);
@@ -365,56 +409,34 @@ dwarf_session_give_back(DwarfSession *session)
 }
 
 /*
- * Sets a frame's path. unit is the DIE of the unit, whose directory applies if the path is
- * relative.
+ * Sets a frame's path. unit is the one whose directory applies if the path is relative.
  */
 static void
-set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
+set_path(DwarfFrame *frame, const DwarfUnit *unit, const char *path)
 {
-	Dwarf_Attribute attribute;
-	const char *directory = NULL;
-
 	frame->filename = path;
 	frame->directory = "";
-	if (frame->filename[0] == '/' || frame->filename[0] == '\0')
-		return;
-	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute) != NULL)
-		directory = dwarf_formstring(&attribute);
-	if (directory != NULL)
-		frame->directory = directory;
+	if (frame->filename[0] != '/' && frame->filename[0] != '\0' && unit->directory != NULL)
+		frame->directory = unit->directory;
 }
 
 /*
  * Sets a frame's path to the file whose number an attribute holds. The file table is that of the
  * attribute's unit, which can differ from the function's after link-time optimization.
- * dwarf_decl_file() does this too, but aborts on split units.
  */
 static void
-set_path_by_number(const DwarfSession *session, DwarfFrame *frame, Dwarf_Attribute *attribute)
+set_path_by_number(const DwarfSession *session, DwarfFrame *frame, const DwarfEntry *entry,
+				   DwarfSlot slot)
 {
-	Dwarf *dwarf = dwarf_cu_getdwarf(attribute->cu);
-	DwarfLines *lines = dwarf == session->dwarf ? session->lines : NULL;
-	Dwarf_Die unit;
-	Dwarf_Word number;
+	const DwarfUnit *unit = entry->unit;
+	uint64_t number;
 	const char *path;
 
-	if (dwarf == session->alt)
-		lines = session->alt_lines;
-	if (lines == NULL || dwarf_formudata(attribute, &number) != 0 ||
-		dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
+	if (!dwarf_entry_number(entry, slot, &number))
 		return;
-	path = dwarf_lines_path(lines, dwarf_dieoffset(&unit), number);
+	path = dwarf_lines_path(session->lines, unit, number);
 	if (path != NULL)
-		set_path(frame, &unit, path);
-}
-
-static const char *
-attribute_string(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_attr_integrate(die, name, &attribute) != NULL ? dwarf_formstring(&attribute)
-															   : NULL;
+		set_path(frame, unit, path);
 }
 
 /*
@@ -422,13 +444,9 @@ attribute_string(Dwarf_Die *die, unsigned int name)
  * without a linkage name is then not fully named.
  */
 static bool
-is_mangling_language(Dwarf_Die *die)
+is_mangling_language(uint16_t language)
 {
-	Dwarf_Die unit;
-
-	if (dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
-		return false;
-	switch (dwarf_srclang(&unit))
+	switch (language)
 	{
 		case DW_LANG_C_plus_plus:
 		case DW_LANG_C_plus_plus_03:
@@ -444,104 +462,81 @@ is_mangling_language(Dwarf_Die *die)
 	}
 }
 
+/* What the entries of a function say together: a copy, its origin, the declaration. */
+typedef struct Described
+{
+	const char *name;
+	const char *linkage_name;
+	DwarfFrame declared; /* its file */
+	uint64_t line;
+} Described;
+
+/* Adds what an entry says and earlier ones did not. */
+static void
+describe_entry(const DwarfSession *session, const DwarfEntry *entry, Described *described)
+{
+	if (described->name == NULL)
+		described->name = dwarf_entry_string(entry, DWARF_NAME);
+	if (described->linkage_name == NULL)
+		described->linkage_name = dwarf_entry_string(entry, DWARF_LINKAGE_NAME);
+	if (described->declared.filename[0] == '\0')
+		set_path_by_number(session, &described->declared, entry, DWARF_DECL_FILE);
+	if (described->line == 0)
+		(void) dwarf_entry_number(entry, DWARF_DECL_LINE, &described->line);
+}
+
 /*
  * Sets names and start line of a function or an inlined copy of it; filename and line are set
  * already.
  */
 static void
-describe_function(const DwarfSession *session, Dwarf_Die *die, DwarfFrame *frame)
+describe_function(const DwarfSession *session, const DwarfEntry *function, DwarfFrame *frame)
 {
-	const char *name = attribute_string(die, DW_AT_name);
-	DwarfFrame declared = no_frame;
-	Dwarf_Attribute attribute;
-	int line;
+	Described described = { .declared = no_frame };
+	DwarfEntry entry = *function;
+	DwarfEntry next;
 
-	frame->linkage_name = attribute_string(die, DW_AT_linkage_name);
-	if (frame->linkage_name == NULL)
-		frame->linkage_name = attribute_string(die, DW_AT_MIPS_linkage_name);
-	frame->name = name != NULL ? name : "";
+	describe_entry(session, &entry, &described);
+	for (int i = 0; i < REFERENCES_MAX; i++)
+	{
+		if (!dwarf_entry_follow(&entry, DWARF_ORIGIN, &next) &&
+			!dwarf_entry_follow(&entry, DWARF_SPECIFICATION, &next))
+			break;
+		entry = next;
+		describe_entry(session, &entry, &described);
+	}
+	frame->linkage_name = described.linkage_name;
+	frame->name = described.name != NULL ? described.name : "";
 	frame->needs_symbol =
-		name == NULL || (frame->linkage_name == NULL && is_mangling_language(die));
+		described.name == NULL ||
+		(frame->linkage_name == NULL && is_mangling_language(function->unit->language));
 
 	/*
 	 * the start line counts only if the function's file is the frame's: the line may be from an
 	 * included file
 	 */
-	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL)
-		set_path_by_number(session, &declared, &attribute);
-	if (dwarf_decl_line(die, &line) == 0 &&
-		(frame->filename[0] == '\0' || (strcmp(declared.filename, frame->filename) == 0 &&
-										strcmp(declared.directory, frame->directory) == 0)))
-		frame->start_line = line;
+	if (described.line <= INT32_MAX &&
+		(frame->filename[0] == '\0' ||
+		 (strcmp(described.declared.filename, frame->filename) == 0 &&
+		  strcmp(described.declared.directory, frame->directory) == 0)))
+		frame->start_line = (int32_t) described.line;
 }
 
-/* A search of inlined calls around an address, outermost first. */
-typedef struct InlineWalk
-{
-	Dwarf_Addr address;
-	int count;
-	Dwarf_Die calls[INLINE_DEPTH_MAX];
-} InlineWalk;
-
-/*
- * Finds the child DIE that covers the address and may hold inlined calls. Blocks without addresses
- * are searched if no other child covers it.
- */
+/* Reads the entry of a scope. */
 static bool
-covering_child(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *found)
+read_scope(const Unit *unit, uint32_t scope, DwarfEntry *entry)
 {
-	Dwarf_Die die;
-	bool vague = false;
-
-	if (dwarf_child(parent, &die) != 0)
-		return false;
-	do
-	{
-		int tag = dwarf_tag(&die);
-
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
-			tag != DW_TAG_try_block && tag != DW_TAG_catch_block && tag != DW_TAG_with_stmt)
-			continue;
-		if (dwarf_haspc(&die, address) > 0)
-		{
-			*found = die;
-			return true;
-		}
-		if (!vague && tag == DW_TAG_lexical_block && !dwarf_hasattr(&die, DW_AT_low_pc) &&
-			!dwarf_hasattr(&die, DW_AT_ranges))
-		{
-			*found = die;
-			vague = true;
-		}
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return vague;
-}
-
-static void
-walk_inlined(InlineWalk *walk, const Dwarf_Die *function)
-{
-	Dwarf_Die die = *function;
-
-	for (int depth = 0; depth < DIE_DEPTH_MAX; depth++)
-	{
-		Dwarf_Die child;
-
-		if (!covering_child(&die, walk->address, &child))
-			return;
-		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine && walk->count < INLINE_DEPTH_MAX)
-			walk->calls[walk->count++] = child;
-		die = child;
-	}
+	return dwarf_entry_read(unit->content, unit->content->root + unit->scopes[scope].entry, entry);
 }
 
 int
 dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
 {
-	InlineWalk walk = { .address = address };
 	DwarfFrame frame = no_frame;
-	Dwarf_Die function;
+	DwarfEntry entry;
 	const char *path;
-	uint64_t value;
+	uint32_t value;
+	uint32_t scope;
 	Unit *unit;
 	int count = 0;
 
@@ -550,10 +545,9 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	unit = &session->units[value];
 	if (index_unit(session, unit) != 0)
 		return -ENOMEM;
-	if (dwarf_lines_find(session->lines, dwarf_dieoffset(&unit->die), address, &path, &frame.line))
-		set_path(&frame, &unit->die, path);
-	if (!address_ranges_find(&unit->functions, address, &value) ||
-		dwarf_offdie(dwarf_cu_getdwarf(unit->content.cu), value, &function) == NULL)
+	if (dwarf_lines_find(session->lines, unit->unit, address, &path, &frame.line))
+		set_path(&frame, unit->unit, path);
+	if (!address_ranges_find(&unit->ranges, address, &value))
 	{
 		frame.needs_symbol = true;
 		frames[0] = frame;
@@ -564,24 +558,24 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	 * from the innermost frame outwards: each call site gives the line of the next frame; if there
 	 * are too many, the middle ones are dropped
 	 */
-	walk_inlined(&walk, &function);
-	for (int i = walk.count - 1; i >= 0; i--)
+	for (scope = scope_value(value); unit->scopes[scope].parent != NO_SCOPE;
+		 scope = unit->scopes[scope].parent)
 	{
-		Dwarf_Attribute attribute;
-		Dwarf_Word number;
+		uint64_t number;
 
-		describe_function(session, &walk.calls[i], &frame);
+		if (!read_scope(unit, scope, &entry))
+			continue;
+		describe_function(session, &entry, &frame);
 		/* names may be in a supplement that was not found; the caller's line is then known still */
 		if (count < max - 1 && frame.name[0] != '\0')
 			frames[count++] = frame;
 		frame = no_frame;
-		if (dwarf_attr(&walk.calls[i], DW_AT_call_file, &attribute) != NULL)
-			set_path_by_number(session, &frame, &attribute);
-		if (dwarf_attr(&walk.calls[i], DW_AT_call_line, &attribute) != NULL &&
-			dwarf_formudata(&attribute, &number) == 0 && number <= INT32_MAX)
+		set_path_by_number(session, &frame, &entry, DWARF_CALL_FILE);
+		if (dwarf_entry_number(&entry, DWARF_CALL_LINE, &number) && number <= INT32_MAX)
 			frame.line = (int32_t) number;
 	}
-	describe_function(session, &function, &frame);
+	if (read_scope(unit, scope, &entry))
+		describe_function(session, &entry, &frame);
 	frames[count++] = frame;
 	return count;
 }

@@ -3,7 +3,7 @@
  *		DWARF of one file, open in the worker process: functions, inlined calls and lines of an
  *		address.
  *
- * Only the worker uses it, because libdw does not check files as strictly as the collector needs.
+ * Only the worker uses it: pages of the file are mapped, and its time and memory are the file's.
  */
 #ifndef COLLECTOR_DWARF_SESSION_H
 #define COLLECTOR_DWARF_SESSION_H

@@ -26,12 +26,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <libiberty/demangle.h>
-
 #include "base/clock.h"
 #include "files/elf_headers.h"
 #include "files/open_file.h"
 #include "symbols/elf/symbol_table_file.h"
+#include "symbols/worker/demangler.h"
 #include "symbols/worker/symbol_session.h"
 #include "symbols/worker/worker_protocol.h"
 #include "symbols/worker/worker_sandbox.h"
@@ -79,6 +78,7 @@ typedef struct Worker
 	 * needed
 	 */
 	size_t private_limit;
+	Demangler demangler;
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
 	char message[2 * WORKER_MESSAGE_BYTES]; /* a message, and one more answer that may not fit */
 } Worker;
@@ -382,7 +382,7 @@ answer_open(Worker *worker, const WorkerRequest *request, const int fds[WORKER_F
 	return worker_reply_encode(worker->message, 0, &opened, 1);
 }
 
-/* Closes all binaries if private memory exceeds the limit, because caches of libdw only grow. */
+/* Closes all binaries if private memory exceeds the limit, because indexes of DWARF only grow. */
 static void
 limit_private(Worker *worker)
 {
@@ -407,35 +407,13 @@ give_back(Worker *worker)
 	malloc_trim(0); /* return the free memory between allocations that stay */
 }
 
-/*
- * Demangles a name, and keeps the suffix of a stub: f(int)@plt. The caller frees the result.
- * Returns NULL if the name is not mangled.
- */
-static char *
-demangle_name(const char *name)
-{
-	const char *mark = strchr(name, '@');
-	char *plain;
-	char *demangled;
-	char *marked;
-
-	if (mark == NULL)
-		return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	plain = strndup(name, (size_t) (mark - name));
-	demangled = plain != NULL ? cplus_demangle(plain, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO) : NULL;
-	free(plain);
-	if (demangled == NULL || asprintf(&marked, "%s%s", demangled, mark) < 0)
-		marked = NULL;
-	free(demangled);
-	return marked;
-}
-
 /* Makes a line of a frame. Returns the demangled name, which the caller frees, or NULL. */
 static char *
 make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, SymbolLine *line)
 {
-	char *demangled =
-		frame->linkage_name != NULL && !raw_name ? demangle_name(frame->linkage_name) : NULL;
+	char *demangled = frame->linkage_name != NULL && !raw_name
+						  ? demangler_name(&worker->demangler, frame->linkage_name)
+						  : NULL;
 
 	line->name = demangled != NULL ? demangled : frame->name;
 	line->system_name = frame->linkage_name != NULL ? frame->linkage_name : frame->name;
@@ -683,6 +661,7 @@ worker_serve(void)
 
 	if (worker == NULL)
 		return EXIT_FAILURE;
+	demangler_init(&worker->demangler);
 	set_patience(WORKER_IDLE_TRIM_MS);
 	size_bytes = (ssize_t) worker_reply_encode(worker->message, 0, NULL, 0);
 	if (send(WORKER_SOCKET, worker->message, (size_t) size_bytes, MSG_NOSIGNAL) < 0)

@@ -7,7 +7,7 @@
  *   3. It may open no file by name if the kernel has Landlock.
  *   4. It has no capability.
  *   5. It may make a few dozen system calls: on descriptors that it was sent and on its own memory.
- *      It can open nothing, so libdw follows no path that a file names: neither .gnu_debugaltlink
+ *      It can open nothing, so no path that a file names is followed: neither .gnu_debugaltlink
  *      nor .dwo nor .dwp.
  */
 #ifndef COLLECTOR_WORKER_SANDBOX_H

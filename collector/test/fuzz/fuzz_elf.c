@@ -3,7 +3,7 @@
  *		Everything that the collector itself reads of an ELF file: headers, notes, symbols, stubs,
  *		strings, where labels are.
  *
- * DWARF is libdw's, in a worker process, and not fuzzed here.
+ * fuzz_dwarf reads DWARF.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,114 @@
+/*
+ * dwarf_file.c
+ *		Finds DWARF sections by name.
+ */
+#include "symbols/dwarf/dwarf_file.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+
+#include "symbols/dwarf/dwarf_abbrevs.h"
+
+static const char *const section_names[DWARF_SECTIONS] = {
+	[DWARF_INFO] = "info",
+	[DWARF_ABBREV] = "abbrev",
+	[DWARF_STR] = "str",
+	[DWARF_LINE_STR] = "line_str",
+	[DWARF_STR_OFFSETS] = "str_offsets",
+	[DWARF_ADDR] = "addr",
+	[DWARF_LINE] = "line",
+	[DWARF_RANGES] = "ranges",
+	[DWARF_RNGLISTS] = "rnglists",
+	[DWARF_CU_INDEX] = "cu_index",
+};
+
+#define PREFIX		 ".debug_"
+#define OLD_PREFIX	 ".zdebug_" /* compressed as GNU did before SHF_COMPRESSED */
+#define SPLIT_SUFFIX ".dwo"
+
+/* Returns the section that a name stands for, DWARF_SECTIONS if none that is wanted. */
+static DwarfSection
+section_of_name(const char *name, bool split, bool *is_old)
+{
+	*is_old = strncmp(name, OLD_PREFIX, strlen(OLD_PREFIX)) == 0;
+	if (!*is_old && strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return DWARF_SECTIONS;
+	name += strlen(*is_old ? OLD_PREFIX : PREFIX);
+	for (int i = 0; i < DWARF_SECTIONS; i++)
+	{
+		size_t length = strlen(section_names[i]);
+		/* the index of a package has no suffix */
+		const char *suffix = split && i != DWARF_CU_INDEX ? SPLIT_SUFFIX : "";
+
+		if (strncmp(name, section_names[i], length) == 0 && strcmp(name + length, suffix) == 0)
+			return (DwarfSection) i;
+	}
+	return DWARF_SECTIONS;
+}
+
+/* Reads the bytes of a section, unpacked. */
+static DwarfSpan
+read_section(Elf_Scn *section, const GElf_Shdr *header, bool is_old)
+{
+	DwarfSpan absent = { NULL, 0 };
+	Elf_Data *data;
+
+	/* fails for a section that is unpacked already */
+	if (is_old)
+		(void) elf_compress_gnu(section, 0, 0);
+	if ((header->sh_flags & SHF_COMPRESSED) != 0 && elf_compress(section, 0, 0) < 0)
+		return absent;
+	data = elf_getdata(section, NULL);
+	return data != NULL && data->d_buf != NULL ? (DwarfSpan){ data->d_buf, data->d_size } : absent;
+}
+
+/* Cuts a string section after its last zero byte, so that each string in it ends. */
+static void
+cut_strings(DwarfSpan *span)
+{
+	while (span->size_bytes > 0 && span->bytes[span->size_bytes - 1] != '\0')
+		span->size_bytes--;
+}
+
+int
+dwarf_file_init(DwarfFile *file, Elf *elf, bool split)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	memset(file, 0, sizeof(*file));
+	file->budget.limit_bytes = SIZE_MAX;
+	table_init(&file->abbrevs, &file->budget, sizeof(DwarfAbbrevs *));
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return -ENODATA;
+	while ((section = elf_nextscn(elf, section)) != NULL)
+	{
+		GElf_Shdr header;
+		const char *name;
+		DwarfSection number;
+		bool is_old;
+
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		number = name != NULL ? section_of_name(name, split, &is_old) : DWARF_SECTIONS;
+		if (number != DWARF_SECTIONS && file->sections[number].bytes == NULL)
+			file->sections[number] = read_section(section, &header, is_old);
+	}
+	cut_strings(&file->sections[DWARF_STR]);
+	cut_strings(&file->sections[DWARF_LINE_STR]);
+	return file->sections[DWARF_INFO].bytes != NULL ? 0 : -ENODATA;
+}
+
+void
+dwarf_file_fini(DwarfFile *file)
+{
+	if (file->abbrevs.budget == NULL)
+		return;
+	for (uint32_t i = 0; i < file->abbrevs.count; i++)
+		dwarf_abbrevs_free(*(DwarfAbbrevs **) table_item(&file->abbrevs, i));
+	table_fini(&file->abbrevs);
+	free(file->units);
+	memset(file, 0, sizeof(*file));
+}

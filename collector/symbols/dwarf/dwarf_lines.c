@@ -1,0 +1,224 @@
+/*
+ * dwarf_lines.c
+ *		Keeps line tables that were decoded, each once.
+ */
+#include "symbols/dwarf/dwarf_lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/table.h"
+#include "symbols/dwarf/dwarf_line_program.h"
+
+/* Identifies a table. */
+typedef struct TableKey
+{
+	const DwarfFile *file;
+	uint64_t offset; /* in .debug_line */
+} TableKey;
+
+typedef struct KeptTable
+{
+	TableKey key;
+	LineTable table;
+	LineRows rows;
+	bool rows_read;
+	const char **paths; /* by file number; each is made when first needed */
+	size_t path_count;
+} KeptTable;
+
+struct DwarfLines
+{
+	Budget budget; /* counts only */
+	Arena arena;   /* of paths */
+	Table paths;   /* of const char *, each once */
+	Table tables;  /* of KeptTable *, by key */
+};
+
+int
+dwarf_lines_create(DwarfLines **lines)
+{
+	DwarfLines *made = calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->budget.limit_bytes = SIZE_MAX;
+	arena_init(&made->arena, &made->budget);
+	table_init(&made->paths, &made->budget, sizeof(const char *));
+	table_init(&made->tables, &made->budget, sizeof(KeptTable *));
+	*lines = made;
+	return 0;
+}
+
+void
+dwarf_lines_free(DwarfLines *lines)
+{
+	if (lines == NULL)
+		return;
+	for (uint32_t i = 0; i < lines->tables.count; i++)
+	{
+		KeptTable *kept = *(KeptTable **) table_item(&lines->tables, i);
+
+		line_table_fini(&kept->table);
+		free(kept->rows.places);
+		free(kept->rows.line_nums);
+		free(kept->paths);
+		free(kept);
+	}
+	table_fini(&lines->tables);
+	table_fini(&lines->paths);
+	arena_fini(&lines->arena);
+	free(lines);
+}
+
+static bool
+path_equal(const void *item, const void *key)
+{
+	return strcmp(*(const char *const *) item, key) == 0;
+}
+
+/* Returns the only copy of a path; NULL if out of memory. */
+static const char *
+intern_path(DwarfLines *lines, const char *path)
+{
+	size_t size_bytes = strlen(path) + 1;
+	uint64_t hash = hash_bytes(lines->paths.seed, path, size_bytes);
+	uint32_t position;
+	char *copy;
+
+	if (table_find(&lines->paths, hash, path_equal, path, &position))
+		return *(const char **) table_item(&lines->paths, position);
+	if (table_reserve(&lines->paths) != 0)
+		return NULL;
+	copy = arena_alloc(&lines->arena, size_bytes);
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, path, size_bytes);
+	*(const char **) table_append(&lines->paths, hash) = copy;
+	return copy;
+}
+
+/* Makes the path of a file of a table: its directory, unless it is absolute, and its name. */
+static const char *
+make_path(DwarfLines *lines, const LineTable *table, const LineFile *file)
+{
+	const char *directory =
+		file->directory < table->directory_count ? table->directories[file->directory] : NULL;
+	const char *interned;
+	size_t room;
+	char *path;
+
+	if (file->name == NULL)
+		return NULL;
+	if (file->name[0] == '/' || directory == NULL)
+		return intern_path(lines, file->name);
+	room = strlen(directory) + 1 + strlen(file->name) + 1;
+	path = malloc(room);
+	if (path == NULL)
+		return NULL;
+	(void) snprintf(path, room, "%s/%s", directory, file->name);
+	interned = intern_path(lines, path);
+	free(path);
+	return interned;
+}
+
+static const char *
+kept_path(DwarfLines *lines, KeptTable *kept, uint64_t number)
+{
+	if (kept->paths == NULL)
+	{
+		kept->paths = calloc(kept->table.file_count, sizeof(*kept->paths));
+		kept->path_count = kept->paths != NULL ? kept->table.file_count : 0;
+	}
+	if (number >= kept->path_count)
+		return NULL;
+	if (kept->paths[number] == NULL)
+		kept->paths[number] = make_path(lines, &kept->table, &kept->table.files[number]);
+	return kept->paths[number];
+}
+
+static bool
+key_equal(const void *item, const void *key)
+{
+	const KeptTable *kept = *(KeptTable *const *) item;
+
+	return memcmp(&kept->key, key, sizeof(kept->key)) == 0;
+}
+
+/* Returns the table of a unit, whose header has been read; NULL if out of memory. */
+static KeptTable *
+find_table(DwarfLines *lines, const DwarfUnit *unit)
+{
+	const TableKey key = { unit->file, unit->line_table };
+	uint64_t hash = hash_bytes(lines->tables.seed, &key, sizeof(key));
+	uint32_t position;
+	KeptTable *kept;
+
+	if (table_find(&lines->tables, hash, key_equal, &key, &position))
+		return *(KeptTable **) table_item(&lines->tables, position);
+	if (table_reserve(&lines->tables) != 0)
+		return NULL;
+	kept = calloc(1, sizeof(*kept));
+	if (kept == NULL)
+		return NULL;
+	kept->key = key;
+	kept->rows_read = !line_table_read(&kept->table, unit);
+	*(KeptTable **) table_append(&lines->tables, hash) = kept;
+	return kept;
+}
+
+/* Finds the last row at or before an address. Returns false if there is none. */
+static bool
+search_rows(const LineRows *rows, uint64_t address, size_t *row)
+{
+	size_t low = 0;
+	size_t high = rows->count;
+
+	while (low < high)
+	{
+		size_t middle = low + (high - low) / 2;
+
+		if (rows->places[middle] >> 16 <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*row = low - 1;
+	return low > 0;
+}
+
+bool
+dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, const char **path,
+				 int32_t *line)
+{
+	KeptTable *kept = find_table(lines, unit);
+	uint16_t number;
+	size_t row;
+
+	if (kept == NULL)
+		return false;
+	if (!kept->rows_read)
+		line_table_run(&kept->table, &kept->rows);
+	kept->rows_read = true;
+	if (!search_rows(&kept->rows, address, &row))
+		return false;
+	number = (uint16_t) kept->rows.places[row];
+	if (number == LINE_END)
+		return false;
+	*path = kept_path(lines, kept, number);
+	if (*path == NULL)
+		*path = "";
+	*line = kept->rows.line_nums[row];
+	return true;
+}
+
+const char *
+dwarf_lines_path(DwarfLines *lines, const DwarfUnit *unit, uint64_t number)
+{
+	KeptTable *kept = find_table(lines, unit);
+
+	return kept != NULL ? kept_path(lines, kept, number) : NULL;
+}

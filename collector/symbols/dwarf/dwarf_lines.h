@@ -1,0 +1,28 @@
+/*
+ * dwarf_lines.h
+ *		Compact line tables of units: from an address to file and line.
+ *
+ * A table takes 12 bytes for each change of file or line, and each path exists once.
+ */
+#ifndef COLLECTOR_DWARF_LINES_H
+#define COLLECTOR_DWARF_LINES_H
+
+#include "symbols/dwarf/dwarf_unit.h"
+
+typedef struct DwarfLines DwarfLines;
+
+/* Returns 0 or -ENOMEM. */
+int dwarf_lines_create(DwarfLines **lines);
+void dwarf_lines_free(DwarfLines *lines); /* accepts NULL; before the files of its units */
+
+/*
+ * Finds path and line of an address in the table of a unit. Returns false if the table has none.
+ * The path is as the table has it, "" if unknown, and valid until dwarf_lines_free().
+ */
+bool dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, const char **path,
+					  int32_t *line);
+
+/* Returns the path of a file by its number in the unit's table; NULL if there is no such number. */
+const char *dwarf_lines_path(DwarfLines *lines, const DwarfUnit *unit, uint64_t number);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * dwarf_ranges.c
+ *		Reads .debug_ranges (up to DWARF 4) and .debug_rnglists.
+ */
+#include "symbols/dwarf/dwarf_ranges.h"
+
+#include <dwarf.h>
+
+/* Gets the end of the range of an entry that has low_pc. */
+static bool
+range_end(const DwarfEntry *entry, uint64_t low, uint64_t *high)
+{
+	if (!dwarf_entry_has(entry, DWARF_HIGH_PC))
+		return false;
+	if (dwarf_entry_address(entry, DWARF_HIGH_PC, high))
+		return true;
+	*high = low + entry->values[DWARF_HIGH_PC].number;
+	return *high >= low;
+}
+
+/* Returns the offset of a list of .debug_rnglists, from the array before the lists if need be. */
+static uint64_t
+list_offset(const DwarfUnit *unit, const DwarfValue *value)
+{
+	DwarfCursor cursor;
+
+	if (value->form != DW_FORM_rnglistx)
+		return value->number;
+	cursor = dwarf_cursor(&unit->file->sections[DWARF_RNGLISTS], unit->lists_base);
+	if (cursor.failed || value->number >= dwarf_cursor_left(&cursor) / unit->sizes.offset_bytes)
+		return DWARF_NOWHERE;
+	dwarf_cursor_skip(&cursor, value->number * unit->sizes.offset_bytes);
+	return unit->lists_base + dwarf_cursor_number(&cursor, unit->sizes.offset_bytes);
+}
+
+/* Begins a list. Before DWARF 5 those of a split unit are in its skeleton's file. */
+static void
+begin_list(DwarfRanges *ranges, const DwarfUnit *unit, const DwarfValue *value)
+{
+	const DwarfUnit *skeleton = unit->skeleton;
+
+	ranges->is_list = true;
+	ranges->base = unit->low_pc;
+	if (unit->sizes.version >= 5)
+		ranges->cursor =
+			dwarf_cursor(&unit->file->sections[DWARF_RNGLISTS], list_offset(unit, value));
+	else if (skeleton == NULL)
+		ranges->cursor = dwarf_cursor(&unit->file->sections[DWARF_RANGES], value->number);
+	else
+		ranges->cursor = dwarf_cursor(&skeleton->file->sections[DWARF_RANGES],
+									  skeleton->ranges_base + value->number);
+}
+
+void
+dwarf_ranges_begin(DwarfRanges *ranges, const DwarfEntry *entry)
+{
+	*ranges = (DwarfRanges){ .unit = entry->unit };
+	if (dwarf_entry_address(entry, DWARF_LOW_PC, &ranges->low) &&
+		range_end(entry, ranges->low, &ranges->high))
+		return;
+	ranges->low = ranges->high = 0;
+	if (dwarf_entry_has(entry, DWARF_RANGES_AT))
+		begin_list(ranges, entry->unit, &entry->values[DWARF_RANGES_AT]);
+}
+
+/* Reads pairs of .debug_ranges up to the next range. */
+static bool
+next_pair(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
+{
+	unsigned address_bytes = ranges->unit->sizes.address_bytes;
+	uint64_t escape = address_bytes == 8 ? UINT64_MAX : UINT32_MAX;
+
+	for (;;)
+	{
+		*low = dwarf_cursor_number(&ranges->cursor, address_bytes);
+		*high = dwarf_cursor_number(&ranges->cursor, address_bytes);
+		if (ranges->cursor.failed || (*low == 0 && *high == 0))
+			return false;
+		if (*low != escape)
+			break;
+		ranges->base = *high;
+	}
+	*low += ranges->base;
+	*high += ranges->base;
+	return true;
+}
+
+/* Reads an address that is given by its index. */
+static uint64_t
+indexed(DwarfRanges *ranges)
+{
+	uint64_t address = 0;
+
+	if (!dwarf_unit_address(ranges->unit, dwarf_cursor_uleb(&ranges->cursor), &address))
+		dwarf_cursor_fail(&ranges->cursor);
+	return address;
+}
+
+/* Reads entries of .debug_rnglists up to the next range. */
+static bool
+next_entry(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
+{
+	DwarfCursor *cursor = &ranges->cursor;
+	unsigned address_bytes = ranges->unit->sizes.address_bytes;
+
+	while (!cursor->failed)
+	{
+		switch (dwarf_cursor_number(cursor, 1))
+		{
+			case DW_RLE_base_addressx:
+				ranges->base = indexed(ranges);
+				continue;
+			case DW_RLE_base_address:
+				ranges->base = dwarf_cursor_number(cursor, address_bytes);
+				continue;
+			case DW_RLE_startx_endx:
+				*low = indexed(ranges);
+				*high = indexed(ranges);
+				break;
+			case DW_RLE_startx_length:
+				*low = indexed(ranges);
+				*high = *low + dwarf_cursor_uleb(cursor);
+				break;
+			case DW_RLE_offset_pair:
+				*low = ranges->base + dwarf_cursor_uleb(cursor);
+				*high = ranges->base + dwarf_cursor_uleb(cursor);
+				break;
+			case DW_RLE_start_end:
+				*low = dwarf_cursor_number(cursor, address_bytes);
+				*high = dwarf_cursor_number(cursor, address_bytes);
+				break;
+			case DW_RLE_start_length:
+				*low = dwarf_cursor_number(cursor, address_bytes);
+				*high = *low + dwarf_cursor_uleb(cursor);
+				break;
+			default:
+				return false; /* the end, or damage */
+		}
+		return !cursor->failed;
+	}
+	return false;
+}
+
+bool
+dwarf_ranges_next(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
+{
+	if (ranges->is_list)
+		return ranges->unit->sizes.version >= 5 ? next_entry(ranges, low, high)
+												: next_pair(ranges, low, high);
+	*low = ranges->low;
+	*high = ranges->high;
+	ranges->low = ranges->high = 0;
+	return *low < *high;
+}
+
+bool
+dwarf_entry_covers(const DwarfEntry *entry, uint64_t address)
+{
+	DwarfRanges ranges;
+	uint64_t low;
+	uint64_t high;
+
+	dwarf_ranges_begin(&ranges, entry);
+	while (dwarf_ranges_next(&ranges, &low, &high))
+	{
+		if (low <= address && address < high)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,534 @@
+/*
+ * dwarf_unit.c
+ *		Reads units and entries of .debug_info.
+ */
+#include "symbols/dwarf/dwarf_unit.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+
+#define UNITS_MAX (1U << 20)
+
+/* Reads the header of a unit. Returns false if it cannot be used; the cursor is then behind it. */
+static bool
+read_header(DwarfFile *file, DwarfCursor *cursor, DwarfUnit *unit)
+{
+	const uint8_t *begin = file->sections[DWARF_INFO].bytes;
+	DwarfCursor inside = *cursor;
+
+	*unit = (DwarfUnit){ .file = file, .offset = (uint64_t) (cursor->at - begin) };
+	dwarf_cursor_enter(&inside, &unit->sizes.offset_bytes);
+	if (inside.failed)
+	{
+		dwarf_cursor_fail(cursor);
+		return false;
+	}
+	cursor->at = inside.end;
+	unit->end = (uint64_t) (inside.end - begin);
+	unit->sizes.version = (uint8_t) dwarf_cursor_number(&inside, 2);
+	if (unit->sizes.version < 2 || unit->sizes.version > 5)
+		return false;
+	if (unit->sizes.version == 5)
+	{
+		unit->type = (uint8_t) dwarf_cursor_number(&inside, 1);
+		unit->sizes.address_bytes = (uint8_t) dwarf_cursor_number(&inside, 1);
+		unit->abbrev_offset = dwarf_cursor_number(&inside, unit->sizes.offset_bytes);
+		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
+			unit->split_id = dwarf_cursor_number(&inside, 8);
+		else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+			dwarf_cursor_skip(&inside, 8 + unit->sizes.offset_bytes);
+	}
+	else
+	{
+		unit->abbrev_offset = dwarf_cursor_number(&inside, unit->sizes.offset_bytes);
+		unit->sizes.address_bytes = (uint8_t) dwarf_cursor_number(&inside, 1);
+	}
+	unit->root = (uint64_t) (inside.at - begin);
+	unit->kind = DWARF_UNIT_OTHER;
+	return !inside.failed && (unit->sizes.address_bytes == 4 || unit->sizes.address_bytes == 8);
+}
+
+int
+dwarf_units_read(DwarfFile *file)
+{
+	DwarfCursor cursor = dwarf_cursor(&file->sections[DWARF_INFO], 0);
+	size_t room = 0;
+
+	while (!cursor.failed && cursor.at < cursor.end && file->unit_count < UNITS_MAX)
+	{
+		DwarfUnit unit;
+
+		if (!read_header(file, &cursor, &unit))
+			continue;
+		if (grow_array(&file->units, &room, file->unit_count, sizeof(unit)) != 0)
+			return -ENOMEM;
+		file->units[file->unit_count++] = unit;
+	}
+	return 0;
+}
+
+/* Joins "same offset" and "same sizes" of abbreviations for a search. */
+static bool
+abbrevs_equal(const void *item, const void *key)
+{
+	const DwarfAbbrevs *abbrevs = *(DwarfAbbrevs *const *) item;
+	const DwarfUnit *unit = key;
+
+	return abbrevs->offset == unit->abbrev_offset &&
+		   memcmp(&abbrevs->sizes, &unit->sizes, sizeof(unit->sizes)) == 0;
+}
+
+/* Sets the abbreviations of a unit. Returns false if there are none. */
+static bool
+find_abbrevs(DwarfUnit *unit)
+{
+	DwarfFile *file = unit->file;
+	uint64_t hash =
+		hash_bytes(file->abbrevs.seed, &unit->abbrev_offset, sizeof(unit->abbrev_offset));
+	DwarfAbbrevs *made;
+	uint32_t position;
+
+	if (unit->abbrevs != NULL)
+		return true;
+	if (table_find(&file->abbrevs, hash, abbrevs_equal, unit, &position))
+	{
+		unit->abbrevs = *(DwarfAbbrevs **) table_item(&file->abbrevs, position);
+		return true;
+	}
+	if (table_reserve(&file->abbrevs) != 0)
+		return false;
+	made = dwarf_abbrevs_read(&file->sections[DWARF_ABBREV], unit->abbrev_offset, &unit->sizes, 0);
+	if (made == NULL)
+		return false;
+	*(DwarfAbbrevs **) table_append(&file->abbrevs, hash) = made;
+	unit->abbrevs = made;
+	return true;
+}
+
+bool
+dwarf_value_read(DwarfCursor *cursor, const uint8_t *section, unsigned form,
+				 const DwarfSizes *sizes, DwarfValue *value)
+{
+	int size_bytes;
+
+	if (form == DW_FORM_indirect)
+	{
+		form = (unsigned) dwarf_cursor_uleb(cursor);
+		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const)
+			return false;
+	}
+	value->form = (uint16_t) form;
+	size_bytes = dwarf_form_bytes(form, sizes);
+	if (size_bytes > 8)
+	{
+		value->number = 0;
+		dwarf_cursor_skip(cursor, (uint64_t) size_bytes);
+		return !cursor->failed;
+	}
+	if (size_bytes >= 0)
+	{
+		value->number = dwarf_cursor_number(cursor, (unsigned) size_bytes);
+		return !cursor->failed;
+	}
+	switch (form)
+	{
+		case DW_FORM_string:
+			value->number = (uint64_t) (cursor->at - section);
+			(void) dwarf_cursor_string(cursor);
+			break;
+		case DW_FORM_sdata:
+			value->number = (uint64_t) dwarf_cursor_sleb(cursor);
+			break;
+		case DW_FORM_block1:
+		case DW_FORM_block2:
+		case DW_FORM_block4:
+			dwarf_cursor_skip(cursor, dwarf_cursor_number(cursor, form == DW_FORM_block1   ? 1
+																  : form == DW_FORM_block2 ? 2
+																						   : 4));
+			break;
+		case DW_FORM_block:
+		case DW_FORM_exprloc:
+			dwarf_cursor_skip(cursor, dwarf_cursor_uleb(cursor));
+			break;
+		default:
+			if (size_bytes == -2)
+				return false;
+			value->number = dwarf_cursor_uleb(cursor);
+	}
+	return !cursor->failed;
+}
+
+/* Reads an entry's attributes by the steps of its abbreviation. */
+static bool
+read_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
+				const DwarfAbbrev *abbrev, DwarfEntry *entry)
+{
+	const DwarfStep *step = abbrevs->steps + abbrev->first;
+
+	for (uint32_t i = 0; i < abbrev->count; i++, step++)
+	{
+		DwarfValue *value = &entry->values[step->slot];
+
+		if (step->form == 0)
+		{
+			dwarf_cursor_skip(cursor, (uint64_t) step->value);
+			continue;
+		}
+		entry->has |= 1U << step->slot;
+		value->form = step->form;
+		if (step->size_bytes > 0 && step->size_bytes <= 8)
+			value->number = dwarf_cursor_number(cursor, (unsigned) step->size_bytes);
+		else if (step->form == DW_FORM_implicit_const)
+			value->number = (uint64_t) step->value;
+		else if (!dwarf_value_read(cursor, section, step->form, &abbrevs->sizes, value))
+			return false;
+	}
+	entry->has &= (1U << DWARF_NO_SLOT) - 1;
+	return !cursor->failed;
+}
+
+/* Like dwarf_entry_read(), with abbreviations other than the unit's. */
+static bool
+read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t offset, DwarfEntry *entry)
+{
+	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
+	DwarfCursor cursor = { section + offset, section + unit->end, false };
+	const DwarfAbbrev *abbrev;
+	uint64_t code;
+
+	if (offset < unit->root || offset >= unit->end)
+		return false;
+	entry->unit = unit;
+	entry->offset = offset;
+	entry->has = 0;
+	entry->tag = 0;
+	entry->has_children = false;
+	code = dwarf_cursor_uleb(&cursor);
+	if (code != 0)
+	{
+		abbrev = dwarf_abbrevs_find(abbrevs, code);
+		if (abbrev == NULL || !read_attributes(&cursor, section, abbrevs, abbrev, entry))
+			return false;
+		entry->tag = abbrev->tag;
+		entry->has_children = abbrev->has_children;
+	}
+	entry->next = (uint64_t) (cursor.at - section);
+	return !cursor.failed;
+}
+
+bool
+dwarf_entry_read(DwarfUnit *unit, uint64_t offset, DwarfEntry *entry)
+{
+	return find_abbrevs(unit) && read_entry(unit, unit->abbrevs, offset, entry);
+}
+
+/* Skips the attributes of an entry. */
+static bool
+skip_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
+				const DwarfAbbrev *abbrev)
+{
+	const DwarfStep *step = abbrevs->steps + abbrev->first;
+	DwarfValue value;
+
+	for (uint32_t i = 0; i < abbrev->count; i++, step++)
+	{
+		if (step->form == 0)
+			dwarf_cursor_skip(cursor, (uint64_t) step->value);
+		else if (step->form == DW_FORM_exprloc)
+			dwarf_cursor_skip(cursor, dwarf_cursor_uleb(cursor));
+		else if (!dwarf_value_read(cursor, section, step->form, &abbrevs->sizes, &value))
+			return false;
+	}
+	return !cursor->failed;
+}
+
+bool
+dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfEntry *entry)
+{
+	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
+	DwarfCursor cursor = { section + offset, section + unit->end, false };
+	unsigned inside = 0; /* skipped entries whose children follow */
+
+	if (offset < unit->root || offset > unit->end || !find_abbrevs(unit))
+		return false;
+	for (;;)
+	{
+		const DwarfAbbrev *abbrev;
+		const uint8_t *before = cursor.at;
+		uint64_t code = dwarf_cursor_uleb(&cursor);
+
+		if (code == 0 && inside > 0)
+		{
+			inside--;
+			continue;
+		}
+		abbrev = code != 0 ? dwarf_abbrevs_find(unit->abbrevs, code) : NULL;
+		if (abbrev == NULL || !abbrev->is_plain)
+		{
+			*depth += inside;
+			return read_entry(unit, unit->abbrevs, (uint64_t) (before - section), entry);
+		}
+		if (!skip_attributes(&cursor, section, unit->abbrevs, abbrev))
+			return false;
+		inside += abbrev->has_children;
+	}
+}
+
+uint64_t
+dwarf_entry_after(const DwarfEntry *entry)
+{
+	uint64_t sibling;
+	uint64_t at = entry->next;
+	DwarfEntry inner;
+	unsigned depth = 1;
+
+	if (!entry->has_children)
+		return at;
+	if (dwarf_entry_has(entry, DWARF_SIBLING))
+	{
+		sibling = entry->unit->offset + entry->values[DWARF_SIBLING].number;
+		if (sibling > at && sibling <= entry->unit->end)
+			return sibling;
+	}
+	while (depth > 0 && dwarf_entry_read(entry->unit, at, &inner))
+	{
+		at = inner.next;
+		if (inner.tag == 0)
+			depth--;
+		else if (inner.has_children)
+			depth++;
+	}
+	return at;
+}
+
+/* Sets the kind of a unit by its root. */
+static void
+set_kind(DwarfUnit *unit, const DwarfEntry *root)
+{
+	bool is_code = root->tag == DW_TAG_compile_unit || root->tag == DW_TAG_skeleton_unit;
+	bool is_skeleton = unit->sizes.version == 5
+						   ? unit->type == DW_UT_skeleton
+						   : dwarf_entry_has(root, DWARF_SPLIT_ID) && !root->has_children;
+
+	unit->kind = !is_code ? DWARF_UNIT_OTHER : is_skeleton ? DWARF_UNIT_SKELETON : DWARF_UNIT_CODE;
+}
+
+/*
+ * Returns the bytes of the header that a part of a section begins with in DWARF 5: bases are behind
+ * it. A split unit has no attribute that gives a base, because its part begins at 0.
+ */
+static uint64_t
+base_of(const DwarfEntry *root, DwarfSlot slot, unsigned header_bytes)
+{
+	const DwarfSizes *sizes = &root->unit->sizes;
+
+	if (dwarf_entry_has(root, slot))
+		return root->values[slot].number;
+	if (sizes->version < 5)
+		return 0;
+	return header_bytes + (sizes->offset_bytes == 8 ? 12 : 4);
+}
+
+#define STR_OFFSETS_HEADER 4 /* version, padding; behind the length, like the next */
+#define LISTS_HEADER	   8 /* version, sizes, number of offsets */
+
+bool
+dwarf_unit_read_root_entry(DwarfUnit *unit, DwarfEntry *root)
+{
+	DwarfAbbrevs *first = NULL;
+	bool read;
+
+	/* the root's abbreviation is the first of the table, which may never be needed as a whole */
+	if (unit->abbrevs == NULL)
+		first = dwarf_abbrevs_read(&unit->file->sections[DWARF_ABBREV], unit->abbrev_offset,
+								   &unit->sizes, 1);
+	read = (first != NULL && read_entry(unit, first, unit->root, root)) ||
+		   dwarf_entry_read(unit, unit->root, root);
+	dwarf_abbrevs_free(first);
+	return read;
+}
+
+bool
+dwarf_unit_read_root(DwarfUnit *unit, const DwarfUnit *skeleton)
+{
+	DwarfEntry root;
+	uint64_t number;
+
+	if (!dwarf_unit_read_root_entry(unit, &root))
+		return false;
+	unit->root_read = true;
+	set_kind(unit, &root);
+	unit->skeleton = skeleton;
+	unit->str_base = base_of(&root, DWARF_STR_BASE, STR_OFFSETS_HEADER);
+	unit->addr_base = base_of(&root, DWARF_ADDR_BASE, 4);
+	unit->lists_base = base_of(&root, DWARF_LISTS_BASE, LISTS_HEADER);
+	unit->ranges_base =
+		dwarf_entry_has(&root, DWARF_RANGES_BASE) ? root.values[DWARF_RANGES_BASE].number : 0;
+	unit->line_table = dwarf_entry_has(&root, DWARF_LINE_TABLE)
+						   ? root.values[DWARF_LINE_TABLE].number
+						   : DWARF_NOWHERE;
+	unit->directory = dwarf_entry_string(&root, DWARF_DIRECTORY);
+	unit->split_name = dwarf_entry_string(&root, DWARF_SPLIT_NAME);
+	if (dwarf_entry_number(&root, DWARF_LANGUAGE, &number))
+		unit->language = (uint16_t) number;
+	if (dwarf_entry_number(&root, DWARF_SPLIT_ID, &number))
+		unit->split_id = number;
+	if (!dwarf_entry_address(&root, DWARF_LOW_PC, &unit->low_pc))
+		unit->low_pc = skeleton != NULL ? skeleton->low_pc : 0;
+	return true;
+}
+
+DwarfUnit *
+dwarf_file_unit_at(DwarfFile *file, uint64_t offset)
+{
+	uint32_t low = 0;
+	uint32_t high = file->unit_count;
+	DwarfUnit *unit;
+
+	while (low < high)
+	{
+		uint32_t middle = low + (high - low) / 2;
+
+		if (file->units[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	unit = low > 0 ? &file->units[low - 1] : NULL;
+	if (unit == NULL || offset >= unit->end)
+		return NULL;
+	/* the root of a unit to which others refer is read when that happens */
+	return unit->root_read || dwarf_unit_read_root(unit, NULL) ? unit : NULL;
+}
+
+bool
+dwarf_entry_follow(const DwarfEntry *entry, DwarfSlot slot, DwarfEntry *target)
+{
+	const DwarfValue *value = &entry->values[slot];
+	DwarfUnit *unit = entry->unit;
+	uint64_t offset = value->number;
+
+	if (!dwarf_entry_has(entry, slot))
+		return false;
+	switch (value->form)
+	{
+		case DW_FORM_ref1:
+		case DW_FORM_ref2:
+		case DW_FORM_ref4:
+		case DW_FORM_ref8:
+		case DW_FORM_ref_udata:
+			offset += unit->offset;
+			break;
+		case DW_FORM_ref_addr:
+			unit = dwarf_file_unit_at(unit->file, offset);
+			break;
+		case DW_FORM_GNU_ref_alt:
+		case DW_FORM_ref_sup4:
+		case DW_FORM_ref_sup8:
+			unit = unit->file->supplement != NULL
+					   ? dwarf_file_unit_at(unit->file->supplement, offset)
+					   : NULL;
+			break;
+		default:
+			return false;
+	}
+	return unit != NULL && dwarf_entry_read(unit, offset, target) && target->tag != 0;
+}
+
+/* Reads an item of an array in a section: an offset or an address. */
+static bool
+array_item(const DwarfSpan *span, uint64_t base, uint64_t index, unsigned item_bytes,
+		   uint64_t *item)
+{
+	DwarfCursor cursor = dwarf_cursor(span, base);
+
+	if (cursor.failed || index >= dwarf_cursor_left(&cursor) / item_bytes)
+		return false;
+	dwarf_cursor_skip(&cursor, index * item_bytes);
+	*item = dwarf_cursor_number(&cursor, item_bytes);
+	return true;
+}
+
+const char *
+dwarf_entry_string(const DwarfEntry *entry, DwarfSlot slot)
+{
+	const DwarfValue *value = &entry->values[slot];
+	const DwarfUnit *unit = entry->unit;
+	const DwarfFile *file = unit->file;
+	uint64_t offset = value->number;
+
+	if (!dwarf_entry_has(entry, slot))
+		return NULL;
+	switch (value->form)
+	{
+		case DW_FORM_string:
+			return (const char *) file->sections[DWARF_INFO].bytes + offset;
+		case DW_FORM_strp:
+			return dwarf_span_string(&file->sections[DWARF_STR], offset);
+		case DW_FORM_line_strp:
+			return dwarf_span_string(&file->sections[DWARF_LINE_STR], offset);
+		case DW_FORM_GNU_strp_alt:
+		case DW_FORM_strp_sup:
+			return file->supplement != NULL
+					   ? dwarf_span_string(&file->supplement->sections[DWARF_STR], offset)
+					   : NULL;
+		case DW_FORM_strx:
+		case DW_FORM_strx1:
+		case DW_FORM_strx2:
+		case DW_FORM_strx3:
+		case DW_FORM_strx4:
+		case DW_FORM_GNU_str_index:
+			return array_item(&file->sections[DWARF_STR_OFFSETS], unit->str_base, offset,
+							  unit->sizes.offset_bytes, &offset)
+					   ? dwarf_span_string(&file->sections[DWARF_STR], offset)
+					   : NULL;
+		default:
+			return NULL;
+	}
+}
+
+bool
+dwarf_entry_number(const DwarfEntry *entry, DwarfSlot slot, uint64_t *number)
+{
+	if (!dwarf_entry_has(entry, slot))
+		return false;
+	*number = entry->values[slot].number;
+	return true;
+}
+
+bool
+dwarf_unit_address(const DwarfUnit *unit, uint64_t index, uint64_t *address)
+{
+	const DwarfUnit *owner = unit->skeleton != NULL ? unit->skeleton : unit;
+
+	return array_item(&owner->file->sections[DWARF_ADDR], owner->addr_base, index,
+					  owner->sizes.address_bytes, address);
+}
+
+bool
+dwarf_entry_address(const DwarfEntry *entry, DwarfSlot slot, uint64_t *address)
+{
+	const DwarfValue *value = &entry->values[slot];
+
+	if (!dwarf_entry_has(entry, slot))
+		return false;
+	switch (value->form)
+	{
+		case DW_FORM_addr:
+			*address = value->number;
+			return true;
+		case DW_FORM_addrx:
+		case DW_FORM_addrx1:
+		case DW_FORM_addrx2:
+		case DW_FORM_addrx3:
+		case DW_FORM_addrx4:
+		case DW_FORM_GNU_addr_index:
+			return dwarf_unit_address(entry->unit, value->number, address);
+		default:
+			return false;
+	}
+}

@@ -1,0 +1,39 @@
+/*
+ * demangler.h
+ *		Readable forms of linkage names, in the worker process.
+ *
+ * libiberty knows C++, Rust (legacy and v0) and D. A name decides how much time it takes, so the
+ * worker limits its CPU time.
+ */
+#ifndef COLLECTOR_DEMANGLER_H
+#define COLLECTOR_DEMANGLER_H
+
+#include <stdint.h>
+
+#define DEMANGLED_KEPT 2048 /* names whose forms are kept */
+
+typedef struct Demangled
+{
+	char *mangled; /* NULL: the slot is free */
+	char *text;	   /* NULL: the name is not mangled */
+} Demangled;
+
+/*
+ * Keeps forms by a hash of the name, because inlined functions recur: demangling takes as long as
+ * finding the function. Bounded, and freed with the process.
+ */
+typedef struct Demangler
+{
+	uint64_t seed;
+	Demangled kept[DEMANGLED_KEPT];
+} Demangler;
+
+void demangler_init(Demangler *demangler);
+
+/*
+ * Returns the readable form of a name, with the suffix of a stub: f(int)@plt. NULL: the name is not
+ * mangled. The caller frees it.
+ */
+char *demangler_name(Demangler *demangler, const char *name);
+
+#endif

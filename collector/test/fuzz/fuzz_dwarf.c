@@ -1,0 +1,46 @@
+/*
+ * fuzz_dwarf.c
+ *		DWARF of an ELF file: units, entries, ranges and line tables.
+ *
+ * The file is given as the program and as its supplement.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbols/worker/dwarf_session.h"
+
+#define UNPACKED_MAX_BYTES (16U << 20)
+#define ADDRESSES		   4096 /* in steps of 16: programs that are seeds begin at 0 or 4 MiB */
+#define FRAMES_MAX		   64
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Returns a descriptor of a file that has the bytes. */
+static int
+make_file(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", 0);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t) size)
+		abort();
+	return fd;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	DwarfFrame frames[FRAMES_MAX];
+	DwarfSession *session;
+	int fd = make_file(data, size);
+
+	if (dwarf_session_open(fd, dup(fd), UNPACKED_MAX_BYTES, &session) != 0)
+		return 0;
+	for (uint64_t i = 0; i < 2 * ADDRESSES; i++)
+		(void) dwarf_session_lookup(session, (i < ADDRESSES ? 0 : 0x400000) + i % ADDRESSES * 16,
+									frames, FRAMES_MAX);
+	dwarf_session_close(session);
+	return 0;
+}
