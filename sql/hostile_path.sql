@@ -177,7 +177,9 @@ INSERT INTO calls (call) VALUES
 	($$verify()$$),
 	($$remove_samples('profstore.samples', 'value OPERATOR(pg_catalog.>) 0')$$),
 	($$keep_file_notes('{1}', '{a}', 'b', 'c', 'd', 'e')$$),
+	($$stored_rows('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$grant_read('regress_pfs_hostile')$$),
+	($$grant_read('regress_pfs_hostile', '{a="b"}')$$),
 	($$grant_write('regress_pfs_hostile')$$),
 	($$grant_maintain('regress_pfs_hostile')$$);
 UPDATE calls SET call = CASE WHEN call ~ '^(apply_retention|compact_in_steps)' THEN 'CALL profstore.' ELSE 'SELECT * FROM profstore.' END || call;

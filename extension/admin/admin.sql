@@ -14,10 +14,24 @@ $$;
 COMMENT ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) IS 'takes a privilege on a whole table from a role, which an earlier version may have granted; the owner keeps it';
 REVOKE EXECUTE ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.set_reader(role regrole, selector text) RETURNS void
+	LANGUAGE plpgsql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	INSERT INTO profstore.readers AS r (role, selector) SELECT a.rolname, set_reader.selector FROM pg_roles AS a WHERE a.oid = set_reader.role
+	ON CONFLICT ON CONSTRAINT readers_pkey DO UPDATE SET selector = EXCLUDED.selector;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.set_reader(regrole, text) IS 'sets the selector of a role; NULL: it reads everything';
+REVOKE EXECUTE ON FUNCTION profstore_internal.set_reader(regrole, text) FROM PUBLIC;
+
 CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
+	IF EXISTS (SELECT FROM profstore.readers) THEN
+		PERFORM profstore_internal.set_reader(role, NULL);
+	END IF;
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.stack_chunks,
@@ -30,6 +44,69 @@ END
 $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'grants a role the privileges to query: for dashboards and people';
 REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole) FROM PUBLIC;
+
+-- When a selector is granted first, row policies begin to apply to all roles: those that read everything then are entered before.
+CREATE FUNCTION profstore.grant_read(role regrole, selector text) RETURNS void
+	LANGUAGE plpgsql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	profile_type text;
+	readable regclass;
+BEGIN
+	IF role IS NULL OR selector IS NULL THEN
+		RAISE null_value_not_allowed USING
+			MESSAGE = 'grant_read requires a role and a selector',
+			HINT = 'Without a selector, grant_read(role) lets a role read everything.';
+	END IF;
+	SELECT p.profile_type INTO profile_type FROM profstore.parse_selector(selector) AS p;
+	IF cardinality(string_to_array(profile_type, ':')) < 5 THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('profile type "%s" is abbreviated', profile_type),
+			DETAIL = 'Series that are stored later could make it ambiguous.',
+			HINT = 'Name all of its parts, or none of it: {label="value"}.';
+	END IF;
+	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = role AND (a.rolsuper OR a.rolbypassrls)) THEN
+		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" bypasses row security, so a selector cannot restrict it', role);
+	END IF;
+	IF EXISTS (SELECT FROM pg_policy AS p
+		WHERE p.polrelid IN ('profstore.series'::regclass, 'profstore.profile_types'::regclass, 'profstore.file_notes'::regclass, 'profstore.trace_samples'::regclass)
+			AND NOT starts_with(p.polname::text, 'profstore_'))
+	THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = 'selectors cannot be granted beside row policies of your own on tables of series',
+			DETAIL = 'The table profstore.series, profile_types, file_notes or trace_samples has such a policy.',
+			HINT = 'Drop these policies (SELECT * FROM profstore.row_policies()), or write one for this role, too.';
+	END IF;
+
+	IF NOT EXISTS (SELECT FROM profstore.readers) THEN
+		PERFORM profstore_internal.set_reader(a.grantee, NULL)
+		FROM pg_class AS c, aclexplode(c.relacl) AS a
+		WHERE c.oid = 'profstore.series'::regclass AND a.privilege_type = 'SELECT' AND a.grantee NOT IN (0, c.relowner, role);
+	END IF;
+	PERFORM profstore_internal.revoke_from('SELECT', c.oid, role) FROM pg_class AS c
+	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND c.relname NOT IN ('debuginfo', 'targets', 'unwind_counts');
+	EXECUTE format('REVOKE SELECT (id, created, condemned) ON profstore.dictionary_partitions FROM %s', role);
+	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
+	EXECUTE format('GRANT SELECT ON profstore.selected_samples, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.file_notes,
+		profstore.losses, profstore.targets, profstore.deploys, profstore.retention TO %s', role);
+	PERFORM profstore_internal.set_reader(role, selector);
+
+	SELECT c.oid INTO readable FROM pg_class AS c
+	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+		AND c.relname IN ('samples', 'samples_minute', 'samples_hour', 'mappings', 'functions', 'function_rows', 'function_chunks', 'locations', 'location_rows', 'location_chunks',
+			'dictionary_partitions', 'stack_chunks', 'stacks', 'readers')
+		AND has_any_column_privilege(role, c.oid, 'SELECT')
+	ORDER BY c.relname LIMIT 1;
+	IF readable IS NOT NULL THEN
+		RAISE invalid_grant_operation USING
+			MESSAGE = format('role "%s" could read all of table %s', role, readable),
+			DETAIL = 'It has the privilege as a member of another role, as the owner, or like PUBLIC.',
+			HINT = 'Revoke that privilege, or the membership, first.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore.grant_read(regrole, text) IS 'grants a role the privileges to query the series that match a selector, and takes from it those to read others; for tenants';
+REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.grant_write(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS

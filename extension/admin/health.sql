@@ -29,7 +29,7 @@ SELECT pg_extension_config_dump('profstore.collectors', '');
 ALTER TABLE profstore.collectors ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.collectors USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.collectors FOR SELECT
-	USING ((SELECT profstore_internal.sees_all_series()) OR name IN (SELECT profstore_internal.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series()) OR (name, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v));
 
 CREATE FUNCTION profstore.report_collector(name text, program text, version text, started timestamptz, clock timestamptz, stopped bool,
 										   metrics text[], figures int8[]) RETURNS void

@@ -78,6 +78,10 @@ DECLARE
 	wanted record;
 	made int4 := 0;
 BEGIN
+	-- again: a role may have been missing
+	IF EXISTS (SELECT FROM profstore.readers) THEN
+		PERFORM profstore_internal.apply_readers();
+	END IF;
 	FOR name IN SELECT DISTINCT r.relation FROM profstore.restored_policies AS r WHERE to_regclass(format('profstore.%I', r.relation)) IS NOT NULL ORDER BY 1 LOOP
 		BEGIN
 			FOR wanted IN
@@ -153,13 +157,13 @@ BEGIN
 		SELECT t.tgrelid::regclass AS relation, t.tgname AS name
 		FROM pg_event_trigger_ddl_commands() AS c JOIN pg_trigger AS t ON t.tgrelid = c.objid
 		WHERE c.classid = 'pg_class'::regclass AND t.tgenabled = 'O'
-			AND (t.tgrelid, t.tgname) IN (('profstore.restored_policies'::regclass, 'apply'), ('profstore.stack_chunks'::regclass, 'stamp'))
+			AND (t.tgrelid, t.tgname) IN (('profstore.restored_policies'::regclass, 'apply'), ('profstore.readers'::regclass, 'apply_readers'), ('profstore.stack_chunks'::regclass, 'stamp'))
 	LOOP
 		EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', missed.relation, missed.name);
-		IF missed.name = 'apply' THEN
-			PERFORM profstore.apply_policies();
-		ELSE
+		IF missed.name = 'stamp' THEN
 			PERFORM profstore.bump_epoch();
+		ELSE
+			PERFORM profstore.apply_policies();
 		END IF;
 	END LOOP;
 END

@@ -3,19 +3,21 @@
 
 CREATE FUNCTION profstore_internal.sees_all_series() RETURNS bool
 	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN has_table_privilege('profstore.series'::regclass, 'SELECT') AND NOT row_security_active('profstore.series'::regclass);
+	RETURN has_table_privilege('profstore.series'::regclass, 'SELECT')
+		AND (NOT row_security_active('profstore.series'::regclass) OR profstore_internal.reads_everything(current_user));
 COMMENT ON FUNCTION profstore_internal.sees_all_series() IS 'whether the caller may read series, and no row policy hides any from it';
 
-CREATE FUNCTION profstore_internal.visible_nodes() RETURNS SETOF text
+-- With the role that stored the series: a writer may give its series the label of any host, but shows by it no rows of other roles.
+CREATE FUNCTION profstore_internal.visible_nodes() RETURNS TABLE (node text, role text)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
 	IF has_table_privilege('profstore.series', 'SELECT') THEN
-		RETURN QUERY SELECT DISTINCT s.labels ->> 'node' FROM profstore.series AS s WHERE s.labels ? 'node';
+		RETURN QUERY SELECT DISTINCT s.labels ->> 'node', s.role FROM profstore.series AS s WHERE s.labels ? 'node';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.visible_nodes() IS 'values of the label node in the series that the caller sees';
+COMMENT ON FUNCTION profstore_internal.visible_nodes() IS 'values of the label node in the series that the caller sees, and the roles that stored these';
 
 CREATE FUNCTION profstore_internal.sees_series_with(labels jsonb) RETURNS bool
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
@@ -29,22 +31,24 @@ COMMENT ON FUNCTION profstore_internal.sees_series_with(jsonb) IS 'whether the c
 ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.losses USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.losses FOR SELECT
-	USING ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series()) OR (node, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v));
 
 ALTER TABLE profstore.targets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.targets USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
-	USING ((SELECT profstore_internal.sees_all_series()) OR name IN (SELECT profstore_internal.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series()) OR (name, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v));
 
 ALTER TABLE profstore.deploys ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.deploys USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.deploys FOR SELECT
 	USING ((SELECT profstore_internal.sees_all_series()) OR profstore_internal.sees_series_with(labels));
 
+-- Paths of executables are names, and hosts may run those of several tenants: a role with a selector sees none of others.
 ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
-	USING ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series())
+		OR NOT (SELECT profstore_internal.has_selector(current_user)) AND (node, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v));
 
 -- A view reads with the privileges of its owner, to whom no policy applies. security_barrier: no function of a query sees a row before the view
 -- has checked it.
@@ -52,7 +56,8 @@ CREATE VIEW profstore.unwind_quality WITH (security_barrier) AS
 SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
 FROM profstore.unwind_counts
 WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7
-	AND ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()))
+	AND ((SELECT profstore_internal.sees_all_series())
+		OR NOT (SELECT profstore_internal.has_selector(current_user)) AND (node, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v))
 GROUP BY node, exe;
 COMMENT ON VIEW profstore.unwind_quality IS 'user stacks of the last seven days by host and executable, and those of them that are whole; of the hosts whose series the caller sees';
 COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';

@@ -203,6 +203,7 @@ pfs_verify_keys(Relation relation)
 		is_tier |= is_part_of(relation, pfs_tiers[i].table);
 	if (!is_tier && !is_part_of(relation, "samples"))
 		return NULL;
+	pfs_dictionary_require_whole();
 	pfs_dictionary_begin();
 	keys = palloc0(sizeof(Keys));
 	keys->check = (PfsKeyCheck){ keys, begin_segment, take_block, tell_unknown };

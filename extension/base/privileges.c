@@ -12,6 +12,8 @@
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 
+#include "base/relations.h"
+
 void
 pfs_require_privilege(Oid relid, AclMode mode)
 {
@@ -32,6 +34,30 @@ pfs_require_all_rows(Oid relid, AclMode mode)
 {
 	pfs_require_privilege(relid, mode);
 	pfs_refuse_row_security(relid);
+}
+
+/*
+ * Returns true if the current user may read what belongs to series that it sees, and policies
+ * decide which these are.
+ */
+static bool
+reads_selected_series(void)
+{
+	Oid view = pfs_relation_find("selected_samples");
+	Oid series = pfs_relation_find("series");
+
+	return OidIsValid(view) && OidIsValid(series) &&
+		   pg_class_aclcheck(view, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		   check_enable_rls(series, InvalidOid, true) == RLS_ENABLED;
+}
+
+void
+pfs_require_rows_of_series(Oid relid)
+{
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK && reads_selected_series())
+		pfs_refuse_row_security(relid);
+	else
+		pfs_require_all_rows(relid, ACL_SELECT);
 }
 
 void

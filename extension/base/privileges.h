@@ -21,6 +21,13 @@ void pfs_require_privilege(Oid relid, AclMode mode);
  */
 void pfs_require_all_rows(Oid relid, AclMode mode);
 
+/*
+ * Like pfs_require_all_rows() with ACL_SELECT, but also lets a user pass that may read samples of
+ * some series only (the view selected_samples). The caller must show nothing of the table but what
+ * belongs to series that the user sees.
+ */
+void pfs_require_rows_of_series(Oid relid);
+
 /* Raises INSUFFICIENT_PRIVILEGE if row policies apply. */
 void pfs_refuse_row_security(Oid relid);
 

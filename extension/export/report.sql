@@ -254,7 +254,7 @@ CREATE FUNCTION profstore.report_html(@SELECTION@, base_from timestamptz DEFAULT
 BEGIN ATOMIC
 WITH matched AS MATERIALIZED (
 	SELECT count(*) AS series, min(m.profile_type) AS profile_type, coalesce(min(m.unit), '') AS unit, coalesce(bool_and(m.delta), true) AS delta,
-		min(m.first_seen) AS first_seen, max(m.last_seen) + interval '1 minute' AS last_seen, array_agg(m.series_id) AS ids
+		min(m.first_seen) AS first_seen, max(m.last_seen) + interval '1 minute' AS last_seen
 	FROM profstore.matching_series(selector) AS m
 ), ranges AS MATERIALIZED (
 	-- an infinite end is when a series was first or last seen; what it is compared with is the range before, as long
@@ -268,12 +268,7 @@ WITH matched AS MATERIALIZED (
 	CROSS JOIN LATERAL profstore.filtered_share(coalesce(base_selector, selector), r.base_from, r.base_to, @PASSED_FILTERS@) AS b
 	CROSS JOIN LATERAL profstore.filtered_share(selector, r.from_ts, r.to_ts, ignore => '^\[(incomplete|truncated)\]$') AS i
 ), stored AS MATERIALIZED (
-	SELECT sum(c.count) AS rows
-	FROM matched AS m CROSS JOIN ranges AS r
-	CROSS JOIN LATERAL (
-		SELECT count(*) FROM profstore.samples AS s WHERE s.series_id = ANY (m.ids) AND s.time >= r.from_ts AND s.time < r.to_ts
-		UNION ALL SELECT count(*) FROM profstore.samples_minute AS s WHERE s.series_id = ANY (m.ids) AND s.time >= r.from_ts AND s.time < r.to_ts
-		UNION ALL SELECT count(*) FROM profstore.samples_hour AS s WHERE s.series_id = ANY (m.ids) AND s.time >= r.from_ts AND s.time < r.to_ts) AS c(count)
+	SELECT profstore.stored_rows(selector, r.from_ts, r.to_ts) AS rows FROM ranges AS r
 ), head AS (
 	SELECT '<section id="report" aria-label="Summary">' ||
 		CASE WHEN m.series = 0 AND s.base = 0 THEN '<p class="empty nothing" role="status"><b>Nothing to show:</b> no series matches the selector. <code>SELECT * FROM profstore.profile_types()</code> lists what there is.</p>'

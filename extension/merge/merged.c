@@ -12,6 +12,7 @@
 #include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/srf.h"
+#include "dictionary/cache/dictionary.h"
 
 #define FORMAT_VERSION 1
 
@@ -144,8 +145,8 @@ merged_decode(const char *bytes, Size length, int error)
 	return sums;
 }
 
-PfsStackSums
-pfs_merged_get(FunctionCallInfo fcinfo, const char *name)
+static PfsStackSums
+merged_argument(FunctionCallInfo fcinfo, const char *name)
 {
 	static const PfsStackSums none = { 0, NULL };
 	const Datum *argument = pfs_argument(fcinfo, name);
@@ -155,6 +156,14 @@ pfs_merged_get(FunctionCallInfo fcinfo, const char *name)
 		return none;
 	bytes = PG_DETOAST_DATUM_PACKED(*argument);
 	return merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
+}
+
+PfsStackSums
+pfs_merged_get(FunctionCallInfo fcinfo, const char *name)
+{
+	/* the value may name any stack */
+	pfs_dictionary_require_whole();
+	return merged_argument(fcinfo, name);
 }
 
 PfsStackStream *
@@ -281,7 +290,7 @@ PGDLLEXPORT Datum
 profstore_stacks_in(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsStackSums sums = pfs_merged_get(fcinfo, "sums");
+	PfsStackSums sums = merged_argument(fcinfo, "sums");
 
 	for (uint32 i = 0; i < sums.count; i++)
 	{

@@ -26,7 +26,8 @@
 
 /*
  * Returns the stacks of the argument of a name; none if it is NULL. Lives in CurrentMemoryContext.
- * Raises DATA_CORRUPTED for bytes that pfs_merged_encode does not write.
+ * Raises DATA_CORRUPTED for bytes that pfs_merged_encode does not write, and
+ * INSUFFICIENT_PRIVILEGE unless the current user may read the whole dictionary.
  */
 PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, const char *name);
 

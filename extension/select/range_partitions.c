@@ -103,7 +103,7 @@ pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
 	partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
 	if (partitions != NIL)
 	{
-		pfs_require_all_rows(relid, ACL_SELECT);
+		pfs_require_rows_of_series(relid);
 		pfs_require_local(relid, "read sums of");
 	}
 	return partitions;

@@ -172,7 +172,7 @@ sample_scan_begin(const PfsSelection *selection, int columns, PfsSegmentPart sum
 	PfsSampleScan *scan = sample_scan_make(selection, columns, sums, verdicts);
 	Oid relid = pfs_relation_find("samples");
 
-	pfs_require_all_rows(relid, ACL_SELECT);
+	pfs_require_rows_of_series(relid);
 	pfs_require_local(relid, "read samples of");
 	pfs_last_scan_begin();
 	if (!pfs_selection_is_empty(selection) && pfs_selection_is_traced(selection))

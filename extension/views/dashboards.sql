@@ -62,7 +62,6 @@ DECLARE
 	whole int8;
 	kept int8;
 	place int4;
-	ids int4[];
 	has_samples bool;
 BEGIN
 	is_empty := true;
@@ -78,7 +77,7 @@ BEGIN
 	IF status IS NOT NULL THEN
 		RETURN;
 	END IF;
-	SELECT count(*), array_agg(m.series_id), min(m.first_seen), max(m.last_seen) INTO series, ids, first_seen, last_seen FROM profstore.matching_series(selector) AS m;
+	SELECT count(*), min(m.first_seen), max(m.last_seen) INTO series, first_seen, last_seen FROM profstore.matching_series(selector) AS m;
 	IF series = 0 THEN
 		status := CASE WHEN EXISTS (SELECT FROM profstore.series) THEN 'No series fits. Choose another type, label or value.'
 			ELSE 'Nothing is stored yet. Start profstore-collector agent, or import a profile.' END;
@@ -87,9 +86,7 @@ BEGIN
 	SELECT f.whole, f.kept, f.kept_share INTO whole, kept, kept_share FROM profstore.filtered_share(selector, from_ts, to_ts, @PASSED_FILTERS@) AS f;
 	is_empty := kept = 0;
 	IF whole = 0 THEN
-		has_samples := EXISTS (SELECT FROM profstore.samples AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts)
-			OR EXISTS (SELECT FROM profstore.samples_minute AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts)
-			OR EXISTS (SELECT FROM profstore.samples_hour AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts);
+		has_samples := profstore.stored_rows(selector, from_ts, to_ts) > 0;
 	END IF;
 	status := CASE
 		WHEN has_samples THEN 'The samples in this range add up to 0.'

@@ -133,14 +133,22 @@ pfs_dictionary_begin_unchecked(void)
 	cached_epoch = epoch;
 }
 
+/* Tables and views of the dictionary that grant_read() grants to roles that read all series. */
+static const char *const granted[] = { "stack_chunks", "locations", "functions", "mappings" };
+
+void
+pfs_dictionary_require_whole(void)
+{
+	for (uint32 i = 0; i < lengthof(granted); i++)
+		pfs_require_all_rows(pfs_relation_oid(granted[i]), ACL_SELECT);
+}
+
 void
 pfs_dictionary_begin(void)
 {
 	/* the caches are read without the executor, so its checks are made here */
-	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
-	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
-	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
-	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
+	for (uint32 i = 0; i < lengthof(granted); i++)
+		pfs_require_rows_of_series(pfs_relation_oid(granted[i]));
 	pfs_dictionary_require_local();
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_location_names)));
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_function_names)));

@@ -108,9 +108,13 @@ void pfs_dictionary_init(void);
 /*
  * Call first in every SQL function that uses the dictionary: checks the epoch and drops what is
  * stale. Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's
- * tables.
+ * tables, or reads samples of some series; so call pfs_dictionary_require_whole(), too, if ids come
+ * from elsewhere than samples of series that the user sees.
  */
 void pfs_dictionary_begin(void);
+
+/* Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's tables. */
+void pfs_dictionary_require_whole(void);
 
 /* Raises FEATURE_NOT_SUPPORTED if Citus has distributed a table of the dictionary. */
 void pfs_dictionary_require_local(void);
