@@ -211,6 +211,18 @@ pprof_read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profi
 	return pprof_end_of(status, &error, result);
 }
 
+/* Applies the client's conventions to the profile, if the request has some. */
+static DecodeEnd
+pprof_adapt(const DecodeRequest *request, PfsProfile *profile, DecodeResult *result)
+{
+	PfsReadError error = { .message = NULL };
+
+	if (request->dialect == NULL)
+		return DECODE_OK;
+	return pprof_end_of(request->dialect->adapt(request->dialect->context, profile, &error), &error,
+						result);
+}
+
 /*
  * Fails for bytes that are not UTF-8: they are of another format, or the server must decide which
  * encoding they have.
@@ -245,6 +257,8 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 		keep_types(request, &profile);
 	if (end == DECODE_OK && profile.type_count == 0)
 		end = no_type_left(result);
+	if (end == DECODE_OK)
+		end = pprof_adapt(request, &profile, result);
 	if (end == DECODE_OK && profile.drop_frames.length > 0)
 		end = only_server(result, "the profile contains expressions that drop frames");
 	if (end == DECODE_OK)

@@ -392,6 +392,24 @@ append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *la
 	return 0;
 }
 
+/* Writes the name of a sample type's profile type. */
+static void
+name_type(const Adding *adding, uint32_t type, char name[PFS_PROFILE_TYPE_MAX])
+{
+	const PfsProfile *profile = adding->profile;
+	const DecodeDialect *dialect = adding->to->request->dialect;
+	PfsTypeParts parts = { .name = profile_name(adding),
+						   .sample_type = profile->types[type].type,
+						   .sample_unit = profile->types[type].unit,
+						   .period_type = profile->period_type.type,
+						   .period_unit = profile->period_type.unit,
+						   .delta = is_delta(adding) };
+
+	if (dialect != NULL)
+		dialect->name_type(dialect->context, profile, type, &parts);
+	pfs_profile_type_name(&parts, name);
+}
+
 /* Adds a series for each sample type with the labels of a set. */
 static int
 add_set(Adding *adding, uint32_t set)
@@ -400,10 +418,6 @@ add_set(Adding *adding, uint32_t set)
 	BatchLabel labels[BATCH_MAX_LABELS];
 	char type[PFS_PROFILE_TYPE_MAX];
 	BatchSeries series = { .profile_type = type, .labels = labels, .period = profile->period };
-	PfsTypeParts parts = { .name = profile_name(adding),
-						   .period_type = profile->period_type.type,
-						   .period_unit = profile->period_type.unit,
-						   .delta = is_delta(adding) };
 	int err = append_labels(adding, &adding->own, false, labels, &series.label_count);
 
 	if (err == 0)
@@ -411,9 +425,7 @@ add_set(Adding *adding, uint32_t set)
 							labels, &series.label_count);
 	for (uint32_t i = 0; err == 0 && i < profile->type_count; i++)
 	{
-		parts.sample_type = profile->types[i].type;
-		parts.sample_unit = profile->types[i].unit;
-		pfs_profile_type_name(&parts, type);
+		name_type(adding, i, type);
 		err = batch_add_series(adding->batch, &series,
 							   &adding->series[set * profile->type_count + i]);
 	}

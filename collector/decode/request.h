@@ -12,6 +12,7 @@
 #include "batch/batch.h"
 #include "decode/limits.h"
 #include "formats/any/format.h"
+#include "formats/series_names.h"
 
 typedef enum ProfileFormat
 {
@@ -27,6 +28,18 @@ typedef struct DecodeType
 	const char *unit;
 } DecodeType;
 
+/* Conventions of a client that differ from those of an import. */
+typedef struct DecodeDialect
+{
+	void *context;
+
+	/* Changes the profile; new texts must outlive the decoding. Fails as a reader does. */
+	PfsReadStatus (*adapt)(void *context, PfsProfile *profile, PfsReadError *error);
+
+	/* Changes the parts of the name of a sample type, given those that an import would use. */
+	void (*name_type)(void *context, const PfsProfile *profile, uint32_t type, PfsTypeParts *parts);
+} DecodeDialect;
+
 /* Facts about a profile that are not in its bytes. */
 typedef struct DecodeRequest
 {
@@ -41,6 +54,7 @@ typedef struct DecodeRequest
 	size_t kept_type_count;
 	/* limit of the unpacked size; 0 or above DECODE_MAX_BYTES: DECODE_MAX_BYTES */
 	size_t bytes_max;
+	const DecodeDialect *dialect; /* NULL: as an import */
 } DecodeRequest;
 
 typedef struct DecodeResult

@@ -34,6 +34,7 @@ call_free(Call *call)
 	if (call == NULL)
 		return;
 	call_drop_authorization(call);
+	call_drop_query(call);
 	call_drop_body(call);
 	buffer_fini(&call->part);
 	buffer_fini(&call->held);
@@ -46,6 +47,13 @@ call_drop_authorization(Call *call)
 {
 	free(call->authorization);
 	call->authorization = NULL;
+}
+
+void
+call_drop_query(Call *call)
+{
+	free(call->query);
+	call->query = NULL;
 }
 
 void
@@ -208,22 +216,46 @@ length_of(Call *call, const char *value, size_t length)
 	return true;
 }
 
+/*
+ * Takes path and query string. Some clients join an address that ends in "/" and a path, which then
+ * begins with "//".
+ */
+static bool
+take_path(Call *call, const char *value, size_t length)
+{
+	size_t end = 0;
+
+	for (; length >= 2 && value[0] == '/' && value[1] == '/'; length--)
+		value++;
+	while (end < length && value[end] != '?')
+		end++;
+	call->has_path = true;
+	if (end < length && call->query == NULL)
+	{
+		call->query = strndup(value + end + 1, length - end - 1);
+		if (call->query == NULL)
+			return false;
+	}
+	return call_copy_text(call->path, sizeof(call->path), value, end);
+}
+
 bool
 call_header(Call *call, const char *name, size_t name_length, const char *value, size_t length)
 {
 	if (is_token(name, name_length, ":method"))
 		return call_copy_text(call->method, sizeof(call->method), value, length);
 	if (is_token(name, name_length, ":path"))
-	{
-		size_t end = 0;
-
-		while (end < length && value[end] != '?')
-			end++;
-		call->has_path = true;
-		return call_copy_text(call->path, sizeof(call->path), value, end);
-	}
+		return take_path(call, value, length);
 	if (is_token(name, name_length, "content-type"))
+	{
 		call->content = content_of(value, length);
+		return call_copy_text(call->content_type, sizeof(call->content_type), value,
+							  length < CALL_TYPE_MAX ? length : CALL_TYPE_MAX - 1);
+	}
+	if (is_token(name, name_length, "x-scope-orgid"))
+		return call_copy_text(call->scope, sizeof(call->scope), value, length);
+	if (is_token(name, name_length, "x-alloy-id"))
+		call->has_alloy_id = true;
 	else if (is_token(name, name_length, "grpc-encoding") ||
 			 is_token(name, name_length, "content-encoding"))
 	{
@@ -358,9 +390,11 @@ call_error_body(const Call *call, Buffer *body)
 const char *
 call_answer_type(const Call *call)
 {
-	if (call->answer.content != NULL)
+	const bool is_good = call->answer.code == GRPC_OK;
+
+	if (call->answer.content != NULL && is_good)
 		return call->answer.content;
-	if (call->is_connect)
-		return call->answer.code == GRPC_OK ? "application/proto" : "application/json";
-	return call->content == CONTENT_JSON ? "application/json" : "application/x-protobuf";
+	if (call->content == CONTENT_JSON || (call->is_connect && !is_good))
+		return "application/json";
+	return call->is_connect ? "application/proto" : "application/x-protobuf";
 }

@@ -21,6 +21,7 @@
 
 #define CALL_METHOD_MAX 16
 #define CALL_PATH_MAX	256
+#define CALL_TYPE_MAX	160 /* of the content type: boundaries have at most 70 characters */
 
 /* The codes of gRPC that are used here. */
 typedef enum GrpcCode
@@ -109,6 +110,11 @@ struct Call
 	uint64_t length;	 /* content length; UINT64_MAX: not announced */
 	int64_t timeout_ns;	 /* grpc-timeout; 0: no timeout */
 	char *authorization; /* owned; NULL: absent */
+	/* owned; NULL: absent, or the service does not use it, once it is known */
+	char *query;
+	char content_type[CALL_TYPE_MAX]; /* cut if longer */
+	char scope[IDENTITY_TENANT_MAX];  /* header X-Scope-OrgID; "": absent */
+	bool has_alloy_id;				  /* Alloy, which repeats requests that failed */
 	const Service *service;
 	Client *client;
 	char tenant[IDENTITY_TENANT_MAX]; /* "": no tenant */
@@ -152,6 +158,9 @@ void call_free(Call *call);
 
 /* Frees the token of the request. */
 void call_drop_authorization(Call *call);
+
+/* Frees the query string. */
+void call_drop_query(Call *call);
 
 /* Frees the body. */
 void call_drop_body(Call *call);

@@ -32,6 +32,7 @@ typedef struct HostOptions
 	/* clients must have a certificate signed by it; NULL: no client certificates */
 	const char *client_ca;
 	const char *tokens; /* file of bearer tokens and tenants; NULL: no tokens */
+	bool trusts_scope;	/* clients name their tenant in the header X-Scope-OrgID */
 	size_t max_message; /* limit of the bytes of an unpacked request */
 	size_t max_memory;	/* limit of the bytes of all current requests */
 	int64_t max_connections;

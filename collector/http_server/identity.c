@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,10 @@
 #include "base/utf8.h"
 
 #define BEARER "Bearer "
+#define BASIC  "Basic "
+
+/* Limit of user and password of Basic authentication; a header is at most 4 kB. */
+#define BASIC_BYTES_MAX 3072
 
 typedef struct Identity
 {
@@ -114,23 +119,63 @@ identities_free(Identities *identities)
 	free(identities);
 }
 
+/* Finds the tenant of a token by its hash, in constant time. */
+static const Identity *
+identity_of_token(const Identities *identities, const char *token)
+{
+	unsigned char hashed[SHA256_DIGEST_LENGTH];
+	const Identity *found = NULL;
+
+	hash(token, hashed);
+	for (size_t i = 0; i < identities->count; i++)
+		if (CRYPTO_memcmp(identities->items[i].token, hashed, sizeof(hashed)) == 0)
+			found = &identities->items[i];
+	return found;
+}
+
+/*
+ * Decodes USER:PASSWORD of Basic authentication, in base64. Returns the password, which is in text;
+ * NULL if there is none.
+ */
+static const char *
+basic_password(const char *encoded, char text[BASIC_BYTES_MAX + 1])
+{
+	const size_t length = strlen(encoded);
+	char *colon;
+	int decoded;
+
+	if (length == 0 || length % 4 != 0 || length / 4 * 3 > BASIC_BYTES_MAX)
+		return NULL;
+	decoded =
+		EVP_DecodeBlock((unsigned char *) text, (const unsigned char *) encoded, (int) length);
+	if (decoded < 0)
+		return NULL;
+	text[decoded] = '\0'; /* padding becomes zeros, which end the text, too */
+	colon = strchr(text, ':');
+	return colon != NULL ? colon + 1 : NULL;
+}
+
 const char *
 identities_find(const Identities *identities, const char *authorization, bool *may_upload)
 {
-	unsigned char token[SHA256_DIGEST_LENGTH];
-	const char *tenant = NULL;
+	const Identity *found = NULL;
+	char text[BASIC_BYTES_MAX + 1];
+	const char *token = NULL;
 
 	*may_upload = false;
-	if (authorization == NULL || strncasecmp(authorization, BEARER, strlen(BEARER)) != 0)
+	if (authorization == NULL)
 		return NULL;
-	hash(authorization + strlen(BEARER), token);
-	for (size_t i = 0; i < identities->count; i++)
-		if (CRYPTO_memcmp(identities->items[i].token, token, sizeof(token)) == 0)
-		{
-			tenant = identities->items[i].tenant;
-			*may_upload = identities->items[i].may_upload;
-		}
-	return tenant;
+	if (strncasecmp(authorization, BEARER, strlen(BEARER)) == 0)
+		token = authorization + strlen(BEARER);
+	else if (strncasecmp(authorization, BASIC, strlen(BASIC)) == 0)
+		token = basic_password(authorization + strlen(BASIC), text);
+	if (token != NULL)
+		found = identity_of_token(identities, token);
+	OPENSSL_cleanse(text, sizeof(text));
+	if (found == NULL)
+		return NULL;
+	*may_upload = found->may_upload;
+	return found->tenant;
 }
 
 bool

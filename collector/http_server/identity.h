@@ -21,7 +21,10 @@ typedef struct Identities Identities;
 ExitCode identities_read(const char *path, Identities **identities, Failure *failure);
 void identities_free(Identities *identities); /* accepts NULL */
 
-/* Returns the tenant for a value of the header "authorization"; NULL if the token is unknown. */
+/*
+ * Returns the tenant for a value of the header "authorization": a bearer token, or Basic
+ * authentication, whose password is the token. NULL if the token is unknown.
+ */
 const char *identities_find(const Identities *identities, const char *authorization,
 							bool *may_upload);
 

@@ -36,11 +36,15 @@ discharge(Loop *loop, Call *call)
 	call->charged = 0;
 }
 
-/* Sends the answer, and frees the body first, because the client may delay the end of the call. */
+/*
+ * Sends the answer, and frees the request first, because the client may delay the end of the call.
+ */
 static void
 answer(Loop *loop, Call *call)
 {
 	discharge(loop, call);
+	call_drop_authorization(call);
+	call_drop_query(call);
 	call_drop_body(call);
 	call->is_refused = true;
 	call->since_ns = loop->now_ns;
@@ -56,11 +60,9 @@ intake_refuse(Loop *loop, Call *call, GrpcCode code, int http_status, const char
 	answer(loop, call);
 }
 
-/*
- * Identifies the client by token, otherwise by certificate. Returns false after setting the answer.
- */
+/* Checks the client's token, otherwise its certificate. Returns false after answering. */
 static bool
-identify(Loop *loop, Call *call)
+authenticate(Loop *loop, Call *call)
 {
 	const Connection *connection = call->connection;
 	const char *tenant = NULL;
@@ -89,6 +91,43 @@ identify(Loop *loop, Call *call)
 }
 
 /*
+ * Identifies the client: a proxy that is trusted names the tenant in a header, otherwise token or
+ * certificate do. Returns false after answering.
+ */
+static bool
+identify(Loop *loop, Call *call)
+{
+	if (!authenticate(loop, call))
+		return false;
+	if (loop->options->trusts_scope && call->scope[0] != '\0')
+	{
+		snprintf(call->tenant, sizeof(call->tenant), "%s", call->scope);
+		call->scope[0] = '\0';
+	}
+	return true;
+}
+
+static bool
+has_good_content(const Call *call)
+{
+	const Service *service = call->service;
+
+	if (service->is_grpc || service->work == NULL || service->is_stream || service->takes_any ||
+		call->content == CONTENT_PROTOBUF)
+		return true;
+	return call->content == CONTENT_JSON && (!service->is_connect || service->takes_json);
+}
+
+static const char *
+content_wanted(const Service *service)
+{
+	if (!service->is_connect)
+		return "the content type must be application/x-protobuf or application/json";
+	return service->takes_json ? "the content type must be application/proto or application/json"
+							   : "the content type must be application/proto";
+}
+
+/*
  * Finds the service of the call's path, and checks method, content type and encoding. Returns false
  * after answering.
  */
@@ -106,14 +145,8 @@ intake_find_service(Loop *loop, Call *call)
 						  : "there is no such method");
 	else if (strcmp(call->service->method, call->method) != 0)
 		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 405, "there is no such method at this path");
-	else if (call->is_connect && call->service->work != NULL && !call->service->is_stream &&
-			 call->content != CONTENT_PROTOBUF)
-		intake_refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
-					  "the content type must be application/proto");
-	else if (!is_grpc && call->service->work != NULL && !call->service->is_stream &&
-			 call->content != CONTENT_PROTOBUF && call->content != CONTENT_JSON)
-		intake_refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
-					  "the content type must be application/x-protobuf or application/json");
+	else if (!has_good_content(call))
+		intake_refuse(loop, call, GRPC_INVALID_ARGUMENT, 415, content_wanted(call->service));
 	else if (call->encoding == ENCODING_UNKNOWN)
 		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 415,
 					  "the encoding must be identity, gzip or zstd");
@@ -152,33 +185,12 @@ take_client(Loop *loop, Call *call)
 static bool
 too_large(Loop *loop, Call *call)
 {
-	bool is_parca = call->service != NULL && call->service->is_parca;
+	bool is_retried = call->service != NULL && call->service->retries_exhausted;
 
 	metric_add(&loop->host->metrics.requests_too_large_total, 1);
-	intake_refuse(loop, call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,
+	intake_refuse(loop, call, is_retried ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,
 				  "the request is larger than --max-message");
 	return false;
-}
-
-bool
-intake_headers(Loop *loop, Call *call)
-{
-	const bool may_ask =
-		intake_find_service(loop, call) && identify(loop, call) && take_client(loop, call);
-
-	/* the largest header, and a secret, which is not needed any more */
-	call_drop_authorization(call);
-	if (!may_ask)
-		return false;
-	if (call->content != CONTENT_GRPC && !call->service->is_stream && call->length != UINT64_MAX &&
-		call->length > loop->options->max_message)
-		return too_large(loop, call);
-	if (loop->is_stopping)
-	{
-		call_retry(call, "the receiver is stopping", RETRY_S);
-		answer(loop, call);
-	}
-	return !loop->is_stopping;
 }
 
 /* --- bodies --- */
@@ -207,6 +219,35 @@ charge(Loop *loop, Call *call, size_t bytes)
 	if (!intake_has_room(loop, call, bytes))
 		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
 	call->charged += bytes;
+	return true;
+}
+
+/* Charges the query string, or frees it if the service does not use it. */
+static bool
+keep_query(Loop *loop, Call *call)
+{
+	if (!call->service->takes_any)
+		call_drop_query(call);
+	return call->query == NULL || charge(loop, call, strlen(call->query));
+}
+
+bool
+intake_headers(Loop *loop, Call *call)
+{
+	/* with HTTP/1.1 a call that is refused does not exist any longer */
+	if (!intake_find_service(loop, call) || !identify(loop, call) || !take_client(loop, call) ||
+		!keep_query(loop, call))
+		return false;
+	call_drop_authorization(call); /* a secret, and the largest header */
+	if (call->content != CONTENT_GRPC && !call->service->is_stream && call->length != UINT64_MAX &&
+		call->length > loop->options->max_message)
+		return too_large(loop, call);
+	if (loop->is_stopping)
+	{
+		call_retry(call, "the receiver is stopping", RETRY_S);
+		answer(loop, call);
+		return false;
+	}
 	return true;
 }
 

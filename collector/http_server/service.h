@@ -12,8 +12,8 @@ struct Service
 	const char *path;
 	const char *method; /* method of HTTP */
 	bool is_grpc;
-	bool is_open;  /* needs no token */
-	bool is_parca; /* its clients retry RESOURCE_EXHAUSTED */
+	bool is_open;			/* needs no token */
+	bool retries_exhausted; /* its clients retry RESOURCE_EXHAUSTED */
 
 	/*
 	 * A stream: the client's message, ours, the client's second message, the end. Its clients do
@@ -29,6 +29,8 @@ struct Service
 
 	bool is_prefix;	 /* path is the beginning of the paths */
 	bool is_connect; /* speaks the Connect protocol: errors in JSON */
+	bool takes_json; /* of Connect: JSON as well as protobuf */
+	bool takes_any;	 /* any content type, which the service looks at, and the query string */
 	bool is_apart;	 /* works while the writer's database is unavailable */
 	int64_t late_ms; /* time for a worker and what follows; 0: --answer-timeout */
 

@@ -101,6 +101,12 @@ static const JsonField write_raw_fields[] = { MESSAGES("series", 2, &raw_series)
 
 const JsonMessage json_write_raw = { write_raw_fields };
 
+DEFINE(push_series, MESSAGES("labels", 1, &raw_label), MESSAGES("samples", 2, &raw_sample));
+
+static const JsonField push_fields[] = { MESSAGES("series", 1, &push_series), END };
+
+const JsonMessage json_push = { push_fields };
+
 static const JsonField write_arrow_fields[] = { ONE("ipcBuffer", 1, JSON_BASE64), END };
 
 const JsonMessage json_write_arrow = { write_arrow_fields };

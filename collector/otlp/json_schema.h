@@ -40,6 +40,7 @@ struct JsonMessage
 
 extern const JsonMessage json_request;	   /* OTLP's ExportProfilesServiceRequest */
 extern const JsonMessage json_write_raw;   /* Parca's WriteRawRequest */
+extern const JsonMessage json_push;		   /* Pyroscope's PushRequest */
 extern const JsonMessage json_write_arrow; /* Parca's WriteArrowRequest */
 
 #endif

@@ -27,6 +27,8 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		  "file of authorities, PEM, that sign clients' certificates; their common name is the label tenant" },
 		{ "tokens", FLAG_TEXT, &options->host.tokens, "FILE",
 		  "file of lines TENANT TOKEN, with upload behind it if the tenant may upload debug information; clients need one of these tokens, or a certificate" },
+		{ "trust-tenant-header", FLAG_SWITCH, &options->host.trusts_scope, NULL,
+		  "take the label tenant from the header X-Scope-OrgID, which a proxy must set or remove for each client" },
 		{ "drop-attributes", FLAG_TEXT, &options->drop, "LIST",
 		  "OTLP attributes and labels of Arrow records to drop; default: those of threads and calls" },
 		{ "max-message", FLAG_SIZE, &options->host.max_message, "SIZE",

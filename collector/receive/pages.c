@@ -33,7 +33,7 @@ is_service(Span name)
 {
 	static const char *const names[] = {
 		"", "opentelemetry.proto.collector.profiles.v1development.ProfilesService",
-		"parca.profilestore.v1alpha1.ProfileStoreService"
+		"parca.profilestore.v1alpha1.ProfileStoreService", "push.v1.PusherService"
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -8,20 +8,23 @@
 #include "http_server/metrics.h"
 
 /* X(name, help): /metrics shows the name with the prefix profstore_receive_. */
-#define RECEIVE_METRICS(X)                                                                    \
-	X(requests_stored_total, "Requests that were stored.")                                    \
-	X(requests_repeated_total, "Requests that had been stored before.")                       \
-	X(requests_beyond_series_total, "Requests of clients with more series than are allowed.") \
-	X(otlp_profiles_total, "OTLP profiles that were read.")                                   \
-	X(otlp_profiles_rejected_total, "OTLP profiles that were rejected.")                      \
-	X(otlp_attributes_skipped_total, "OTLP attributes that were dropped or cut.")             \
-	X(arrow_labels_skipped_total, "Labels of Arrow records that were dropped or cut.")        \
-	X(otlp_payloads_skipped_total, "Original payloads of OTLP profiles, which are not kept.") \
-	X(samples_total, "Samples in requests that were read.")                                   \
-	X(uploads_stored_total, "Files with debug information that were stored.")                 \
-	X(uploads_known_total, "Uploads that were not needed: debug information is there.")       \
-	X(uploads_put_off_total, "Uploads whose client was asked to come later.")                 \
-	X(uploads_refused_total, "Uploads that were refused or declined for good.")               \
+#define RECEIVE_METRICS(X)                                                                       \
+	X(requests_stored_total, "Requests that were stored.")                                       \
+	X(requests_repeated_total, "Requests that had been stored before.")                          \
+	X(requests_beyond_series_total, "Requests of clients with more series than are allowed.")    \
+	X(otlp_profiles_total, "OTLP profiles that were read.")                                      \
+	X(otlp_profiles_rejected_total, "OTLP profiles that were rejected.")                         \
+	X(otlp_attributes_skipped_total, "OTLP attributes that were dropped or cut.")                \
+	X(pyroscope_profiles_total, "Profiles of Pyroscope's clients that were read.")               \
+	X(pyroscope_profiles_rejected_total, "Profiles of Pyroscope's clients that were invalid.")   \
+	X(pyroscope_labels_skipped_total, "Labels of Pyroscope's clients that were dropped or cut.") \
+	X(arrow_labels_skipped_total, "Labels of Arrow records that were dropped or cut.")           \
+	X(otlp_payloads_skipped_total, "Original payloads of OTLP profiles, which are not kept.")    \
+	X(samples_total, "Samples in requests that were read.")                                      \
+	X(uploads_stored_total, "Files with debug information that were stored.")                    \
+	X(uploads_known_total, "Uploads that were not needed: debug information is there.")          \
+	X(uploads_put_off_total, "Uploads whose client was asked to come later.")                    \
+	X(uploads_refused_total, "Uploads that were refused or declined for good.")                  \
 	X(upload_bytes_total, "Bytes of debug information that were received.")
 
 typedef struct ReceiveMetrics

@@ -9,6 +9,7 @@
 #define OTLP		 "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/"
 #define PARCA_STORE	 "/parca.profilestore.v1alpha1.ProfileStoreService/"
 #define PARCA_UPLOAD "/parca.debuginfo.v1alpha1.DebuginfoService/"
+#define PYROSCOPE	 "/push.v1.PusherService/"
 #define ALLOY_UPLOAD "/debuginfo.v1alpha1.DebuginfoService/"
 
 #define STORE_MS 600000 /* for a large file, behind those of others */
@@ -17,20 +18,28 @@ static const Service services[] = {
 	{ OTLP "Export", "POST", .is_grpc = true, .work = otlp_export },
 	{ "/v1development/profiles", "POST", .work = otlp_export },
 	{ "/v1/profiles", "POST", .work = otlp_export },
-	{ PARCA_STORE "WriteRaw", "POST", .is_grpc = true, .is_parca = true, .work = parca_write_raw },
-	{ "/api/profiles/writeraw", "POST", .is_parca = true, .work = parca_write_raw },
-	{ PARCA_STORE "Write", "POST", .is_grpc = true, .is_parca = true, .is_exchange = true,
+	{ PARCA_STORE "WriteRaw", "POST", .is_grpc = true, .retries_exhausted = true,
+	  .work = parca_write_raw },
+	{ "/api/profiles/writeraw", "POST", .retries_exhausted = true, .work = parca_write_raw },
+	{ PARCA_STORE "Write", "POST", .is_grpc = true, .retries_exhausted = true, .is_exchange = true,
 	  .work = parca_write },
-	{ PARCA_STORE "WriteArrow", "POST", .is_grpc = true, .is_parca = true,
+	{ PARCA_STORE "WriteArrow", "POST", .is_grpc = true, .retries_exhausted = true,
 	  .work = parca_write_arrow },
-	{ "/api/profiles/writearrow", "POST", .is_parca = true, .work = parca_write_arrow },
-	{ PARCA_UPLOAD "ShouldInitiateUpload", "POST", .is_grpc = true, .is_parca = true,
+	{ "/api/profiles/writearrow", "POST", .retries_exhausted = true, .work = parca_write_arrow },
+	{ PYROSCOPE "Push", "POST", .is_connect = true, .takes_json = true, .retries_exhausted = true,
+	  .work = pyroscope_push },
+	{ PYROSCOPE "Push", "POST", .is_grpc = true, .retries_exhausted = true,
+	  .work = pyroscope_push },
+	{ "/ingest", "POST", .is_connect = true, .takes_any = true, .work = pyroscope_ingest },
+	{ "/pyroscope/ingest", "POST", .is_connect = true, .takes_any = true,
+	  .work = pyroscope_ingest },
+	{ PARCA_UPLOAD "ShouldInitiateUpload", "POST", .is_grpc = true, .retries_exhausted = true,
 	  .is_apart = true, .work = parca_should_upload },
-	{ PARCA_UPLOAD "InitiateUpload", "POST", .is_grpc = true, .is_parca = true, .is_apart = true,
-	  .work = parca_initiate_upload },
-	{ PARCA_UPLOAD "Upload", "POST", .is_grpc = true, .is_parca = true, .is_apart = true,
+	{ PARCA_UPLOAD "InitiateUpload", "POST", .is_grpc = true, .retries_exhausted = true,
+	  .is_apart = true, .work = parca_initiate_upload },
+	{ PARCA_UPLOAD "Upload", "POST", .is_grpc = true, .retries_exhausted = true, .is_apart = true,
 	  .is_stream = true, .late_ms = STORE_MS, .work = parca_upload, .left = upload_left },
-	{ PARCA_UPLOAD "MarkUploadFinished", "POST", .is_grpc = true, .is_parca = true,
+	{ PARCA_UPLOAD "MarkUploadFinished", "POST", .is_grpc = true, .retries_exhausted = true,
 	  .is_apart = true, .work = parca_mark_finished },
 	{ ALLOY_UPLOAD "ShouldInitiateUpload", "POST", .is_connect = true, .is_apart = true,
 	  .work = connect_should_upload },

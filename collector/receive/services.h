@@ -10,13 +10,15 @@
 extern const ServiceTable receive_services;
 
 /*
- * Defined in otlp_service.c, parca_service.c, arrow_service.c, parca_upload.c, connect_upload.c,
- * upload_answers.c and pages.c. The host must be that of a Receiver.
+ * Defined in otlp_service.c, parca_service.c, arrow_service.c, pyroscope_service.c, parca_upload.c,
+ * connect_upload.c, upload_answers.c and pages.c. The host must be that of a Receiver.
  */
 void otlp_export(Host *host, Call *call);
 void parca_write_raw(Host *host, Call *call);
 void parca_write_arrow(Host *host, Call *call);
 void parca_write(Host *host, Call *call);
+void pyroscope_ingest(Host *host, Call *call);
+void pyroscope_push(Host *host, Call *call);
 void parca_should_upload(Host *host, Call *call);
 void parca_initiate_upload(Host *host, Call *call);
 void parca_upload(Host *host, Call *call);

@@ -41,9 +41,9 @@ refuse_invalid(Receiver *receiver, Call *call, const char *text)
 static void
 refuse_too_large(Call *call, const char *text)
 {
-	bool is_parca = call->service->is_parca;
+	bool is_retried = call->service->retries_exhausted;
 
-	call_fail(call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, text);
+	call_fail(call, is_retried ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, text);
 	call->answer.http_status = 413;
 }
 
@@ -183,6 +183,14 @@ read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 	return true;
 }
 
+/* Ends what is_first() began. */
+static void
+submit_end_repeat(Receiver *receiver, const Call *call, bool is_stored)
+{
+	if (call->has_digest)
+		repeats_end(&receiver->repeats, call->digest, is_stored);
+}
+
 /*
  * Called by the writer's thread when the batch was stored or has failed: completes the answer, and
  * returns the call to the loop.
@@ -192,7 +200,7 @@ submit_on_batch_end(Call *call, const BatchResult *result)
 {
 	Receiver *receiver = receiver_of(call->host);
 
-	repeats_end(&receiver->repeats, call->digest, batch_is_safe(result->end));
+	submit_end_repeat(receiver, call, batch_is_safe(result->end));
 	if (batch_is_safe(result->end))
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (result->end == BATCH_REFUSED)
@@ -221,7 +229,7 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 static void
 not_submitted(Receiver *receiver, Call *call, int err)
 {
-	repeats_end(&receiver->repeats, call->digest, false);
+	submit_end_repeat(receiver, call, false);
 	if (err == -EMSGSIZE)
 		submit_too_large(receiver, call, "the request is larger than --queue-size");
 	else if (err == -EAGAIN)
@@ -234,6 +242,8 @@ not_submitted(Receiver *receiver, Call *call, int err)
 static bool
 is_first(Receiver *receiver, Call *call)
 {
+	if (!call->has_digest)
+		return true;
 	switch (repeats_begin(&receiver->repeats, call->digest, clock_ns(CLOCK_MONOTONIC)))
 	{
 		case REPEAT_NEW:
@@ -273,18 +283,19 @@ may_bring(Receiver *receiver, Call *call, const Batch *batch)
  * call is used if the batch is stored.
  */
 static void
-give_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
+give_batch(Receiver *receiver, Call *call, Batch *batch, const Decoded *decoded)
 {
 	const BatchSample *samples;
 	int err = 0;
 
+	call->has_digest &= !decoded->is_unique;
 	if (!may_bring(receiver, call, batch))
 		; /* the answer is set */
 	else if (batch_samples(batch, &samples) == 0)
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (is_first(receiver, call))
 	{
-		if (is_same)
+		if (decoded->is_same && call->has_digest)
 			err = batch_add_receipt(batch, call->digest);
 		if (err == 0)
 			err = to_writer(receiver, call, batch);
@@ -336,7 +347,7 @@ submit_decoded(Receiver *receiver, Call *call, CallDecoder decode)
 	{
 		if (call->content == CONTENT_JSON && call->answer.body.length == 0)
 			buffer_put_bytes(&call->answer.body, "{}", 2);
-		give_batch(receiver, call, batch, decoded.is_same);
+		give_batch(receiver, call, batch, &decoded);
 		return;
 	}
 	batch_free(batch);

@@ -20,6 +20,8 @@ typedef struct Decoded
 	char message[256]; /* reason of a refusal */
 	/* a repeated request has the same content, so the database can recognize it */
 	bool is_same;
+	/* clients never repeat the request, so that equal ones are different profiles */
+	bool is_unique;
 } Decoded;
 
 /*

@@ -1,0 +1,298 @@
+/*
+ * dialect.c
+ *		Rewrites a profile's labels, time and values before it becomes series and rows.
+ */
+#include "pyroscope/dialect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "formats/lines.h"
+
+#define NS_PER_S	 INT64_C(1000000000)
+#define YEAR_1970_NS (365 * 86400 * NS_PER_S)
+
+typedef struct Rewriting
+{
+	PyroscopeDialect *dialect;
+	PfsProfile *profile;
+	PfsProfileLabel *labels; /* new ones of all samples */
+	uint32_t count;
+	uint32_t first; /* of the present sample */
+	PfsText key;	/* the key that was made legal last */
+	PfsText name;	/* its result */
+} Rewriting;
+
+static PfsText
+dialect_text(const char *text)
+{
+	return (PfsText){ text, (uint32_t) strlen(text) };
+}
+
+static bool
+dialect_same_text(PfsText a, PfsText b)
+{
+	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+/* --- labels of samples --- */
+
+static bool
+is_key_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || pfs_is_digit(c) || c == '_';
+}
+
+static bool
+is_legal_key(PfsText key)
+{
+	for (uint32_t i = 0; i < key.length; i++)
+		if (!is_key_character(key.data[i]))
+			return false;
+	return !pfs_is_digit(key.data[0]);
+}
+
+/* Replaces a key by the label's name that it becomes. Returns false if out of memory or budget. */
+static bool
+legalize_key(Rewriting *rewriting, PfsText *key)
+{
+	char *name;
+	uint32_t length = 0;
+
+	if (is_legal_key(*key))
+		return true;
+	if (!dialect_same_text(*key, rewriting->key))
+	{
+		name = pfs_scratch_alloc(&rewriting->profile->texts, rewriting->profile->budget,
+								 (size_t) key->length + 1);
+		if (name == NULL)
+			return false;
+		if (pfs_is_digit(key->data[0]))
+			name[length++] = '_';
+		for (uint32_t i = 0; i < key->length; i++)
+			name[length++] = is_key_character(key->data[i]) ? key->data[i] : '_';
+		rewriting->key = *key;
+		rewriting->name = (PfsText){ name, length };
+	}
+	*key = rewriting->name;
+	return true;
+}
+
+/* Returns true for a label that the client gave the series, so that a sample cannot change it. */
+static bool
+is_of_series(const PyroscopeDialect *dialect, PfsText key)
+{
+	const PyroscopeSeries *series = dialect->series;
+
+	for (size_t i = SERIES_FIXED; i < series->label_count; i++)
+		if (pfs_text_equals(key, series->labels[i].name))
+			return true;
+	return false;
+}
+
+/* Returns true if the present sample has a label with that key already. */
+static bool
+has_key(const Rewriting *rewriting, const char *key)
+{
+	for (uint32_t i = rewriting->first; i < rewriting->count; i++)
+		if (pfs_text_equals(rewriting->labels[i].key, key))
+			return true;
+	return false;
+}
+
+static bool
+put_label(Rewriting *rewriting, PfsText key, PfsText text)
+{
+	if (rewriting->count - rewriting->first == PFS_PROFILE_MAX_LABELS)
+	{
+		rewriting->dialect->skipped++;
+		return true;
+	}
+	if (!PFS_GROW(rewriting->profile->budget, rewriting->labels, rewriting->count))
+		return false;
+	rewriting->labels[rewriting->count++] = (PfsProfileLabel){ .key = key, .text = text };
+	return true;
+}
+
+/* Adds a label of a sample, unless it is none. Returns false if out of memory or budget. */
+static bool
+rewrite_label(Rewriting *rewriting, const PfsProfileLabel *label)
+{
+	PyroscopeDialect *dialect = rewriting->dialect;
+	PfsText key = label->key;
+	PfsText text = label->text;
+
+	if (label->numeric || text.length == 0 || key.length == 0 || is_protocol_key(key))
+		return true;
+	if (pfs_text_equals(key, PROFILE_ID) && is_span_id(text))
+		return has_key(rewriting, "span_id") || put_label(rewriting, dialect_text("span_id"), text);
+	if (!legalize_key(rewriting, &key))
+		return false;
+	if (!attribute_rule_keeps(dialect->rule, key) || is_of_series(dialect, key))
+		return true;
+	if (key.length > LABEL_NAME_MAX || text.length > LABEL_VALUE_MAX)
+	{
+		dialect->skipped++;
+		return true;
+	}
+	return put_label(rewriting, key, text);
+}
+
+/* Adds the ids of the series to a sample that has none of its own. */
+static bool
+put_ids(Rewriting *rewriting)
+{
+	static const char *const keys[] = { "trace_id", "span_id" };
+
+	for (size_t i = 0; i < 2; i++)
+		if (rewriting->dialect->ids[i][0] != '\0' && !has_key(rewriting, keys[i]) &&
+			!put_label(rewriting, dialect_text(keys[i]), dialect_text(rewriting->dialect->ids[i])))
+			return false;
+	return true;
+}
+
+static bool
+rewrite_sample(Rewriting *rewriting, PfsProfileSample *sample)
+{
+	const PfsProfileLabel *labels = &rewriting->profile->labels[sample->first_label];
+
+	rewriting->first = rewriting->count;
+
+	/* before a profile_id, which counts only if there is no span_id */
+	for (uint32_t i = 0; i < sample->label_count; i++)
+		if (!pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
+			return false;
+	for (uint32_t i = 0; i < sample->label_count; i++)
+		if (pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
+			return false;
+	if (!put_ids(rewriting))
+		return false;
+	sample->first_label = rewriting->first;
+	sample->label_count = rewriting->count - rewriting->first;
+	return true;
+}
+
+/* Writes the bytes of an id as hexadecimal digits; "" if they are all zero. */
+static void
+format_id(const uint8_t *id, size_t bytes, char *text)
+{
+	uint8_t any = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < bytes; i++)
+		any |= id[i];
+	for (size_t i = 0; any != 0 && i < bytes; i++)
+		sprintf(text + 2 * i, "%02x", id[i]);
+}
+
+/* Replaces the labels of all samples. Returns false if out of memory or budget. */
+static bool
+rewrite_labels(PyroscopeDialect *dialect, PfsProfile *profile)
+{
+	const PfsTraceIds *ids = &dialect->series->ids;
+	const PfsAllocator allocator = profile->budget->allocator;
+	Rewriting rewriting = { .dialect = dialect, .profile = profile };
+	bool is_good = true;
+
+	format_id(ids->trace, PFS_TRACE_BYTES, dialect->ids[0]);
+	format_id(ids->span, PFS_SPAN_BYTES, dialect->ids[1]);
+	if (profile->label_count == 0 && dialect->ids[0][0] == '\0' && dialect->ids[1][0] == '\0')
+		return true;
+	for (uint32_t i = 0; is_good && i < profile->sample_count; i++)
+	{
+		if (profile->samples[i].label_count > 0 || dialect->ids[0][0] != '\0' ||
+			dialect->ids[1][0] != '\0')
+			is_good = rewrite_sample(&rewriting, &profile->samples[i]);
+	}
+	if (profile->labels != NULL)
+		allocator.realloc(allocator.context, profile->labels, 0);
+	profile->labels = rewriting.labels;
+	profile->label_count = rewriting.count;
+	return is_good;
+}
+
+/* --- times and values --- */
+
+/* Sets the time of a profile that has none, and makes its samples those of one window. */
+static void
+set_time(PyroscopeDialect *dialect, PfsProfile *profile)
+{
+	if (dialect->has_from && profile->time_ns < YEAR_1970_NS)
+		profile->time_ns = dialect->from_us * NS_PER_US;
+	dialect->has_time = profile->time_ns != 0;
+	for (uint32_t i = 0; !dialect->keeps_times && i < profile->sample_count; i++)
+		profile->samples[i].time_offset_ns = 0;
+}
+
+/* Gives a text format its type; counts of samples in time become nanoseconds. */
+static PfsReadStatus
+set_text_type(const PyroscopeDialect *dialect, PfsProfile *profile, PfsReadError *error)
+{
+	const TextType *type = dialect->text_type;
+	const int64_t period =
+		type->is_time && dialect->sample_rate > 0 ? NS_PER_S / dialect->sample_rate : 0;
+
+	profile->types[0] = (PfsValueType){ dialect_text(type->type), dialect_text(type->unit) };
+	if (type->is_time && period == 0)
+		profile->types[0] = (PfsValueType){ { "samples", 7 }, { "count", 5 } };
+	if (period == 0)
+		return PFS_READ_OK;
+	profile->period = period;
+	profile->period_type = (PfsValueType){ { "cpu", 3 }, { "nanoseconds", 11 } };
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+		if (__builtin_mul_overflow(profile->values[i], period, &profile->values[i]))
+		{
+			*error = pfs_error_at("value is out of range", 0);
+			return PFS_READ_OUT_OF_RANGE;
+		}
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+dialect_adapt(void *context, PfsProfile *profile, PfsReadError *error)
+{
+	PyroscopeDialect *dialect = context;
+
+	if (!rewrite_labels(dialect, profile))
+	{
+		*error = pfs_error_at(NULL, 0);
+		return pfs_budget_status(profile->budget, error);
+	}
+	set_time(dialect, profile);
+
+	/* Pyroscope stores all frames, whatever a profile says about frames to drop */
+	profile->drop_frames = profile->keep_frames = dialect_text("");
+	return dialect->kind == DIALECT_TEXT ? set_text_type(dialect, profile, error) : PFS_READ_OK;
+}
+
+static void
+dialect_name_type(void *context, const PfsProfile *profile, uint32_t type, PfsTypeParts *parts)
+{
+	const PyroscopeDialect *dialect = context;
+
+	parts->delta = !is_level_type(profile->types[type].type);
+	if (dialect->series->type_name != NULL)
+	{
+		parts->name = dialect_text(dialect->series->type_name);
+		return;
+	}
+	switch (dialect->kind)
+	{
+		case DIALECT_PPROF:
+			parts->name = pprof_type_name(profile, dialect->types);
+			break;
+		case DIALECT_TEXT:
+			parts->name = dialect_text(dialect->text_type->name);
+			break;
+		case DIALECT_VIEWER:
+			parts->name = viewer_type_name(profile->types[type].type);
+			break;
+	}
+}
+
+DecodeDialect
+dialect_functions(PyroscopeDialect *dialect)
+{
+	return (DecodeDialect){ dialect, dialect_adapt, dialect_name_type };
+}

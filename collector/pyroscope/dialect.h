@@ -1,0 +1,42 @@
+/*
+ * dialect.h
+ *		Conventions of Pyroscope's clients for the profiles that they send: a DecodeDialect.
+ *
+ * Labels of samples become labels of the series, except numbers and labels that the series has; ids
+ * of spans and traces become ids of samples. Levels (memory in use, goroutines) are no deltas,
+ * whatever the profile's duration and period.
+ */
+#ifndef COLLECTOR_PYROSCOPE_DIALECT_H
+#define COLLECTOR_PYROSCOPE_DIALECT_H
+
+#include "decode/request.h"
+#include "pyroscope/sample_types.h"
+#include "pyroscope/series.h"
+
+typedef enum DialectKind
+{
+	DIALECT_PPROF,
+	DIALECT_TEXT,  /* folded stacks, whose type the application's name contains */
+	DIALECT_VIEWER /* speedscope */
+} DialectKind;
+
+typedef struct PyroscopeDialect
+{
+	DialectKind kind;
+	const PyroscopeSeries *series;
+	const AttributeRule *rule; /* which labels of samples are dropped */
+	const SampleTypes *types;  /* names for profiles without __name__ */
+	const TextType *text_type; /* of DIALECT_TEXT */
+	int64_t sample_rate;	   /* of DIALECT_TEXT; 0: values are not scaled */
+	bool has_from;
+	int64_t from_us;  /* time of profiles that have none */
+	bool keeps_times; /* samples keep their own times */
+	bool has_time;	  /* result: the profile or the request contains the time */
+	uint64_t skipped; /* result: labels of samples that were left out because of a limit */
+	char ids[2][PFS_TRACE_BYTES * 2 + 1]; /* the series' ids as texts: trace, span */
+} PyroscopeDialect;
+
+/* Returns the functions for a request of decode. */
+DecodeDialect dialect_functions(PyroscopeDialect *dialect);
+
+#endif

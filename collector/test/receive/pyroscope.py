@@ -1,0 +1,268 @@
+"""Pyroscope's clients: /ingest and push.v1, as SDKs and Alloy call them."""
+
+import base64
+import concurrent.futures
+import gzip
+import json
+import os
+import threading
+import time
+import urllib.parse
+
+import grpc
+
+import push
+from harness import Receiver, eventually, number, ok, same, sql
+from push import SCRATCH, call, message_field, now_ns, pprof, stored
+from retries import Held
+
+PUSH = "/push.v1.PusherService/Push"
+PROTO = "application/proto"
+SPAN = "00f067aa0ba902b7"
+TOKENS = f"{SCRATCH}/pyroscope-tokens"
+
+
+def push_request(labels, *profiles):
+    """PushRequest of one series; labels are pairs, so that one may come twice."""
+    pairs = labels.items() if isinstance(labels, dict) else labels
+    content = b"".join(message_field(1, message_field(1, k.encode()) + message_field(2, v.encode())) for k, v in pairs)
+    content += b"".join(message_field(2, message_field(1, p) + message_field(2, b"0b9e77a5")) for p in profiles)
+    return message_field(1, content)
+
+
+def multipart(**parts):
+    body = b"".join(b"--b0\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\n\r\n%s\r\n" % (name.encode(), name.encode(), content)
+                    for name, content in parts.items())
+    return body + b"--b0--\r\n", "multipart/form-data; boundary=b0"
+
+
+def ingest(receiver, body, content="binary/octet-stream", path="/ingest", headers=None, **parameters):
+    query = urllib.parse.urlencode({"name": parameters.pop("name"), **{k.rstrip("_"): v for k, v in parameters.items()}})
+    return receiver.request(f"{path}?{query}", body, {"Content-Type": content, **(headers or {})})
+
+
+def series_of(name):
+    return [(kind, json.loads(labels)) for kind, labels in
+            sql("SELECT concat_ws(':', name, sample_type, sample_unit, period_type, period_unit, CASE WHEN delta THEN 'delta' END), s.labels"
+                f" FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = s.profile_type WHERE s.labels->>'service_name' = '{name}' ORDER BY 1, s.labels::text")]
+
+
+def pushed(receiver, body, content=PROTO, **headers):
+    """Status and the code and message of a Connect error."""
+    status, answered, text = receiver.request(PUSH, body, {"Content-Type": content, "Connect-Protocol-Version": "1", **headers})
+    if status == 200:
+        return status, answered["Content-Type"], text
+    return status, answered["Content-Type"], json.loads(text)["code"]
+
+
+def test_pyroscope_ingest():
+    profile = pprof("ingested", 70, now_ns(), "profile_id", SPAN)
+    body, content = multipart(profile=gzip.compress(profile), sample_type_config=json.dumps(
+        {"cpu": {"units": "samples", "display-name": "mutex_count", "cumulative": False}}).encode())
+    now = int(time.time())
+    status, headers, text = ingest(push.main, body, content, name="go.shop{zone=eu,list=a,b,x-y=1,__session_id__=ab}", from_=now - 15, until=now,
+                                   sampleRate=100, spyName="gospy", units="samples", aggregationType="sum")
+    same((status, text), (200, b""), "a multipart profile: 200, no content")
+    same(series_of("go.shop"), [("mutex:cpu:nanoseconds:cpu:nanoseconds:delta",
+                                 {"service_name": "go.shop", "zone": "eu", "list": "a,b", "x_y": "1", "pyroscope_spy": "gospy"})],
+         "the name by sample_type_config; labels with commas and dashes; no session")
+    rows = sql("SELECT sum(value) FROM profstore.trace_samples JOIN profstore.series AS r ON r.id = series_id"
+               f" WHERE span_id = decode('{SPAN}', 'hex') AND r.labels->>'service_name' = 'go.shop'")
+    same(rows, [["70"]], "profile_id is a span")
+    for what, body, encoding in (("bare", profile, None), ("gzip", gzip.compress(profile), None), ("gzip, announced", gzip.compress(profile), "gzip"),
+                                 ("bare, but announced as gzip", profile, "gzip")):
+        name = what.replace(", ", "-").replace(" ", "-")
+        status = ingest(push.main, body, name=name, format="pprof", headers={"Content-Encoding": encoding} if encoding else None, path="/pyroscope/ingest")[0]
+        same((status, stored(name)), (200, 70), f"/pyroscope/ingest, {what}")
+    same(series_of("bare")[0][0], "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "a profile of CPU time is process_cpu")
+    status = ingest(push.main, b"main;work 3\nmain 4\n", name="folded.wall{service_name=folded-service}", from_=now, sampleRate=50)[0]
+    same((status, stored("folded-service")), (200, 7 * 20_000_000), "folded stacks, 50 samples a second")
+    same(series_of("folded-service"), [("wall:wall:nanoseconds:cpu:nanoseconds:delta", {"service_name": "folded-service", "app_name": "folded"})],
+         "service and application")
+
+
+def test_pyroscope_ingest_equal():
+    """Idle replicas send equal bytes, and nobody repeats a request, except Alloy."""
+    profile = pprof("idle", 5, now_ns())
+    same([ingest(push.main, profile, name="idle", format="pprof")[0] for _ in range(3)] + [stored("idle")], [200, 200, 200, 15], "equal profiles are several")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        statuses = set(pool.map(lambda _: ingest(push.main, profile, name="idle2", format="pprof")[0], range(40)))
+    same((statuses, stored("idle2")), ({200}, 200), "also at once")
+    alloy = {"X-Alloy-Id": "1"}
+    same([ingest(push.main, profile, name="alloy", format="pprof", headers=alloy)[0] for _ in range(2)] + [stored("alloy")], [200, 200, 5],
+         "what Alloy repeats is stored once")
+    one, other = multipart(profile=profile), multipart(profile=gzip.compress(profile))
+    same([ingest(push.main, *body, name="alloy2", headers=alloy)[0] for body in (one, other)] + [stored("alloy2")], [200, 200, 5], "however it is packed")
+
+
+def test_pyroscope_ingest_refused():
+    profile = pprof("refused", 5, now_ns())
+    before = push.main.metric("requests_invalid_total")
+    refused = [("no name", profile, {"name": ""}), ("an unknown type", b"a 1\n", {"name": "shop.backend"}), ("trie", b"x", {"name": "x", "format": "trie"}),
+               ("tree", b"x", {"name": "x", "format": "tree"}), ("garbage", b"\0garbage", {"name": "x", "format": "pprof"}),
+               ("a time long ago", pprof("old", 1, 10**18), {"name": "x", "format": "pprof"})]
+    for what, body, parameters in refused:
+        status, headers, text = ingest(push.main, body, **parameters)
+        same((status, headers["Content-Type"], json.loads(text)["code"]), (400, "application/json", "invalid_argument"), f"{what}: 400, with a reason", text)
+    same(push.main.metric("requests_invalid_total") - before, len(refused), "each is counted")
+    same(push.main.request("/ingest?name=x", None, {})[0], 405, "GET: 405")
+    body, content = multipart(profile=profile, prev_profile=profile)
+    status, _, text = ingest(push.main, body, content, name="x")
+    ok(status == 400 and b"update the client" in text, "a client that sends prev_profile: 400, which asks to update it", text)
+    same(ingest(push.main, profile, name="x" * 10000, format="pprof")[0], 400, "a name of 10 kB: 400")
+    status = ingest(push.main, profile, name="long{" + ",".join(f"key{i}={'v' * 100}" for i in range(60)) + "}", format="pprof")[0]
+    same((status, stored("long")), (200, 5), "a name of 6 kB is one of ours")
+
+
+def test_pyroscope_push():
+    labels = {"__name__": "process_cpu", "service_name": "pushed", "__delta__": "false", "__session_id__": "1", "otel.scope.name": "x"}
+    same(pushed(push.main, push_request(labels, gzip.compress(pprof("work", 70, now_ns())), pprof("rest", 5, now_ns()))), (200, PROTO, b""),
+         "Push over Connect: 200, application/proto, no content")
+    same(stored("pushed"), 75, "both profiles are stored")
+    same([labels for _, labels in series_of("pushed")], [{"service_name": "pushed", "otel_scope_name": "x", "thread": "one"}], "labels")
+    body = push_request(dict(labels, service_name="pushed2"), pprof("work", 7, now_ns()))
+    same(pushed(push.main, gzip.compress(body))[0], 400, "packed, but not announced: 400")
+    status = push.main.request("/" + PUSH, gzip.compress(body), {"Content-Type": PROTO, "Content-Encoding": "gzip"})[0]
+    same((status, stored("pushed2")), (200, 7), "//push..., gzip")
+    text = json.dumps({"series": [{"labels": [{"name": "__name__", "value": "memory"}, {"name": "service_name", "value": "pushed3"}],
+                                   "samples": [{"rawProfile": base64.b64encode(pprof("work", 9, now_ns())).decode(), "ID": "x"}]}]}).encode()
+    status, kind, body = pushed(push.main, text, "application/json")
+    same((status, kind, body, stored("pushed3")), (200, "application/json", b"{}", 9), "Push over Connect, JSON")
+    same(pushed(push.main, text, "text/plain")[0], 415, "another content type: 415")
+    code, details, _ = call(push.main, PUSH, push_request(dict(labels, service_name="pushed4"), pprof("work", 11, now_ns())))
+    same((code, stored("pushed4")), (grpc.StatusCode.OK, 11), "Push over gRPC", details)
+
+
+def test_pyroscope_push_traps():
+    pairs = [("__name__", "process_cpu"), ("service_name", "twice"), ("zone", "eu"), ("zone", "eu"), ("host", "a"), ("host", "b"), ("a.b", "1"), ("a-b", "2"),
+             ("a b", "3"), ("tenant", "me"), (f"l{'o' * 300}ng", "x"), ("long", "v" * 3000)]
+    skipped = push.main.metric("pyroscope_labels_skipped_total")
+    same(pushed(push.main, push_request(pairs, pprof("work", 5, now_ns())))[0], 200, "labels that come twice, or become one: taken")
+    labels = series_of("twice")[0][1]
+    same({k: labels.get(k) for k in ("zone", "host", "a_b", "a_b_2", "a_b_3", "exported_tenant", "tenant")},
+         {"zone": "eu", "host": "b", "a_b": "3", "a_b_2": "2", "a_b_3": "1", "exported_tenant": "me", "tenant": None}, "each is there once")
+    same((len(labels["long"]), push.main.metric("pyroscope_labels_skipped_total") - skipped), (1024, 2), "what was cut is counted")
+    rejected = push.main.metric("pyroscope_profiles_rejected_total")
+    half = push_request({"__name__": "process_cpu", "service_name": "half-push"}, pprof("good", 5, now_ns()), b"\0bad", pprof("good", 7, now_ns()))
+    same(pushed(push.main, half), (400, "application/json", "invalid_argument"), "a push with a bad profile: invalid_argument, so that it is not repeated")
+    same((stored("half-push"), push.main.metric("pyroscope_profiles_rejected_total") - rejected), (12, 1), "the others are stored, and the bad one is counted")
+    same((pushed(push.main, half)[0], stored("half-push")), (400, 12), "sent again: nothing is stored twice")
+    many = [("service_name", "many")] + [(f"label{i}", "x") for i in range(100)]
+    skipped = push.main.metric("pyroscope_labels_skipped_total")
+    same(pushed(push.main, push_request(many, pprof("work", 5, now_ns())))[0], 200, "more labels than a series may have: taken")
+    same((len(series_of("many")[0][1]), push.main.metric("pyroscope_labels_skipped_total") - skipped), (64, 38), "the rest is left out, and counted")
+    same(pushed(push.main, push_request({}, b"\0bad"))[0], 400, "nothing but a bad profile: 400")
+    same(pushed(push.main, b"\xff")[0], 400, "no protobuf: 400")
+    small = Receiver("--max-message=64kB")
+    small.ready()
+    same(pushed(small, push_request({}, b"x" * 100_000)), (413, "application/json", "invalid_argument"), "too large: invalid_argument, for Alloy")
+    status, _, text = ingest(small, b"x" * 100_000, name="large", format="pprof")
+    same((status, json.loads(text)["code"]), (413, "resource_exhausted"), "too large for /ingest: 413")
+    same(small.stop(), 0, "ends well")
+
+
+def test_pyroscope_tenants():
+    with open(TOKENS, "w", encoding="ascii") as file:
+        file.write("north north-secret\n")
+    basic = lambda user, password: {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+    receiver = Receiver(f"--tokens={TOKENS}")
+    receiver.ready()
+    profile = pprof("work", 5, now_ns())
+    for what, headers in (("user and password", basic("1234", "north-secret")), ("no user", basic("", "north-secret")), ("a bearer", {"Authorization": "Bearer north-secret"})):
+        service = what.replace(" ", "-")
+        same(ingest(receiver, profile, name=service, format="pprof", headers={**headers, "X-Scope-OrgID": "south"})[0], 200, f"{what}: taken")
+        labels = series_of(service)[0][1]
+        same((labels.get("tenant"), labels.get("exported_tenant")), ("north", "south"), "the token's tenant; the header's is a claim")
+    for what, headers in (("another password", basic("north", "secret")), ("no colon", {"Authorization": "Basic bm9ydGgtc2VjcmV0"}), ("a password in the user's place", basic("north-secret", "")),
+                          ("no base64", {"Authorization": "Basic ?"}), ("nothing", {"Authorization": "Basic "}), ("another scheme", {"Authorization": "Digest north-secret"}), ("none", {})):
+        status, _, text = ingest(receiver, profile, name="nobody", format="pprof", headers=headers)
+        same((status, json.loads(text)["code"]), (401, "unauthenticated"), f"{what}: 401")
+    same(pushed(receiver, push_request({}, profile))[::2], (401, "unauthenticated"), "Push without a token: unauthenticated")
+    same(stored("nobody", "count(*)"), 0, "nothing is stored")
+    same(receiver.stop(), 0, "ends well")
+    trusting = Receiver("--trust-tenant-header")
+    trusting.ready()
+    same(ingest(trusting, profile, name="trusted", format="pprof", headers={"X-Scope-OrgID": "south"})[0], 200, "--trust-tenant-header")
+    labels = series_of("trusted")[0][1]
+    same((labels.get("tenant"), labels.get("exported_tenant")), ("south", None), "the header is the tenant")
+    same(trusting.stop(), 0, "ends well")
+
+
+def test_pyroscope_at_once():
+    """A request for each of 500 processes, as Alloy's eBPF component sends them: stored, or asked to come again; none is lost."""
+    receiver = Receiver("--client-requests=100")
+    receiver.ready()
+    answers = {}
+
+    def send(i):
+        body = push_request({"__name__": "process_cpu", "service_name": "at-once", "pid_": str(i)}, pprof(f"process_{i}", 1, now_ns()))
+        tries = []
+        while True:
+            status, _, code = pushed(receiver, body)
+            tries.append((status, code if status != 200 else ""))
+            if status == 200:
+                return tries
+            time.sleep(0.2)
+
+    with concurrent.futures.ThreadPoolExecutor(500) as pool:
+        for tries in pool.map(send, range(500)):
+            for answer in tries:
+                answers[answer] = answers.get(answer, 0) + 1
+    same((answers[200, ""], stored("at-once")), (500, 500), "500 requests at once: all are stored, once each")
+    ok({code for _, code in answers} == {"", "unavailable"}, "those that were not are told so, as unavailable, which Alloy repeats", answers)
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_pyroscope_busy():
+    """Without a database: 503 and unavailable; nothing is taken that would be lost."""
+    receiver = Receiver(db="host=/nowhere dbname=x")
+    eventually(lambda: "away" in receiver.text() or receiver.process.poll() is not None)
+    same(pushed(receiver, push_request({}, pprof("work", 5, now_ns()))), (503, "application/json", "unavailable"), "Push: unavailable")
+    status, _, text = ingest(receiver, pprof("work", 5, now_ns()), name="away", format="pprof")
+    same((status, json.loads(text)["code"]), (503, "unavailable"), "/ingest: 503")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_pyroscope_killed():
+    """Killed with requests under way; what was not told is sent again, to another receiver: there once."""
+    alloy = {"X-Alloy-Id": "1"}
+    roads = {"push": lambda receiver, body: pushed(receiver, body)[0] == 200,
+             "alloy": lambda receiver, body: ingest(receiver, body, name="killed-alloy", format="pprof", headers=alloy)[0] == 200}
+    bodies = {"push": push_request({"__name__": "process_cpu", "service_name": "killed-push"}, pprof("work", 5, now_ns())), "alloy": pprof("work", 5, now_ns())}
+    receivers = [Receiver("--answer-timeout=60s")]
+    receivers[0].ready()
+
+    def until_told(road):
+        for _ in range(300):
+            try:
+                if roads[road](receivers[-1], bodies[road]):
+                    return
+            except OSError:  # cut off
+                pass
+            time.sleep(0.1)
+
+    threads = [threading.Thread(target=until_told, args=(road,)) for road in roads]
+    with Held() as held:
+        for thread in threads:
+            thread.start()
+        ok(held.waits() and eventually(lambda: receivers[0].metric("requests_total") >= 2), "both requests have come")
+        receivers[0].kill()
+        receivers.append(Receiver())
+        receivers[1].ready()
+    for thread in threads:
+        thread.join()
+    same([stored("killed-push"), stored("killed-alloy")], [5, 5], "kill -9 between tries: each is there once")
+    same(receivers[1].stop(), 0, "ends well")
+
+
+def test_pyroscope_acknowledged_by_spool():
+    directory = f"{SCRATCH}/pyroscope-spool-{os.getpid()}"
+    receiver = Receiver(f"--spool-directory={directory}", "--acknowledge=spool", db="host=/nonexistent")
+    body = push_request({"__name__": "process_cpu", "service_name": "spooled-push"}, pprof("work", 5, now_ns()))
+    same((pushed(receiver, body)[0], ingest(receiver, pprof("work", 7, now_ns()), name="spooled-ingest", format="pprof")[0]), (200, 200),
+         "without a database both are answered")
+    receiver.kill()
+    receiver = Receiver(f"--spool-directory={directory}", "--acknowledge=spool")
+    ok(eventually(lambda: (stored("spooled-push"), stored("spooled-ingest")) == (5, 7)), "the next one with a database stores them")
+    same((pushed(receiver, body)[0], stored("spooled-push")), (200, 5), "a client that sends it again is told so")
+    same(receiver.stop(), 0, "ends well")
