@@ -19,7 +19,7 @@ EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile V
 
 .DELETE_ON_ERROR:
 .PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check check-majors installcheck \
-        bench fuzz soak lint dashboards format format-check clean help
+        bench fuzz soak lint dashboards kubernetes format format-check clean help
 
 all: extension collector ## Build extension and collector
 
@@ -108,6 +108,10 @@ dashboards: ## Write dashboards and alert rules from grafana/source
 		jsonnet -J grafana/source "$$file" -o "grafana/dashboards/$$(basename "$$file" .jsonnet).json" || exit 1; \
 	done
 	$(QUIET)jsonnet -J grafana/source grafana/source/alerting.jsonnet -o grafana/provisioning/alerting/profstore.json
+
+kubernetes: ## Write the kustomization of docker/kubernetes from the Helm chart
+	$(QUIET).dev/deps check
+	$(QUIET)go=$$(.dev/go-of 1.24.0 $(BUILD)) && cd docker/test/kubernetes && GOCACHE=$(BUILD)/go-cache $$go/go run . generate $(CURDIR)
 
 format: ## Format every C file, and the dashboards' source
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
