@@ -703,6 +703,82 @@ test_layout_lies(void **state)
 	assert_false(python_layout_of_version(13, &layout));
 }
 
+/* Places of groups in the table of a version: size and offsets of each. */
+typedef struct Table
+{
+	uint64_t version;
+	int frame_of_state; /* and the thread's number behind it, if follows is 1 */
+	int follows;
+	int frame;
+	int code;
+	int adaptive;
+	int object;
+	int bytes;
+	int string;
+} Table;
+
+static const Table tables[] = { { 0x030d00f0, 23, 1, 28, 34, 43, 44, 64, 67 },
+								{ 0x030e00f0, 26, 1, 31, 39, 48, 50, 74, 77 },
+								{ 0x030f00f0, 26, 4, 39, 47, 56, 58, 86, 89 } };
+
+/* Offsets as 3.13 was built with the interpreter's lock (0) and without it (1). */
+static void
+fill_table(const Table *table, uint64_t is_free, uint64_t words[PYTHON_OFFSETS_WORDS])
+{
+	static const uint64_t frame[] = { 80, 8, 0, 56, 72, 70 };
+	static const uint64_t code[2][6] = { { 208, 112, 120, 128, 136, 68 },
+										 { 224, 128, 136, 144, 152, 84 } };
+	static const uint64_t object[2][2] = { { 16, 8 }, { 32, 24 } };
+	static const uint64_t bytes[2][3] = { { 40, 16, 32 }, { 56, 32, 48 } };
+	static const uint64_t string[2][4] = { { 64, 32, 16, 40 }, { 80, 48, 32, 56 } };
+
+	memset(words, 0, PYTHON_OFFSETS_WORDS * sizeof(*words));
+	memcpy(words, PYTHON_OFFSETS_MAGIC, 8);
+	words[1] = table->version;
+	words[2] = is_free;
+	words[table->frame_of_state] = 72;
+	words[table->frame_of_state + table->follows] = 152;
+	memcpy(words + table->frame, frame, sizeof(frame));
+	memcpy(words + table->code, code[is_free], sizeof(code[0]));
+	words[table->adaptive] = code[is_free][0] - 8;
+	memcpy(words + table->object, object[is_free], sizeof(object[0]));
+	memcpy(words + table->bytes, bytes[is_free], sizeof(bytes[0]));
+	memcpy(words + table->string, string[is_free], sizeof(string[0]));
+}
+
+/* Objects of builds without the interpreter's lock are longer. From 3.14 on they are unknown. */
+static void
+test_free_threaded(void **state)
+{
+	uint64_t words[PYTHON_OFFSETS_WORDS];
+	PythonLayout layout;
+
+	for (uint32_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+	{
+		uint32_t minor = 13 + i;
+
+		fill_table(&tables[i], 0, words);
+		assert_true(python_layout_of_offsets(minor, words, &layout));
+		assert_int_equal(layout.code_lines, 136);
+		assert_int_equal(layout.object_type, 8);
+		words[2] = 1; /* objects of the other build */
+		assert_false(python_layout_of_offsets(minor, words, &layout));
+		fill_table(&tables[i], 1, words);
+		assert_int_equal(python_layout_of_offsets(minor, words, &layout), minor == 13);
+		assert_int_equal(layout.minor, minor == 13 ? 13 : 0);
+	}
+	fill_table(&tables[0], 1, words);
+	assert_true(python_layout_of_offsets(13, words, &layout));
+	assert_int_equal(layout.code_lines, 152);
+	assert_int_equal(layout.code_first_line, 84);
+	assert_int_equal(layout.object_type, 24);
+	assert_int_equal(layout.object_length, 32);
+	assert_int_equal(layout.bytes_data, 48);
+	assert_int_equal(layout.string_state, 48);
+	assert_int_equal(layout.string_ascii, 56);
+	assert_int_equal(layout.string_compact, 72);
+}
+
 /* Variables of a thread that begin less than a page above memory that is not mapped. */
 static void
 test_place_at_edge(void **state)
@@ -786,6 +862,7 @@ main(void)
 		cmocka_unit_test(test_merge_cut),
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),
+		cmocka_unit_test(test_free_threaded),
 		cmocka_unit_test(test_place_at_edge),
 		cmocka_unit_test(test_record),
 	};

@@ -16,11 +16,6 @@
 #include "code/code_object.h"
 #include "unwind/remote_words.h"
 
-#define OBJECT_TYPE	  8
-#define OBJECT_LENGTH 16
-#define BYTES_DATA	  32
-#define HEAD_BYTES	  40 /* of strings and bytes: up to a string's state */
-
 /* What an object refers to. */
 typedef enum Part
 {
@@ -93,7 +88,8 @@ is_as_sampled(const Batch *batch, size_t i)
 {
 	const Object *object = &batch->objects[i];
 
-	return (batch->type == 0 || remote_word_at(object->bytes, OBJECT_TYPE) == batch->type) &&
+	return (batch->type == 0 ||
+			remote_word_at(object->bytes, batch->layout->object_type) == batch->type) &&
 		   python_layout_check(batch->layout, object->bytes, object->name_hash) ==
 			   batch->wanted[i].key.check;
 }
@@ -130,7 +126,7 @@ read_codes(Batch *batch)
 static void
 find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
-	uint64_t length = remote_word_at(head, OBJECT_LENGTH);
+	uint64_t length = remote_word_at(head, layout->object_length);
 	uint32_t state = remote_number_at(head, layout->string_state);
 	uint8_t width = state >> 2 & 7;
 	bool compact = (state >> 5 & 1) != 0;
@@ -146,19 +142,20 @@ find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t addres
 }
 
 static void
-find_bytes(const uint8_t *head, uint64_t address, Content *content)
+find_bytes(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
-	uint64_t length = remote_word_at(head, OBJECT_LENGTH);
+	uint64_t length = remote_word_at(head, layout->object_length);
 
 	if (length <= PYTHON_LINES_BYTES)
-		*content = (Content){ address + BYTES_DATA, (size_t) length, 1 };
+		*content = (Content){ address + layout->bytes_data, (size_t) length, 1 };
 }
 
 static void
 read_heads(Batch *batch)
 {
 	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
-	uint8_t *heads = malloc(sizeof(ranges) / sizeof(ranges[0]) * HEAD_BYTES);
+	size_t head_bytes = (size_t) batch->layout->string_state + 8; /* the shortest bytes have them */
+	uint8_t *heads = malloc(sizeof(ranges) / sizeof(ranges[0]) * head_bytes);
 	size_t count = 0;
 
 	if (heads == NULL)
@@ -170,20 +167,20 @@ read_heads(Batch *batch)
 			const Object *object = &batch->objects[i];
 			bool read = object->valid && remote_is_object(object->parts[part]);
 
-			ranges[count++] = (RemoteRange){ read ? object->parts[part] : 0, HEAD_BYTES, false };
+			ranges[count++] = (RemoteRange){ read ? object->parts[part] : 0, head_bytes, false };
 		}
 	}
 	remote_memory_gather(batch->memory, ranges, count, heads);
 	for (size_t i = 0; i < count; i++)
 	{
 		Object *object = &batch->objects[i / PARTS];
-		const uint8_t *head = heads + i * HEAD_BYTES;
+		const uint8_t *head = heads + i * head_bytes;
 		uint64_t address = ranges[i].address;
 
 		if (!ranges[i].had)
 			continue;
 		if (i % PARTS == PART_LINES)
-			find_bytes(head, address, &object->contents[PART_LINES]);
+			find_bytes(batch->layout, head, address, &object->contents[PART_LINES]);
 		else
 			find_characters(batch->layout, head, address, &object->contents[i % PARTS]);
 	}

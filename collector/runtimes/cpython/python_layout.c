@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define OBJECT_LENGTH 16 /* ob_size, and a string's length */
-#define STRING_HASH	  24
-#define STRING_STATE  32
+#define OBJECT_BYTES	  16 /* of PyObject */
+#define OBJECT_BYTES_FREE 32 /* … of a build without the interpreter's lock */
+#define STRING_HASH		  24
 
 /* Offsets of a version, as its headers have them. */
 typedef struct VersionOffsets
@@ -26,18 +26,19 @@ typedef struct VersionOffsets
 	uint16_t first_line;
 	uint16_t lines;
 	uint16_t instructions;
+	uint16_t object_bytes;
 	uint16_t ascii;
 	uint16_t compact;
 } VersionOffsets;
 
 static const VersionOffsets versions[] = {
-	{ 6, 152, 24, 32, 24, 120, 0, 96, 104, 0, 36, 112, 0, 48, 72 },
-	{ 7, 176, 24, 32, 24, 104, 0, 96, 104, 0, 36, 112, 0, 48, 72 },
-	{ 8, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, 48, 72 },
-	{ 9, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, 48, 72 },
-	{ 10, 176, 24, 32, 24, 96, 0, 104, 112, 0, 40, 120, 0, 48, 72 },
-	{ 11, 152, 56, 32, 48, 56, 68, 112, 120, 128, 72, 136, 184, 48, 72 },
-	{ 12, 136, 56, 0, 8, 56, 70, 112, 120, 128, 68, 136, 192, 40, 56 },
+	{ 6, 152, 24, 32, 24, 120, 0, 96, 104, 0, 36, 112, 0, OBJECT_BYTES, 48, 72 },
+	{ 7, 176, 24, 32, 24, 104, 0, 96, 104, 0, 36, 112, 0, OBJECT_BYTES, 48, 72 },
+	{ 8, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72 },
+	{ 9, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72 },
+	{ 10, 176, 24, 32, 24, 96, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72 },
+	{ 11, 152, 56, 32, 48, 56, 68, 112, 120, 128, 72, 136, 184, OBJECT_BYTES, 48, 72 },
+	{ 12, 136, 56, 0, 8, 56, 70, 112, 120, 128, 68, 136, 192, OBJECT_BYTES, 40, 56 },
 };
 
 #define OWNER_SHIM	3
@@ -52,17 +53,18 @@ typedef struct OffsetPlaces
 	uint16_t frame; /* size, previous, executable, instr_ptr, localsplus, owner */
 	uint16_t code;	/* size, filename, name, qualname, linetable, firstlineno */
 	uint16_t code_adaptive;
+	uint16_t object; /* size, ob_type */
 	uint16_t bytes;	 /* size, ob_size, ob_sval */
 	uint16_t string; /* size, state, length, asciiobject_size */
 } OffsetPlaces;
 
 static const OffsetPlaces places[] = {
-	{ 13, 23, 24, 28, 34, 43, 64, 67 },
-	{ 14, 26, 27, 31, 39, 48, 74, 77 },
-	{ 15, 26, 30, 39, 47, 56, 86, 89 },
+	{ 13, 23, 24, 28, 34, 43, 44, 64, 67 },
+	{ 14, 26, 27, 31, 39, 48, 50, 74, 77 },
+	{ 15, 26, 30, 39, 47, 56, 58, 86, 89 },
 };
 
-#define BYTES_DATA	  32
+#define LAST_FREE	  13 /* the last version whose builds without the lock are known */
 #define MOST_OFFSET	  4096
 #define SIZE_MOST	  (1 << 20)
 #define RELEASE_FINAL 0xf
@@ -89,7 +91,11 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	layout->code_lines = at->lines;
 	layout->code_instructions = at->instructions;
 	layout->code_bytes = (uint16_t) (at->lines + 8);
-	layout->string_state = STRING_STATE;
+	layout->object_type = at->object_bytes - 8;
+	layout->object_length = at->object_bytes;
+	/* length and hash come before them */
+	layout->bytes_data = at->object_bytes + 16;
+	layout->string_state = at->object_bytes + 16;
 	layout->string_ascii = at->ascii;
 	layout->string_compact = at->compact;
 	*walk = (struct pfs_python_layout){
@@ -150,7 +156,7 @@ table_is_of(uint32_t minor, const uint64_t *words)
 {
 	return memcmp(words, PYTHON_OFFSETS_MAGIC, sizeof(*words)) == 0 && words[1] >> 24 == 3 &&
 		   (words[1] >> 16 & 0xff) == minor && (words[1] >> 4 & 0xf) == RELEASE_FINAL &&
-		   words[2] == 0; /* no build without the lock: its objects are others */
+		   (words[2] == 0 || (words[2] == 1 && minor <= LAST_FREE));
 }
 
 bool
@@ -162,6 +168,7 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 	const uint64_t *code;
 	const uint64_t *bytes;
 	const uint64_t *string;
+	uint64_t object;
 	VersionOffsets found;
 
 	*layout = (PythonLayout){ 0 };
@@ -176,15 +183,17 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 	code = &words[at->code];
 	bytes = &words[at->bytes];
 	string = &words[at->string];
+	object = words[2] != 0 ? OBJECT_BYTES_FREE : OBJECT_BYTES;
 	if (!group_holds(frame, 5) || !group_holds(code, 5) || !group_holds(bytes, 2) ||
 		!group_holds(string, 2) || words[at->current_frame] >= MOST_OFFSET ||
 		words[at->thread_id] >= MOST_OFFSET || words[at->code_adaptive] >= code[0] ||
 		string[3] > string[0] || string[3] >= MOST_OFFSET)
 		return false;
-	/* other code has these offsets as constants */
-	if (bytes[1] != OBJECT_LENGTH || bytes[2] != BYTES_DATA || string[1] != STRING_STATE ||
-		string[2] != OBJECT_LENGTH || frame[0] > 8 * PFS_FRAME_BLOCK_WORDS || frame[1] % 8 != 0 ||
-		frame[2] % 8 != 0 || frame[3] % 8 != 0 || frame[5] >= 8 * PFS_FRAME_BLOCK_WORDS)
+	/* finish() derives these from the size of an object */
+	if (words[at->object] != object || words[at->object + 1] != object - 8 || bytes[1] != object ||
+		bytes[2] != object + 16 || string[1] != object + 16 || string[2] != object ||
+		frame[0] > 8 * PFS_FRAME_BLOCK_WORDS || frame[1] % 8 != 0 || frame[2] % 8 != 0 ||
+		frame[3] % 8 != 0 || frame[5] >= 8 * PFS_FRAME_BLOCK_WORDS)
 		return false;
 	found = (VersionOffsets){
 		.minor = (uint16_t) minor,
@@ -200,6 +209,7 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 		.lines = (uint16_t) code[4],
 		.first_line = (uint16_t) code[5],
 		.instructions = (uint16_t) words[at->code_adaptive],
+		.object_bytes = (uint16_t) object,
 		.ascii = (uint16_t) string[3],
 		.compact = (uint16_t) (string[3] + 16),
 	};

@@ -3,7 +3,8 @@
  *		Offsets in CPython's structures, by version: 3.6 to 3.15 on 64-bit machines.
  *
  * From 3.13 on _PyRuntime begins with the build's own table of offsets, whose order each version
- * extends. Before 3.13 the offsets are those of the version's headers.
+ * extends. Before 3.13 the offsets are those of the version's headers. Of builds without the
+ * interpreter's lock (free-threaded) 3.13 is known: from 3.14 on threads have copies of bytecode.
  */
 #ifndef COLLECTOR_PYTHON_LAYOUT_H
 #define COLLECTOR_PYTHON_LAYOUT_H
@@ -39,6 +40,10 @@ typedef struct PythonLayout
 	uint16_t code_lines;
 	uint16_t code_instructions; /* bytecode, from 3.11 on */
 	uint16_t code_bytes;		/* up to the end of lines, which are the last of these */
+	/* of an object, which is longer in a build without the interpreter's lock */
+	uint16_t object_type;
+	uint16_t object_length; /* of a string, or of bytes */
+	uint16_t bytes_data;
 	/* of a string */
 	uint16_t string_state;
 	uint16_t string_ascii;		   /* characters, if all are ASCII … */
