@@ -30,6 +30,13 @@
 	object_ownercheck(RelationRelationId, relation_id, GetUserId())
 #endif
 
+/* The local number of the current transaction. */
+#if PG_VERSION_NUM < 170000
+#define pfs_local_transaction() (MyProc->lxid)
+#else
+#define pfs_local_transaction() (MyProc->vxid.lxid)
+#endif
+
 #if PG_VERSION_NUM < 160000
 #define pfs_proc_executable(function_id) pg_proc_aclcheck(function_id, GetUserId(), ACL_EXECUTE)
 #else

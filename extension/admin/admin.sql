@@ -25,10 +25,35 @@ $$;
 COMMENT ON FUNCTION profstore_internal.set_reader(regrole, text) IS 'sets the selector of a role; NULL: it reads everything';
 REVOKE EXECUTE ON FUNCTION profstore_internal.set_reader(regrole, text) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.check_granted_selector(selector text) RETURNS void
+	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	profile_type text;
+BEGIN
+	SELECT p.profile_type INTO profile_type FROM profstore.parse_selector(selector) AS p;
+	IF cardinality(string_to_array(profile_type, ':')) < 5 THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('profile type "%s" is abbreviated', profile_type),
+			DETAIL = 'Series that are stored later could make it ambiguous.',
+			HINT = 'Name all of its parts, or none of it: {label="value"}.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.check_granted_selector(text) IS 'raises an error for a selector that is invalid, or could become ambiguous';
+REVOKE EXECUTE ON FUNCTION profstore_internal.check_granted_selector(text) FROM PUBLIC;
+
 CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
+	-- nobody lifts it by accident, as when all grants are repeated
+	IF EXISTS (SELECT FROM profstore.readers AS r JOIN pg_roles AS a ON a.rolname = r.role WHERE a.oid = grant_read.role AND r.selector IS NOT NULL) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('role "%s" has a selector', role),
+			HINT = format('Repeat it, SELECT profstore.grant_read(%L, selector); or lift it first: DELETE FROM profstore.readers WHERE role = %L.',
+				role, (SELECT a.rolname FROM pg_roles AS a WHERE a.oid = grant_read.role));
+	END IF;
 	IF EXISTS (SELECT FROM profstore.readers) THEN
 		PERFORM profstore_internal.set_reader(role, NULL);
 	END IF;
@@ -50,7 +75,6 @@ CREATE FUNCTION profstore.grant_read(role regrole, selector text) RETURNS void
 	LANGUAGE plpgsql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
-	profile_type text;
 	readable regclass;
 BEGIN
 	IF role IS NULL OR selector IS NULL THEN
@@ -58,13 +82,7 @@ BEGIN
 			MESSAGE = 'grant_read requires a role and a selector',
 			HINT = 'Without a selector, grant_read(role) lets a role read everything.';
 	END IF;
-	SELECT p.profile_type INTO profile_type FROM profstore.parse_selector(selector) AS p;
-	IF cardinality(string_to_array(profile_type, ':')) < 5 THEN
-		RAISE invalid_parameter_value USING
-			MESSAGE = format('profile type "%s" is abbreviated', profile_type),
-			DETAIL = 'Series that are stored later could make it ambiguous.',
-			HINT = 'Name all of its parts, or none of it: {label="value"}.';
-	END IF;
+	PERFORM profstore_internal.check_granted_selector(selector);
 	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = role AND (a.rolsuper OR a.rolbypassrls)) THEN
 		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" bypasses row security, so a selector cannot restrict it', role);
 	END IF;
@@ -108,7 +126,7 @@ $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole, text) IS 'grants a role the privileges to query the series that match a selector, and takes from it those to read others; for tenants';
 REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole, text) FROM PUBLIC;
 
-CREATE FUNCTION profstore.grant_write(role regrole) RETURNS void
+CREATE FUNCTION profstore_internal.give_writing(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
@@ -128,8 +146,45 @@ BEGIN
 		profstore.put_sources, profstore.remove_sources, profstore.report_collector TO %s', role);
 END
 $$;
+COMMENT ON FUNCTION profstore_internal.give_writing(regrole) IS 'grants the privileges of writers';
+REVOKE EXECUTE ON FUNCTION profstore_internal.give_writing(regrole) FROM PUBLIC;
+
+CREATE FUNCTION profstore.grant_write(role regrole) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	IF EXISTS (SELECT FROM profstore.bound_writers AS b JOIN pg_roles AS a ON a.rolname = b.role WHERE a.oid = grant_write.role) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('role "%s" has a selector', role),
+			HINT = format('Repeat it, SELECT profstore.grant_write(%L, selector); or lift it first: DELETE FROM profstore.bound_writers WHERE role = %L.',
+				role, (SELECT a.rolname FROM pg_roles AS a WHERE a.oid = grant_write.role));
+	END IF;
+	PERFORM profstore_internal.give_writing(role);
+END
+$$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'grants a role the privileges to store samples, not to read them: for collectors';
 REVOKE EXECUTE ON FUNCTION profstore.grant_write(regrole) FROM PUBLIC;
+
+CREATE FUNCTION profstore.grant_write(role regrole, selector text) RETURNS void
+	LANGUAGE plpgsql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	IF role IS NULL OR selector IS NULL THEN
+		RAISE null_value_not_allowed USING
+			MESSAGE = 'grant_write requires a role and a selector',
+			HINT = 'Without a selector, grant_write(role) lets a role store any series.';
+	END IF;
+	PERFORM profstore_internal.check_granted_selector(selector);
+	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = grant_write.role AND a.rolsuper) THEN
+		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" is a superuser, so a selector cannot restrict it', role);
+	END IF;
+	INSERT INTO profstore.bound_writers AS b (role, selector) SELECT a.rolname, grant_write.selector FROM pg_roles AS a WHERE a.oid = grant_write.role
+	ON CONFLICT ON CONSTRAINT bound_writers_pkey DO UPDATE SET selector = EXCLUDED.selector;
+	PERFORM profstore_internal.give_writing(role);
+END
+$$;
+COMMENT ON FUNCTION profstore.grant_write(regrole, text) IS 'grants a role the privileges to store series that match a selector; for collectors of tenants';
+REVOKE EXECUTE ON FUNCTION profstore.grant_write(regrole, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.grant_maintain(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS

@@ -43,6 +43,7 @@ BEGIN
 			MESSAGE = 'cannot keep traces of more than 366 days at once',
 			DETAIL = format('The rows are of %s days.', cardinality(days));
 	END IF;
+	PERFORM profstore_internal.require_proven(series_ids, stack_ids);
 	PERFORM profstore_internal.ensure_trace_partitions(d.day, d.day) FROM unnest(days) AS d(day);
 	INSERT INTO profstore.trace_samples (time, series_id, stack_id, value, trace_id, span_id)
 	SELECT u.time, u.series_id, u.stack_id, u.value, nullif(u.trace_id, '00000000-0000-0000-0000-000000000000'), nullif(u.span_id, '\x0000000000000000')

@@ -14,28 +14,6 @@
 
 #include "base/relations.h"
 
-void
-pfs_require_privilege(Oid relid, AclMode mode)
-{
-	AclResult result = pg_class_aclcheck(relid, GetUserId(), mode);
-	const char *role;
-
-	if (result == ACLCHECK_OK)
-		return;
-	role = quote_literal_cstr(quote_identifier(GetUserNameFromId(GetUserId(), false)));
-	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					errmsg("permission denied for table %s", get_rel_name(relid)),
-					errhint("The owner of the extension can grant it: SELECT profstore.%s(%s).",
-							mode == ACL_SELECT ? "grant_read" : "grant_write", role)));
-}
-
-void
-pfs_require_all_rows(Oid relid, AclMode mode)
-{
-	pfs_require_privilege(relid, mode);
-	pfs_refuse_row_security(relid);
-}
-
 /*
  * Returns true if the current user may read what belongs to series that it sees, and policies
  * decide which these are.
@@ -49,6 +27,33 @@ reads_selected_series(void)
 	return OidIsValid(view) && OidIsValid(series) &&
 		   pg_class_aclcheck(view, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
 		   check_enable_rls(series, InvalidOid, true) == RLS_ENABLED;
+}
+
+void
+pfs_require_privilege(Oid relid, AclMode mode)
+{
+	AclResult result = pg_class_aclcheck(relid, GetUserId(), mode);
+	const char *role;
+
+	if (result == ACLCHECK_OK)
+		return;
+	if (mode == ACL_SELECT && reads_selected_series())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for table %s", get_rel_name(relid)),
+				 errdetail("The role reads only what belongs to the series of its selector.")));
+	role = quote_literal_cstr(quote_identifier(GetUserNameFromId(GetUserId(), false)));
+	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					errmsg("permission denied for table %s", get_rel_name(relid)),
+					errhint("The owner of the extension can grant it: SELECT profstore.%s(%s).",
+							mode == ACL_SELECT ? "grant_read" : "grant_write", role)));
+}
+
+void
+pfs_require_all_rows(Oid relid, AclMode mode)
+{
+	pfs_require_privilege(relid, mode);
+	pfs_refuse_row_security(relid);
 }
 
 void

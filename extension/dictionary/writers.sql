@@ -213,3 +213,40 @@ BEGIN ATOMIC
 	SELECT 4, 4;
 END;
 COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector whose protocol is not among them ends with an error';
+
+-- Writers with a selector, see grant_write().
+
+CREATE TABLE profstore.bound_writers
+(
+	role     text COLLATE "C" PRIMARY KEY,
+	selector text NOT NULL
+);
+REVOKE ALL ON profstore.bound_writers FROM PUBLIC;
+COMMENT ON TABLE profstore.bound_writers IS 'writers that may store only series that match a selector';
+COMMENT ON COLUMN profstore.bound_writers.role IS 'name of the role; its members are bound, too';
+COMMENT ON COLUMN profstore.bound_writers.selector IS 'series that it may store';
+SELECT pg_extension_config_dump('profstore.bound_writers', '');
+
+CREATE FUNCTION profstore_internal.series_in_bounds(series_ids int4[], writer text) RETURNS bool
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	bound record;
+	outside int4[] := series_ids;
+BEGIN
+	FOR bound IN
+		SELECT b.selector FROM profstore.bound_writers AS b JOIN pg_roles AS a ON a.rolname = b.role WHERE pg_has_role(writer::name, a.oid, 'USAGE')
+	LOOP
+		outside := ARRAY(SELECT o.id FROM unnest(outside) AS o(id) WHERE o.id NOT IN (SELECT m.series_id FROM profstore.matching_series(bound.selector) AS m));
+	END LOOP;
+	RETURN outside = '{}';
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.series_in_bounds(int4[], text) IS 'whether each of these series matches one of the selectors of a writer';
+REVOKE EXECUTE ON FUNCTION profstore_internal.series_in_bounds(int4[], text) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.require_proven(series_ids int4[], stack_ids int8[]) RETURNS void
+	LANGUAGE c STABLE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_require_proven';
+COMMENT ON FUNCTION profstore_internal.require_proven(int4[], int8[]) IS 'raises an error if the caller is a writer with a selector, and one of these ids was not returned to it in this session';
+REVOKE EXECUTE ON FUNCTION profstore_internal.require_proven(int4[], int8[]) FROM PUBLIC;

@@ -18,6 +18,7 @@
 #include "base/relations.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/epoch.h"
+#include "dictionary/intern/bound_writer.h"
 #include "dictionary/intern/calling_role.h"
 #include "import/id_content.h"
 #include "import/known_ids.h"
@@ -240,6 +241,18 @@ known_ids_put_content(const PfsKnownItems *items, StringInfo content, uint32 ite
 	items->put_content(content, items->context, item);
 }
 
+/* The current role knows the content of these ids, even if another session has interned it. */
+static void
+known_ids_prove(const PfsKnownItems *items, const int32 *ids)
+{
+	if (items->kind == PFS_KNOWN_SERIES)
+		pfs_proven_add(PFS_PROVEN_SERIES, ids, items->count);
+	else if (items->kind == PFS_KNOWN_FUNCTION)
+		pfs_proven_add(PFS_PROVEN_FUNCTION, ids, items->count);
+	else if (items->kind == PFS_KNOWN_LOCATION)
+		pfs_proven_add(PFS_PROVEN_LOCATION, ids, items->count);
+}
+
 const int32 *
 pfs_known_ids(const PfsKnownItems *items)
 {
@@ -265,6 +278,7 @@ pfs_known_ids(const PfsKnownItems *items)
 		known_ids_remember(items, &content, interned[i]);
 		ids[missing[i]] = interned[i];
 	}
+	known_ids_prove(items, ids);
 	pfree(content.data);
 	pfree(missing);
 	return ids;

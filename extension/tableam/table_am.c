@@ -11,6 +11,7 @@
 #include "storage/predicate.h"
 #include "utils/rel.h"
 
+#include "dictionary/intern/bound_writer.h"
 #include "store/write/write_buffer.h"
 
 PGDLLEXPORT Datum profstore_table_am_handler(PG_FUNCTION_ARGS);
@@ -56,6 +57,7 @@ multi_insert(Relation relation, TupleTableSlot **slots, int slot_count, CommandI
 	if (slot_count <= 0)
 		return;
 	CheckForSerializableConflictIn(relation, NULL, InvalidBlockNumber);
+	pfs_proven_require_rows(relation, slots, (uint32) slot_count);
 	pfs_write_buffer_append(relation, slots, (uint32) slot_count, command_id);
 	for (int i = 0; i < slot_count; i++)
 		mark_inserted(relation, slots[i]);

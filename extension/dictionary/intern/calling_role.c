@@ -19,8 +19,8 @@ PG_FUNCTION_INFO_V1(profstore_calling_role);
  * owner as the owner, on behalf of another role or of autovacuum, which is not the caller. Below a
  * SECURITY DEFINER function other than ours the caller is unknown.
  */
-static Oid
-calling_role_id(void)
+Oid
+pfs_calling_role_id(void)
 {
 	Oid user;
 	int context;
@@ -40,7 +40,7 @@ calling_role_id(void)
 char *
 pfs_calling_role(void)
 {
-	return GetUserNameFromId(calling_role_id(), false);
+	return GetUserNameFromId(pfs_calling_role_id(), false);
 }
 
 /* calling_role() -> text */

@@ -12,5 +12,6 @@
  * the owner's.
  */
 char *pfs_calling_role(void);
+Oid pfs_calling_role_id(void);
 
 #endif

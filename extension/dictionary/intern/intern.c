@@ -25,6 +25,7 @@
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/epoch.h"
 #include "dictionary/cache/rows.h"
+#include "dictionary/intern/bound_writer.h"
 #include "dictionary/intern/intern.h"
 #include "dictionary/intern/intern_arrays.h"
 #include "dictionary/tree/tree_cache.h"
@@ -256,8 +257,10 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 							.ids = (int64 *) ARR_DATA_PTR(result) };
 
 	pfs_counts_check(caller, interning.depths, stack_count, location_count);
+	pfs_proven_require(PFS_PROVEN_LOCATION, interning.locations, location_count);
 	begin_interning();
 	intern_partition(text_to_cstring(PG_GETARG_TEXT_PP(0)), &interning);
+	pfs_proven_add_stacks(interning.ids, stack_count);
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 
@@ -286,6 +289,7 @@ profstore_intern_stacks_by_partition(PG_FUNCTION_ARGS)
 	pfs_counts_check(caller, interning.depths, stack_count, location_count);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), TEXTOID, -1, false, TYPALIGN_INT, &partitions, NULL,
 					  &element_count);
+	pfs_proven_require(PFS_PROVEN_LOCATION, interning.locations, location_count);
 	begin_interning();
 	for (uint32 i = 0; i < partition_count; i++)
 	{
@@ -295,5 +299,6 @@ profstore_intern_stacks_by_partition(PG_FUNCTION_ARGS)
 		interning.depths += interning.stack_count;
 		interning.ids += interning.stack_count;
 	}
+	pfs_proven_add_stacks((const int64 *) ARR_DATA_PTR(result), stack_count);
 	PG_RETURN_ARRAYTYPE_P(result);
 }

@@ -19,6 +19,7 @@
 #include "dictionary/cache/name_hashes.h"
 #include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
+#include "dictionary/intern/bound_writer.h"
 #include "dictionary/intern/content_rows.h"
 #include "dictionary/intern/intern_arrays.h"
 
@@ -227,6 +228,7 @@ profstore_intern_functions(PG_FUNCTION_ARGS)
 	pfs_interning_begin();
 	pfs_content_intern(&functions, functions_get_wanted(fcinfo, count), count,
 					   (int32 *) ARR_DATA_PTR(result));
+	pfs_proven_add(PFS_PROVEN_FUNCTION, (int32 *) ARR_DATA_PTR(result), count);
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
 }

@@ -31,6 +31,7 @@
 #include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/intern/answers.h"
+#include "dictionary/intern/bound_writer.h"
 #include "dictionary/intern/calling_role.h"
 #include "dictionary/intern/content_rows.h"
 #include "dictionary/intern/intern_arrays.h"
@@ -662,11 +663,15 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 
 	pfs_counts_check(CALLER, (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINE_COUNTS)),
 					 count, line_count);
+	pfs_proven_require(PFS_PROVEN_FUNCTION,
+					   (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_FUNCTION_IDS)),
+					   line_count);
 	pfs_interning_begin();
 	wanted = locations_get_wanted(fcinfo, count);
 	check_mappings(wanted, count);
 	take_best(wanted, count);
 	pfs_content_intern(&locations, wanted, count, (int32 *) ARR_DATA_PTR(result));
+	pfs_proven_add(PFS_PROVEN_LOCATION, (int32 *) ARR_DATA_PTR(result), count);
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
 }

@@ -16,6 +16,7 @@
 #include "base/arrays.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/rows.h"
+#include "dictionary/intern/bound_writer.h"
 #include "dictionary/intern/calling_role.h"
 #include "dictionary/intern/content_rows.h"
 #include "dictionary/intern/intern.h"
@@ -163,6 +164,7 @@ profstore_intern_series(PG_FUNCTION_ARGS)
 	pfs_dictionary_begin();
 	wanted = series_get_wanted(fcinfo, count);
 	pfs_content_intern(&series, wanted, count, (int32 *) ARR_DATA_PTR(result));
+	pfs_proven_add(PFS_PROVEN_SERIES, (int32 *) ARR_DATA_PTR(result), count);
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
 }

@@ -1,0 +1,280 @@
+/*
+ * bound_writer.c
+ *		Looks up whether a role is bound, once a transaction, and keeps the ids that it may use.
+ *
+ * The ids are those of one role at a time. They use at most some 100 MB: at MAX_IDS of a kind all
+ * are forgotten, and the writer interns again.
+ */
+#include "dictionary/intern/bound_writer.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/partition.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/hash.h"
+#include "base/relations.h"
+#include "dictionary/intern/calling_role.h"
+#include "dictionary/intern/intern_arrays.h"
+
+PG_FUNCTION_INFO_V1(profstore_require_proven);
+
+#define MAX_IDS (1024 * 1024)
+
+typedef struct ProvenId
+{
+	int64 id;
+	char status;
+} ProvenId;
+
+#define SH_PREFIX		   proven
+#define SH_ELEMENT_TYPE	   ProvenId
+#define SH_KEY_TYPE		   int64
+#define SH_KEY			   id
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Whether a role is bound, as of a transaction. */
+static struct
+{
+	Oid role;
+	LocalTransactionId transaction;
+	bool is_bound;
+} looked_up;
+
+static Oid proven_for; /* the role to which the ids were returned */
+static MemoryContext proven_context;
+static proven_hash *proven_ids[PFS_PROVEN_COUNT];
+
+/* Reads profstore.bound_writers; an earlier version of the extension has none. */
+static bool
+look_up_bound(Oid role)
+{
+	Oid table_id = pfs_relation_find("bound_writers");
+	AttrNumber column;
+	Relation table;
+	TableScanDesc scan;
+	TupleTableSlot *slot;
+	Snapshot snapshot;
+	bool is_bound = false;
+
+	if (!OidIsValid(table_id) || superuser_arg(role))
+		return false;
+	table = table_open(table_id, AccessShareLock);
+	column = get_attnum(table_id, "role");
+	slot = table_slot_create(table, NULL);
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	scan = table_beginscan(table, snapshot, 0, NULL);
+	while (!is_bound && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		bool is_null;
+		char *name = TextDatumGetCString(slot_getattr(slot, column, &is_null));
+		Oid bound = get_role_oid(name, true);
+
+		is_bound = OidIsValid(bound) && has_privs_of_role(role, bound);
+	}
+	table_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(table, AccessShareLock);
+	return is_bound;
+}
+
+static bool
+role_is_bound(Oid role)
+{
+	LocalTransactionId transaction = pfs_local_transaction();
+
+	if (looked_up.role != role || looked_up.transaction != transaction)
+	{
+		looked_up.is_bound = look_up_bound(role);
+		looked_up.role = role;
+		looked_up.transaction = transaction;
+	}
+	return looked_up.is_bound;
+}
+
+static void
+proven_forget(Oid role)
+{
+	if (proven_context == NULL)
+		proven_context =
+			AllocSetContextCreate(TopMemoryContext, "profstore proven ids", ALLOCSET_DEFAULT_SIZES);
+	proven_for = InvalidOid;
+	MemoryContextReset(proven_context);
+	for (int i = 0; i < PFS_PROVEN_COUNT; i++)
+		proven_ids[i] = proven_create(proven_context, 64, NULL);
+	proven_for = role;
+}
+
+static void
+proven_add_id(PfsProvenKind kind, Oid role, int64 id)
+{
+	bool found;
+
+	if (proven_for != role || proven_ids[kind]->members >= MAX_IDS)
+		proven_forget(role);
+	proven_insert(proven_ids[kind], id, &found);
+}
+
+static void
+proven_require_id(PfsProvenKind kind, Oid role, int64 id)
+{
+	static const char *const names[] = { "series", "function", "location", "stack" };
+
+	if (proven_for != role || proven_lookup(proven_ids[kind], id) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s " INT64_FORMAT " was not interned in this session", names[kind], id),
+				 errdetail("A writer with a selector may use only ids that were returned to it."),
+				 errhint("Intern it again.")));
+}
+
+/* Returns true if all series match the selectors of the role. */
+static bool
+series_match(const int32 *ids, uint32 count, const char *role)
+{
+	static SPIPlanPtr plan;
+	Oid types[] = { INT4ARRAYOID, TEXTOID };
+	Datum values[] = { PointerGetDatum(pfs_int4_array(ids, count)), CStringGetTextDatum(role) };
+	bool is_null;
+	bool match;
+
+	SPI_connect();
+	if (plan == NULL)
+	{
+		SPIPlanPtr made = SPI_prepare("SELECT profstore_internal.series_in_bounds($1, $2)",
+									  lengthof(types), types);
+
+		if (made == NULL || SPI_keepplan(made) != 0)
+			elog(ERROR, "could not prepare the check of series");
+		plan = made;
+	}
+	if (SPI_execute_plan(plan, values, NULL, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "could not check series");
+	match = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	SPI_finish();
+	return match;
+}
+
+/* As the owner of the extension: an import, which runs as the writer, comes here, too. */
+static void
+require_matching(const int32 *ids, uint32 count)
+{
+	Relation table = pfs_table_open("bound_writers", AccessShareLock);
+	const char *role = pfs_calling_role();
+	Oid user;
+	int context;
+	bool match;
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(table->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
+	match = series_match(ids, count, role);
+	SetUserIdAndSecContext(user, context);
+	table_close(table, AccessShareLock);
+	if (!match)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("series does not match the selector of role \"%s\"", role),
+						errhint("The owner of the extension can change it: SELECT "
+								"profstore.grant_write(role, selector).")));
+}
+
+void
+pfs_proven_add(PfsProvenKind kind, const int32 *ids, uint32 count)
+{
+	Oid role = pfs_calling_role_id();
+
+	if (!role_is_bound(role))
+		return;
+	if (kind == PFS_PROVEN_SERIES)
+		require_matching(ids, count);
+	for (uint32 i = 0; i < count; i++)
+		proven_add_id(kind, role, ids[i]);
+}
+
+void
+pfs_proven_add_stacks(const int64 *ids, uint32 count)
+{
+	Oid role = pfs_calling_role_id();
+
+	if (!role_is_bound(role))
+		return;
+	for (uint32 i = 0; i < count; i++)
+		proven_add_id(PFS_PROVEN_STACK, role, ids[i]);
+}
+
+void
+pfs_proven_require(PfsProvenKind kind, const int32 *ids, uint32 count)
+{
+	Oid role = pfs_calling_role_id();
+
+	if (!role_is_bound(role))
+		return;
+	for (uint32 i = 0; i < count; i++)
+		proven_require_id(kind, role, ids[i]);
+}
+
+static bool
+is_part_of_samples(Relation relation)
+{
+	return relation->rd_rel->relispartition &&
+		   list_member_oid(get_partition_ancestors(RelationGetRelid(relation)),
+						   pfs_relation_find("samples"));
+}
+
+void
+pfs_proven_require_rows(Relation relation, TupleTableSlot **rows, uint32 count)
+{
+	Oid role = GetUserId();
+	AttrNumber series;
+	AttrNumber stack;
+
+	if (!role_is_bound(role) || !is_part_of_samples(relation))
+		return;
+	series = get_attnum(RelationGetRelid(relation), "series_id");
+	stack = get_attnum(RelationGetRelid(relation), "stack_id");
+	for (uint32 i = 0; i < count; i++)
+	{
+		bool is_null;
+		int64 stack_id = DatumGetInt64(slot_getattr(rows[i], stack, &is_null));
+
+		proven_require_id(PFS_PROVEN_SERIES, role,
+						  DatumGetInt32(slot_getattr(rows[i], series, &is_null)));
+		if (stack_id != 0)
+			proven_require_id(PFS_PROVEN_STACK, role, stack_id);
+	}
+}
+
+/* require_proven(series_ids int4[], stack_ids int8[]) */
+PGDLLEXPORT Datum
+profstore_require_proven(PG_FUNCTION_ARGS)
+{
+	ArrayType *series = PG_GETARG_ARRAYTYPE_P(0);
+	ArrayType *stacks = PG_GETARG_ARRAYTYPE_P(1);
+	const int64 *stack_ids = (const int64 *) ARR_DATA_PTR(stacks);
+	uint32 stack_count = pfs_array_check("require_proven", stacks);
+	Oid role = pfs_calling_role_id();
+
+	pfs_proven_require(PFS_PROVEN_SERIES, (const int32 *) ARR_DATA_PTR(series),
+					   pfs_array_check("require_proven", series));
+	if (role_is_bound(role))
+		for (uint32 i = 0; i < stack_count; i++)
+			if (stack_ids[i] != 0)
+				proven_require_id(PFS_PROVEN_STACK, role, stack_ids[i]);
+	PG_RETURN_VOID();
+}

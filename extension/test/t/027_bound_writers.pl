@@ -1,0 +1,111 @@
+# A writer with a selector stores series that match it, and uses ids only that interning has returned to it: so it neither writes into another
+# role's series, nor learns the names behind ids that it guesses by storing them in its own.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('bound_writers');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->start;
+my $tempdir = PostgreSQL::Test::Utils::tempdir();
+my $type = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
+
+$node->safe_psql('postgres', q(
+	CREATE ROLE operator LOGIN;
+	CREATE ROLE team_a LOGIN;
+	CREATE ROLE member LOGIN IN ROLE team_a;
+	CREATE EXTENSION profstore;
+	SELECT profstore.grant_write('operator');
+	SELECT profstore.grant_write('team_a', '{team="a"}');
+	SELECT profstore.grant_read('team_a', '{team="a"}');
+	SELECT profstore.ensure_partitions(now() - interval '1 hour', now());
+));
+
+# What interns one stack for a team, in a session; psql's variables hold the ids.
+sub intern
+{
+	my ($team, $name, $end) = @_;
+	$end //= '';
+	return qq(
+		SELECT (profstore.intern_series('{$type}', ARRAY['{"team": "$team"}']::jsonb[], '{1000}'))[1] AS series,
+			(profstore.intern_mappings('{aabbaabbaabbaabb}', '{/usr/bin/$name}'))[1] AS mapping,
+			(profstore.intern_functions('{$name}', '{$name}', '{$name.c}', '{1}'))[1] AS function \\gset
+		SELECT (profstore.intern_locations(ARRAY[:mapping, 0], '{16, 0}', '{1, 1}', ARRAY[:function, :function], '{1, 1}'))[1] AS location \\gset
+		SELECT (profstore.intern_stacks('$name', '{1}', ARRAY[:location]))[1] AS stack \\gset
+		$end);
+}
+my $store = 'INSERT INTO profstore.samples VALUES (now() - interval \'1 min\', :series, :stack, 5);';
+
+sub run
+{
+	my ($database, $role, $sql) = @_;
+	my ($out, $err) = ('', '');
+	$node->psql($database, $sql, extra_params => [ '-U', $role, '-v', 'VERBOSITY=verbose' ], stdout => \$out, stderr => \$err, on_error_stop => 1);
+	return $err =~ /ERROR:  (\w{5}):/ ? $1 : $out;
+}
+
+is(run('postgres', 'operator', intern('b', 'SECRET', $store)), '', 'a writer without a selector stores');
+is(run('postgres', 'operator', $store =~ s/:series/1/r =~ s/:stack/0/r), '', 'by any id');
+my ($series, $function, $location, $stack) = split /\|/, $node->safe_psql('postgres',
+	q(SELECT (SELECT max(id) FROM profstore.series), (SELECT max(id) FROM profstore.functions), (SELECT max(id) FROM profstore.locations WHERE mapping = 0), (SELECT max(id) FROM profstore.stacks)));
+
+sub check
+{
+	my ($database, $name) = @_;
+	for my $role ('team_a', 'member')
+	{
+		my $who = "$name, $role";
+		is(run($database, $role, intern('a', 'own', $store)), '', "$who: stores a series that matches");
+		is(run($database, $role, intern('a', 'own', "COPY profstore.samples FROM stdin;\n" . "2000-01-01\t:series\t0\t1\n\\.\n")), '22P02', "$who: the control of COPY: it reads rows");
+		is(run($database, $role, intern('b', 'own')), '42501', "$who: no other series");
+		is(run($database, $role, qq(SELECT profstore.intern_series('{$type}', ARRAY['{}']::jsonb[], '{1000}'))), '42501', "$who: nor one without labels");
+		is(run($database, $role, qq(SELECT profstore.intern_series('{$type,$type}', ARRAY['{"team": "a"}', '{"team": "a", "x": "y"}']::jsonb[], '{1,1}') IS NOT NULL)), 't', "$who: further labels are its own");
+		is(run($database, $role, intern('a', 'own', $store =~ s/:series/$series/r)), '55000', "$who: a row of another's series is refused");
+		is(run($database, $role, intern('a', 'own', "COPY profstore.samples (time, series_id, stack_id, value) FROM stdin;\n" . "2026-01-01 00:00Z\t$series\t0\t1\n\\.\n")), '55000', "$who: in COPY, too")
+		  if $node->safe_psql($database, q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z')));
+		is(run($database, $role, intern('a', 'own', $store =~ s/:stack/$stack/r)), '55000', "$who: a guessed stack is refused");
+		is(run($database, $role, "SELECT profstore.intern_stacks('x', '{1}', '{$location}')"), '55000', "$who: a guessed location");
+		is(run($database, $role, "SELECT profstore.intern_stacks_by_partition('{x}', '{1}', '{1}', '{$location}')"), '55000', "$who: by partition, too");
+		is(run($database, $role, "SELECT profstore.intern_locations('{0}', '{0}', '{1}', '{$function}', '{1}')"), '55000', "$who: a guessed function");
+		is(run($database, $role, intern('a', 'own', "SELECT profstore.keep_traces(ARRAY[now()], ARRAY[:series], '{$stack}', '{1}', '{00000000-0000-0000-0000-00000000000a}', '{NULL}')")), '55000',
+			"$who: a guessed stack in a trace");
+		is(run($database, $role, "SELECT profstore.touch_series('{$series}', now(), now())"), '42501', "$who: times of another's series");
+		is(run($database, $role, "SELECT profstore.keep_file_notes('{$series}', '{x}', '', '', '', '')"), '42501', "$who: notes of another's series");
+		is(run($database, $role, intern('a', 'own', "BEGIN; SAVEPOINT s; $store ROLLBACK TO s; $store COMMIT;")), '', "$who: savepoints");
+		is(run($database, $role, q(SELECT profstore.import_folded('main;imported 7', '{"team": "a"}', now()))), '1', "$who: imports");
+		is(run($database, $role, q(SELECT profstore.import_folded('main;imported 7', '{"team": "b"}', now()))), '42501', "$who: imports nothing else");
+		is(run($database, $role, q(UPDATE profstore.bound_writers SET selector = '{}')), '42501', "$who: no selector of its own making");
+		is(run($database, $role, 'TABLE profstore.bound_writers'), '42501', "$who: nor sees those of others");
+	}
+	# ids that a session has for one role are not those of another, and content that another session has interned is found and proven
+	is(run($database, 'postgres', 'SET ROLE operator;' . intern('b', 'SECRET', "SET ROLE team_a; $store")), '55000', "$name: ids of another role in a session");
+	is(run($database, 'team_a', intern('a', 'SECRET', $store)), '', "$name: a name that it knows is its own");
+	# a function of another owner that runs as the tenant stores no more than the tenant
+	is(run($database, 'team_a', q(SELECT string_agg(DISTINCT f.function, ',' ORDER BY f.function) FROM profstore.top('folded', now() - interval '1 hour', now() + interval '1 min') AS f)),
+		'imported,main', "$name: what it has stored it reads");
+}
+check('postgres', 'before');
+
+command_ok([ 'pg_dump', '-p', $node->port, '-h', $node->host, '-Fc', '-f', "$tempdir/dump", 'postgres' ], 'dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), "$tempdir/dump" ], 'restored');
+check('restored', 'restored');
+
+sub refused
+{
+	my ($sql, $message, $name) = @_;
+	$node->psql('postgres', $sql, stderr => \my $stderr);
+	like($stderr, $message, $name);
+}
+refused(q(SELECT profstore.grant_write('operator', '{team=')), qr/invalid selector/, 'a selector that is cut off');
+refused(q(SELECT profstore.grant_write('operator', 'process_cpu{}')), qr/is abbreviated/, 'an abbreviated type');
+refused(q(SELECT profstore.grant_write('operator', NULL)), qr/requires a role and a selector/, 'no selector');
+refused(q(SELECT profstore.grant_write('postgres', '{}')), qr/is a superuser/, 'a superuser');
+refused(q(SELECT profstore.grant_write('team_a')), qr/role "team_a" has a selector/, 'a selector is not lifted by accident');
+refused(q(SELECT profstore.grant_read('team_a')), qr/role "team_a" has a selector/, 'that of a reader neither');
+$node->safe_psql('postgres', q(DELETE FROM profstore.bound_writers; SELECT profstore.grant_write('team_a')));
+is(run('postgres', 'team_a', intern('b', 'own', $store)), '', 'but on purpose');
+done_testing();
