@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/agent_figures.h"
 #include "agent/flusher/flusher.h"
 #include "agent/flusher/minute.h"
 #include "agent/reader/reader.h"
@@ -38,6 +39,7 @@
 #include "kernel/capabilities.h"
 #include "kernel/sampler.h"
 #include "labels/cgroup_table.h"
+#include "metrics/metrics_page.h"
 #include "process/mapped_file.h"
 #include "process/proc_file.h"
 #include "program/descriptors.h"
@@ -57,6 +59,7 @@
 /* wait after a window's end for records still in the ring */
 #define FLUSH_GRACE_NS	(200 * NS_PER_MS)
 #define FOLLOW_CPUS_NS	NS_PER_S
+#define FIGURES_NS		(5 * NS_PER_S)
 #define TENDER_STUCK_MS 30000
 #define DRAIN_MIN_MS	1000
 
@@ -108,6 +111,8 @@ typedef struct Agent
 	Flusher *flusher;
 	Tender *tender; /* NULL: the sampler has no slow work */
 	bool tender_stuck;
+	FiguresSnapshot figures;
+	MetricsPage *metrics_page; /* NULL: none */
 	ServiceManager service;
 	Restraint restraint;
 	int64_t attached_ns; /* CLOCK_MONOTONIC, like all times below */
@@ -115,6 +120,7 @@ typedef struct Agent
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
+	int64_t figures_ns;
 	bool hurried; /* threads still have START_NICE instead of own_nice */
 	int own_nice;
 } Agent;
@@ -179,6 +185,10 @@ agent_start_writer(Agent *agent, Failure *failure)
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
 		.spool = agent->options->spool,
+		.report = { .name = agent->options->node,
+					.program = "agent",
+					.fill = figures_fill_published,
+					.context = &agent->figures },
 	};
 	ExitCode code = writer_create(&options, &agent->writer, failure);
 
@@ -233,6 +243,40 @@ open_summary(Agent *agent, Failure *failure)
 	failure_set(failure, EXIT_IO, "could not open the summary");
 	failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
 	return failure->code;
+}
+
+/* Publishes the figures for the page /metrics and the writer's reports. */
+static void
+publish_figures(Agent *agent, int64_t now_ns)
+{
+	const AgentFigureSources sources = {
+		.sampler = agent->sampler,
+		.reader = agent->reader,
+		.flusher = agent->flusher,
+		.losses = &agent->losses,
+		.writer = agent->writer,
+	};
+	Figures figures = { .count = 0 };
+
+	agent_figures_add(&sources, &figures);
+	figures_publish(&agent->figures, &figures);
+	agent->figures_ns = now_ns + FIGURES_NS;
+}
+
+static ExitCode
+open_metrics_page(Agent *agent, Failure *failure)
+{
+	const MetricsPageOptions options = {
+		.listen = agent->options->metrics_listen,
+		.part = "agent",
+		.fill = figures_fill_published,
+		.context = &agent->figures,
+	};
+
+	if (options.listen == NULL)
+		return EXIT_OK;
+	publish_figures(agent, clock_ns(CLOCK_MONOTONIC));
+	return metrics_page_start(&options, &agent->metrics_page, failure);
 }
 
 /* Collects the values that `profstore health` and the watchdog judge. */
@@ -523,6 +567,8 @@ agent_start_parts(Agent *agent, Failure *failure)
 	if (code == EXIT_OK)
 		code = open_health(agent, failure);
 	if (code == EXIT_OK)
+		code = open_metrics_page(agent, failure);
+	if (code == EXIT_OK)
 		start_restraint(agent);
 	return code;
 }
@@ -558,6 +604,7 @@ agent_free_parts(Agent *agent)
 {
 	if (agent->summary != NULL)
 		fclose(agent->summary);
+	metrics_page_stop(agent->metrics_page);
 	free_middle(agent);
 	table_cache_close(agent->table_cache);
 	sampler_free(agent->sampler);
@@ -608,6 +655,8 @@ agent_tick(Agent *agent, int64_t now_ns)
 					  log_text("file", agent->options->status_file),
 					  log_text("detail", strerror(-result)));
 	}
+	if (now_ns >= agent->figures_ns)
+		publish_figures(agent, now_ns);
 	if (now_ns >= agent->flush_ns)
 	{
 		sampler_count_losses(agent->sampler);
@@ -758,6 +807,7 @@ agent_stop(Agent *agent, ExitCode code)
 
 	if (agent->options->status_file != NULL)
 		(void) unlink(agent->options->status_file);
+	publish_figures(agent, stopped_ns);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	agent->report.kernel_bytes = kernel_bytes(agent);
 	tender_stop(agent->tender);
@@ -861,6 +911,7 @@ agent_run(char **arguments, int count)
 	else
 	{
 		agent->call = (AgentCall){ count, arguments };
+		figures_snapshot_init(&agent->figures);
 		code = agent_read_options(agent, &failure);
 	}
 	if (code != EXIT_OK)

@@ -134,6 +134,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "draw a progress bar on a terminal; needs --duration" },
 		{ "summary", FLAG_TEXT, &options->summary_file, "FILE",
 		  "write totals as key=value lines at the end" },
+		{ "metrics-listen", FLAG_TEXT, &options->metrics_listen, "ADDRESS,...",
+		  "HOST:PORT of the page /metrics, which has no authentication; default: none" },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
 		  "write the status that the command health reads, every 5 s" },
 	};

@@ -79,9 +79,10 @@ typedef struct AgentOptions
 	bool no_interpreters;
 	int interpreter_native; /* AGENT_NATIVE_* */
 	bool progress;
-	const char *summary_file; /* NULL: no summary */
-	const char *status_file;  /* NULL: no status */
-	const char *config_file;  /* NULL: no configuration */
+	const char *summary_file;	/* NULL: no summary */
+	const char *status_file;	/* NULL: no status */
+	const char *metrics_listen; /* HOST:PORT of /metrics, several separated by commas; NULL: none */
+	const char *config_file;	/* NULL: no configuration */
 	LogOptions log;
 	char host_name[256]; /* default of node */
 } AgentOptions;
@@ -92,7 +93,7 @@ typedef struct AgentOptions
  */
 int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 
-#define AGENT_FLAGS_MAX 40
+#define AGENT_FLAGS_MAX 48
 
 /* Sets the defaults and fills in the flags, which point into options. Returns their number. */
 size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);

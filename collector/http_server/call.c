@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "http_server/protobuf.h"
+#include "metrics/metrics_text.h"
 
 #define AUTHORIZATION_MAX 4096
 #define TIMEOUT_DIGITS	  8
@@ -266,6 +267,8 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 		call->timeout_ns = timeout_of(value, length);
 	else if (is_token(name, name_length, "content-length"))
 		return length_of(call, value, length);
+	else if (is_token(name, name_length, "accept"))
+		call->accepts_open |= metrics_accepts_open(value, length);
 	else if (is_token(name, name_length, "authorization"))
 	{
 		if (call->authorization != NULL || length > AUTHORIZATION_MAX)

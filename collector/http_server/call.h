@@ -115,6 +115,7 @@ struct Call
 	char content_type[CALL_TYPE_MAX]; /* cut if longer */
 	char scope[IDENTITY_TENANT_MAX];  /* header X-Scope-OrgID; "": absent */
 	bool has_alloy_id;				  /* Alloy, which repeats requests that failed */
+	bool accepts_open;				  /* the header accept names OpenMetrics */
 	const Service *service;
 	Client *client;
 	char tenant[IDENTITY_TENANT_MAX]; /* "": no tenant */

@@ -1,6 +1,6 @@
 /*
  * metrics.h
- *		Counters of an HTTP server, and Prometheus' text format. Any thread adds.
+ *		Counters of an HTTP server. Any thread adds.
  */
 #ifndef COLLECTOR_HTTP_SERVER_METRICS_H
 #define COLLECTOR_HTTP_SERVER_METRICS_H
@@ -8,10 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "database/wire.h"
-#include "writer/writer.h"
-
-#define METRICS_CONTENT "text/plain; version=0.0.4; charset=utf-8"
+#include "program/figures.h"
 
 /* X(name, help): /metrics shows the name with the prefix profstore_PART_. */
 #define HOST_METRICS(X)                                                                       \
@@ -44,18 +41,7 @@ metric_add(atomic_uint_fast64_t *metric, uint64_t count)
 	atomic_fetch_add_explicit(metric, count, memory_order_relaxed);
 }
 
-/*
- * Prints one number in Prometheus' text format, named profstore_PART_NAME; type: "counter" or
- * "gauge".
- */
-void metrics_put(Buffer *text, const char *part, const char *name, const char *help,
-				 const char *type, uint64_t value);
-
-/* Prints the numbers of a writer. */
-void metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer);
-
-/* Prints the server's numbers. used_bytes: its used memory, including connections. */
-void metrics_put_host(Buffer *text, const char *part, const HostMetrics *metrics,
-					  size_t used_bytes);
+/* Adds the server's figures. used_bytes: its used memory, including connections. */
+void metrics_put_host(Figures *figures, const HostMetrics *metrics, size_t used_bytes);
 
 #endif

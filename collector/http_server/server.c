@@ -4,7 +4,6 @@
  */
 #include "http_server/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -23,119 +22,30 @@
 #include "http_server/tls.h"
 #include "http_server/traffic.h"
 #include "program/descriptors.h"
+#include "program/listeners.h"
 
 #define TURN_MS		  250
 #define EVENTS_A_TURN 64
-#define BACKLOG		  1024
 #define ACCEPTS		  64
 
 /* Descriptors reserved for files, new connections to the database, and clients that are refused. */
 #define DESCRIPTORS_KEPT 64
 
-/* --- listening --- */
-
-static ExitCode
-cannot_listen(const char *address, const char *reason, Failure *failure)
-{
-	failure_set(failure, EXIT_CONFIG, "could not listen");
-	failure_detail(failure, "%s: %s.", address, reason);
-	failure_hint(failure,
-				 "Set --listen to HOST:PORT with an address of this machine and a free port.");
-	return failure->code;
-}
-
-static int
-open_listener(const struct addrinfo *address)
-{
-	const int on = 1;
-	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-		(address->ai_family == AF_INET6 &&
-		 setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) != 0) ||
-		bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0)
-	{
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-/* Logs the real address, because the port may have been 0. */
-static void
-log_listener(int fd)
-{
-	struct sockaddr_storage address;
-	socklen_t length = sizeof(address);
-	char host[64];
-	char port[16];
-	char text[96];
-
-	if (getsockname(fd, (struct sockaddr *) &address, &length) != 0 ||
-		getnameinfo((struct sockaddr *) &address, length, host, sizeof(host), port, sizeof(port),
-					NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return;
-	snprintf(text, sizeof(text), "%s:%s", host, port);
-	log_event(LOG_INFO, "receive", "listening", log_text("address", text));
-}
-
-/* Listens on all addresses of a name; an IPv6 address is in brackets. */
-static ExitCode
-listen_on(Server *server, const char *address, Failure *failure)
-{
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-	const char *colon = strrchr(address, ':');
-	struct addrinfo *found = NULL;
-	struct epoll_event event = { .events = EPOLLIN };
-	char host[NI_MAXHOST];
-	bool bracketed;
-	int err;
-	int fd;
-
-	if (colon == NULL)
-		return cannot_listen(address, "no port given", failure);
-	if (colon - address >= NI_MAXHOST)
-		return cannot_listen(address, "the name is too long", failure);
-	bracketed = address[0] == '[' && colon > address && colon[-1] == ']';
-	snprintf(host, sizeof(host), "%.*s", (int) (colon - address) - 2 * bracketed,
-			 address + bracketed);
-	err = getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, &found);
-	if (err != 0)
-		return cannot_listen(address, gai_strerror(err), failure);
-	for (const struct addrinfo *at = found; at != NULL; at = at->ai_next)
-	{
-		fd = server->listener_count < SERVER_LISTENERS_MAX ? open_listener(at) : -1;
-		event.data.ptr = fd >= 0 ? &server->listeners[server->listener_count] : NULL;
-		if (fd < 0 || epoll_ctl(server->loop.epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
-		{
-			err = errno;
-			freeaddrinfo(found);
-			return cannot_listen(address, strerror(err), failure);
-		}
-		server->listeners[server->listener_count++] = fd;
-		log_listener(fd);
-	}
-	freeaddrinfo(found);
-	return EXIT_OK;
-}
-
+/* Opens the sockets and watches them. */
 static ExitCode
 listen_on_all(Server *server, Failure *failure)
 {
-	char *list = strdup(server->loop.options->listen);
-	char *rest = NULL;
-	ExitCode code = EXIT_OK;
+	const ListenOptions options = { server->loop.options->listen, "listen", "receive" };
+	ExitCode code = listeners_open(&options, server->listeners, SERVER_LISTENERS_MAX,
+								   &server->listener_count, failure);
 
-	if (list == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	for (char *address = strtok_r(list, ",", &rest); code == EXIT_OK && address != NULL;
-		 address = strtok_r(NULL, ",", &rest))
-		code = listen_on(server, address, failure);
-	free(list);
-	if (code == EXIT_OK && server->listener_count == 0)
-		code = cannot_listen(server->loop.options->listen, "it contains no address", failure);
+	for (size_t i = 0; code == EXIT_OK && i < server->listener_count; i++)
+	{
+		struct epoll_event event = { .events = EPOLLIN, .data.ptr = &server->listeners[i] };
+
+		if (epoll_ctl(server->loop.epoll_fd, EPOLL_CTL_ADD, server->listeners[i], &event) != 0)
+			code = failure_set(failure, EXIT_INTERNAL, "could not set up the receiver");
+	}
 	return code;
 }
 

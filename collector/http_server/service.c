@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "metrics/metrics_text.h"
+
 #define PLAIN "text/plain; charset=utf-8"
 
 const Service *
@@ -53,4 +55,15 @@ page_ready(Host *host, Call *call)
 		service_say(call, 200, "ready\n");
 	else
 		service_say(call, 503, "the database is away\n");
+}
+
+void
+page_figures(Call *call, const char *part, FiguresFill fill, void *context)
+{
+	Figures figures = { .count = 0 };
+
+	fill(context, &figures);
+	call->answer.http_status = 200;
+	call->answer.content = call->accepts_open ? METRICS_OPEN_CONTENT : METRICS_CONTENT;
+	metrics_print(&call->answer.body, part, &figures, call->accepts_open);
 }

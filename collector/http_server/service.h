@@ -51,6 +51,9 @@ const Service *service_find(const ServiceTable *table, const char *path, bool is
 void page_healthy(Host *host, Call *call);
 void page_ready(Host *host, Call *call);
 
+/* Answers with figures in the format that the client accepts. */
+void page_figures(Call *call, const char *part, FiguresFill fill, void *context);
+
 /* Returns true if the writer's database is available. */
 bool host_is_ready(Host *host);
 

@@ -4,6 +4,7 @@
  */
 #include "receive/options.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ size_t
 receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 {
 	const Flag own[] = {
+		{ "node", FLAG_TEXT, &options->name, "NAME",
+		  "name of this receiver in its reports to the database; default: receive@HOST" },
 		{ "listen", FLAG_TEXT, &options->host.listen, "ADDRESS,...",
 		  "addresses HOST:PORT to listen on; default: 127.0.0.1:4317,127.0.0.1:4318" },
 		{ "tls-cert", FLAG_TEXT, &options->host.cert, "FILE",
@@ -76,10 +79,15 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
 		  "store a row for each time of an OTLP sample, not one for the profile's window" },
 	};
+	char host[256] = "localhost";
 	size_t count = 0;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(options, 0, sizeof(*options));
+	if (gethostname(host, sizeof(host) - 1) != 0)
+		strcpy(host, "localhost");
+	snprintf(options->name_room, sizeof(options->name_room), "receive@%s", host);
+	options->name = options->name_room;
 	options->host.listen = "127.0.0.1:4317,127.0.0.1:4318";
 	options->drop = LABELS_DROPPED_DEFAULT;
 	options->host.max_message = 64 * MB;

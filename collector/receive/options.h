@@ -15,6 +15,7 @@
 typedef struct ReceiveOptions
 {
 	const char *database; /* libpq connection string */
+	const char *name;	  /* name of this receiver in its reports */
 	HostOptions host;
 	const char *drop;	/* attributes that do not become labels; see otlp/labels.h */
 	size_t queue_bytes; /* limit of batches that wait for the database */
@@ -25,6 +26,7 @@ typedef struct ReceiveOptions
 	int64_t max_age_ms;	  /* limit of the samples' age */
 	bool keep_times;
 	LogOptions log;
+	char name_room[300]; /* default of name */
 } ReceiveOptions;
 
 /* Sets the defaults and fills in the flags, which point into options. Returns their number. */

@@ -14,17 +14,21 @@
 #define NOT_SERVING 2
 
 void
-page_metrics(Host *host, Call *call)
+receiver_fill_figures(void *context, Figures *figures)
 {
-	Receiver *receiver = receiver_of(host);
+	Receiver *receiver = context;
 	WriterStats stats;
 
-	writer_stats(host->writer, &stats);
+	writer_stats(receiver->host.writer, &stats);
 	stats.queued_bytes = store_line_bytes(&receiver->line);
-	call->answer.http_status = 200;
-	call->answer.content = METRICS_CONTENT;
-	receive_metrics_print(&receiver->metrics, &host->metrics, atomic_load(&host->memory.used_bytes),
-						  &stats, &call->answer.body);
+	receive_metrics_add(&receiver->metrics, &receiver->host.metrics,
+						atomic_load(&receiver->host.memory.used_bytes), &stats, figures);
+}
+
+void
+page_metrics(Host *host, Call *call)
+{
+	page_figures(call, "receive", receiver_fill_figures, receiver_of(host));
 }
 
 /* Returns true for "", the name of the whole server, and for the name of each service. */

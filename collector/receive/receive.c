@@ -20,6 +20,7 @@
 
 #define STOP_MS		INT64_C(10000)
 #define TURN_MS		250
+#define DRAIN_MS	1000 /* for the writer's last report; all batches are stored by then */
 #define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
 
 /*
@@ -41,14 +42,26 @@ receive_reload(Server *server)
 		failure_log(&failure, "receive");
 }
 
-/* Runs until a signal, or until the database refuses permanently. */
+/*
+ * Runs until a signal, or until the database refuses permanently. Publishes the figures of the
+ * receiver for the reports of its writer.
+ */
 static ExitCode
-serve(Server *server, Failure *failure)
+serve(Server *server, Receiver *receiver, FiguresSnapshot *published, Failure *failure)
 {
 	ExitCode code = EXIT_OK;
+	int64_t publish_ns = 0;
 
 	while (!stop_asked() && code == EXIT_OK)
 	{
+		if (server->loop.now_ns >= publish_ns)
+		{
+			Figures figures = { .count = 0 };
+
+			receiver_fill_figures(receiver, &figures);
+			figures_publish(published, &figures);
+			publish_ns = server->loop.now_ns + WRITER_REPORT_NS;
+		}
 		server_turn(server, TURN_MS);
 		stop_signals_seen();
 		if (reload_asked())
@@ -75,13 +88,18 @@ receive_finish(Server *server, Failure *failure)
 }
 
 static ExitCode
-receive_start_writer(const ReceiveOptions *options, Writer **writer, Failure *failure)
+receive_start_writer(const ReceiveOptions *options, FiguresSnapshot *published, Writer **writer,
+					 Failure *failure)
 {
 	const WriterOptions settings = { .conninfo = options->database,
 									 .node = "",
 									 .queue_bytes = options->queue_bytes,
 									 .spool = options->spool,
-									 .cache_bytes = CACHE_BYTES };
+									 .cache_bytes = CACHE_BYTES,
+									 .report = { .name = options->name,
+												 .program = "receive",
+												 .fill = figures_fill_published,
+												 .context = published } };
 	ExitCode code = writer_create(&settings, writer, failure);
 
 	if (code == EXIT_OK && writer_start(*writer) != 0)
@@ -91,7 +109,7 @@ receive_start_writer(const ReceiveOptions *options, Writer **writer, Failure *fa
 
 /* Starts server and workers, serves until the end, and stops them again. */
 static ExitCode
-run(Server *server, Receiver *receiver, Failure *failure)
+run(Server *server, Receiver *receiver, FiguresSnapshot *published, Failure *failure)
 {
 	Workers workers = { .threads = NULL };
 	ExitCode code = server_init(server, &receiver->host, failure);
@@ -102,11 +120,11 @@ run(Server *server, Receiver *receiver, Failure *failure)
 	if (code == EXIT_OK)
 	{
 		stop_signals_catch(true);
-		code = serve(server, failure);
+		code = serve(server, receiver, published, failure);
 	}
 	if (code == EXIT_OK)
 		code = receive_finish(server, failure);
-	writer_drain(receiver->host.writer, 0);
+	writer_drain(receiver->host.writer, DRAIN_MS);
 	workers_stop(&workers);
 	server_fini(server);
 	return code;
@@ -120,14 +138,17 @@ static ExitCode
 start_and_run(Server *server, const ReceiveOptions *options, Failure *failure)
 {
 	Receiver receiver;
+	FiguresSnapshot published;
 	Writer *writer = NULL;
-	ExitCode code = receive_start_writer(options, &writer, failure);
+	ExitCode code;
 
+	figures_snapshot_init(&published);
+	code = receive_start_writer(options, &published, &writer, failure);
 	if (code == EXIT_OK)
 	{
 		code = receiver_init(&receiver, options, &receive_services, writer, failure);
 		if (code == EXIT_OK)
-			code = run(server, &receiver, failure);
+			code = run(server, &receiver, &published, failure);
 		writer_free(writer); /* releases the batches in its queue */
 		receiver_fini(&receiver);
 		return code;

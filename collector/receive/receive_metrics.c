@@ -1,21 +1,21 @@
 /*
  * receive_metrics.c
- *		Prints the numbers of /metrics.
+ *		Collects the figures of /metrics.
  */
 #include "receive/receive_metrics.h"
 
-#define PART "receive"
+#include "metrics/writer_figures.h"
 
 void
-receive_metrics_print(const ReceiveMetrics *metrics, const HostMetrics *host, size_t used_bytes,
-					  const WriterStats *writer, Buffer *text)
+receive_metrics_add(const ReceiveMetrics *metrics, const HostMetrics *host, size_t used_bytes,
+					const WriterStats *writer, Figures *figures)
 {
-	metrics_put_host(text, PART, host, used_bytes);
-#define X(name, help) metrics_put(text, PART, #name, help, "counter", atomic_load(&metrics->name));
+	metrics_put_host(figures, host, used_bytes);
+#define X(name, help) figures_add_counter(figures, #name, help, atomic_load(&metrics->name));
 	RECEIVE_METRICS(X)
 #undef X
-	metrics_put_writer(text, PART, writer);
-	metrics_put(text, PART, "receipts_met_total",
-				"Requests that were stored already, by the database's receipts.", "counter",
-				writer->batches_repeated);
+	writer_figures_add(figures, writer);
+	figures_add_counter(figures, "receipts_met_total",
+						"Requests that were stored already, by the database's receipts.",
+						writer->batches_repeated);
 }

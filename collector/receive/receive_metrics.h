@@ -6,6 +6,7 @@
 #define COLLECTOR_RECEIVE_RECEIVE_METRICS_H
 
 #include "http_server/metrics.h"
+#include "writer/writer_stats.h"
 
 /* X(name, help): /metrics shows the name with the prefix profstore_receive_. */
 #define RECEIVE_METRICS(X)                                                                       \
@@ -34,8 +35,8 @@ typedef struct ReceiveMetrics
 #undef X
 } ReceiveMetrics;
 
-/* Prints all numbers. used_bytes is the used part of --max-memory, including connections. */
-void receive_metrics_print(const ReceiveMetrics *metrics, const HostMetrics *host,
-						   size_t used_bytes, const WriterStats *writer, Buffer *text);
+/* Adds all figures. used_bytes is the used part of --max-memory, including connections. */
+void receive_metrics_add(const ReceiveMetrics *metrics, const HostMetrics *host, size_t used_bytes,
+						 const WriterStats *writer, Figures *figures);
 
 #endif

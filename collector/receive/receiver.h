@@ -43,6 +43,9 @@ ExitCode receiver_init(Receiver *receiver, const ReceiveOptions *options,
 					   const ServiceTable *services, Writer *writer, Failure *failure);
 void receiver_fini(Receiver *receiver); /* call after the writer has released its batches */
 
+/* A FiguresFill whose context is a Receiver. */
+void receiver_fill_figures(void *context, Figures *figures);
+
 /* For ServiceTable: remembers a stored request until its client has got the answer. */
 void receiver_told(Host *host, Call *call);
 void receiver_left(Host *host, Call *call, int64_t now_ns);

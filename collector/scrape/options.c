@@ -38,6 +38,8 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 		  "file for the command health, written every 5 s" },
 		{ "listen", FLAG_TEXT, &options->listen, "ADDRESS,...",
 		  "HOST:PORT of /metrics, /-/healthy, /-/ready; default: none" },
+		{ "metrics-listen", FLAG_TEXT, &options->listen, "ADDRESS,...",
+		  "another name of --listen, as the agent has it" },
 	};
 	char host[256] = "localhost";
 	size_t count = 0;

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "http_server/server.h"
 #include "http_server/service.h"
+#include "metrics/writer_figures.h"
 #include "program/stop_signals.h"
 
-#define PART		"scrape"
 #define KB			((size_t) 1024)
 #define CONNECTIONS 64
 #define REQUESTS_S	100
@@ -53,80 +53,90 @@ count_run(void *context, JobRun *run)
 		counts->by_health[target->state.health]++;
 }
 
-/* Writes the numbers of jobs and targets. */
+/* Adds the numbers of jobs and targets. */
 static void
-put_targets(Buffer *text, const Scraper *scraper)
+add_targets(Figures *figures, const Scraper *scraper)
 {
 	TargetCounts counts = { 0 };
 
 	scraper_each_run(scraper, count_run, &counts);
-	metrics_put(text, PART, "jobs", "Jobs, including those of ParcaScrapeConfigs.", "gauge",
-				counts.jobs);
-	metrics_put(text, PART, "targets_up", "Targets times profiles whose last scrape succeeded.",
-				"gauge", counts.by_health[TARGET_UP]);
-	metrics_put(text, PART, "targets_down", "Targets times profiles whose last scrape failed.",
-				"gauge", counts.by_health[TARGET_DOWN]);
-	metrics_put(text, PART, "targets_unknown", "Targets times profiles not scraped yet.", "gauge",
-				counts.by_health[TARGET_UNKNOWN]);
-	metrics_put(text, PART, "targets_dropped", "Discovered targets that rules drop.", "gauge",
-				counts.dropped);
-	metrics_put(text, PART, "targets_invalid", "Discovered targets that make no URL.", "gauge",
-				counts.invalid);
+	figures_add_gauge(figures, "jobs", "Jobs, including those of ParcaScrapeConfigs.", counts.jobs);
+	figures_add_gauge(figures, "targets_up", "Targets times profiles whose last scrape succeeded.",
+					  counts.by_health[TARGET_UP]);
+	figures_add_gauge(figures, "targets_down", "Targets times profiles whose last scrape failed.",
+					  counts.by_health[TARGET_DOWN]);
+	figures_add_gauge(figures, "targets_unknown", "Targets times profiles not scraped yet.",
+					  counts.by_health[TARGET_UNKNOWN]);
+	figures_add_gauge(figures, "targets_dropped", "Discovered targets that rules drop.",
+					  counts.dropped);
+	figures_add_gauge(figures, "targets_invalid", "Discovered targets that make no URL.",
+					  counts.invalid);
 }
 
-/* Writes the counters of scrapes. */
+/* Adds the counters of scrapes. */
 static void
-put_scrapes(Buffer *text, const Scraper *scraper)
+add_scrapes(Figures *figures, const Scraper *scraper)
 {
 	const FetcherStats *stats = &scraper->fetcher.stats;
 
-	metrics_put(text, PART, "scrapes_total", "Scrapes that ended.", "counter", stats->scrapes);
-	metrics_put(text, PART, "scrapes_failed_total", "Scrapes that failed.", "counter",
-				stats->failed);
-	metrics_put(text, PART, "scrapes_skipped_total",
-				"Scrapes skipped because the one before still ran.", "counter", stats->skipped);
-	metrics_put(text, PART, "waits_total", "Times that a due scrape found all requests in use.",
-				"counter", stats->waited);
-	metrics_put(text, PART, "samples_total", "Samples in decoded profiles.", "counter",
-				stats->samples);
-	metrics_put(text, PART, "requests", "Requests that hold one of --max-concurrent slots.",
-				"gauge", scraper->fetcher.running);
-	metrics_put(text, PART, "requests_sampling", "Requests of deltas whose answers have not begun.",
-				"gauge", scraper->fetcher.silent);
-	metrics_put(text, PART, "requests_slow", "Requests that have exceeded the time of a slot.",
-				"gauge", scraper->fetcher.slow);
-	metrics_put(text, PART, "held_bytes", "Bytes of answers that wait to be decoded.", "gauge",
-				http_client_held(scraper->client));
+	figures_add_counter(figures, "scrapes_total", "Scrapes that ended.", stats->scrapes);
+	figures_add_counter(figures, "scrapes_failed_total", "Scrapes that failed.", stats->failed);
+	figures_add_counter(figures, "scrapes_skipped_total",
+						"Scrapes skipped because the one before still ran.", stats->skipped);
+	figures_add_counter(figures, "waits_total",
+						"Times that a due scrape found all requests in use.", stats->waited);
+	figures_add_counter(figures, "samples_total", "Samples in decoded profiles.", stats->samples);
+	figures_add_gauge(figures, "requests", "Requests that hold one of --max-concurrent slots.",
+					  scraper->fetcher.running);
+	figures_add_gauge(figures, "requests_sampling",
+					  "Requests of deltas whose answers have not begun.", scraper->fetcher.silent);
+	figures_add_gauge(figures, "requests_slow", "Requests that have exceeded the time of a slot.",
+					  scraper->fetcher.slow);
+	figures_add_gauge(figures, "held_bytes", "Bytes of answers that wait to be decoded.",
+					  http_client_held(scraper->client));
 }
 
 static void
-put_configuration(Buffer *text, const Scraper *scraper)
+add_configuration(Figures *figures, const Scraper *scraper)
 {
-	metrics_put(text, PART, "reloads_total", "Successful reloads of the configuration.", "counter",
-				scraper->reloads);
-	metrics_put(text, PART, "reloads_failed_total",
-				"Reloads that failed and kept the old configuration.", "counter",
-				scraper->reloads_failed);
-	metrics_put(text, PART, "config_good", "1 if the configuration that was read last is in use.",
-				"gauge", scraper->config_good);
-	metrics_put(text, PART, "resources_refused_total", "ParcaScrapeConfigs that could not be read.",
-				"counter", operator_jobs_refused(scraper->operator_jobs));
+	figures_add_counter(figures, "reloads_total", "Successful reloads of the configuration.",
+						scraper->reloads);
+	figures_add_counter(figures, "reloads_failed_total",
+						"Reloads that failed and kept the old configuration.",
+						scraper->reloads_failed);
+	figures_add_gauge(figures, "config_good",
+					  "1 if the configuration that was read last is in use.", scraper->config_good);
+	figures_add_counter(figures, "resources_refused_total",
+						"ParcaScrapeConfigs that could not be read.",
+						operator_jobs_refused(scraper->operator_jobs));
+}
+
+static void
+scrape_fill_figures(void *context, Figures *figures)
+{
+	const Scraper *scraper = context;
+	WriterStats writer;
+
+	writer_stats(scraper->writer, &writer);
+	add_targets(figures, scraper);
+	add_scrapes(figures, scraper);
+	add_configuration(figures, scraper);
+	writer_figures_add(figures, &writer);
 }
 
 static void
 page_scrape_metrics(Host *host, Call *call)
 {
-	const Scraper *scraper = ((const ScrapePages *) host)->scraper;
-	Buffer *text = &call->answer.body;
-	WriterStats writer;
+	page_figures(call, "scrape", scrape_fill_figures, ((ScrapePages *) host)->scraper);
+}
 
-	writer_stats(host->writer, &writer);
-	call->answer.http_status = 200;
-	call->answer.content = METRICS_CONTENT;
-	put_targets(text, scraper);
-	put_scrapes(text, scraper);
-	put_configuration(text, scraper);
-	metrics_put_writer(text, PART, &writer);
+void
+scrape_publish_figures(Scraper *scraper)
+{
+	Figures figures = { .count = 0 };
+
+	scrape_fill_figures(scraper, &figures);
+	figures_publish(&scraper->figures, &figures);
 }
 
 /* --- the server --- */

@@ -21,4 +21,7 @@ void scrape_pages_close(ScrapePages *pages); /* accepts NULL */
 int scrape_pages_fd(const ScrapePages *pages);
 void scrape_pages_turn(ScrapePages *pages);
 
+/* Publishes the figures of the page for the writer, which reports them to the database. */
+void scrape_publish_figures(Scraper *scraper);
+
 #endif

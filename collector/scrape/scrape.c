@@ -100,7 +100,11 @@ scrape_start_parts(Scraper *scraper, Failure *failure)
 	const WriterOptions writer = { .conninfo = options->database,
 								   .node = options->node,
 								   .queue_bytes = options->queue_bytes,
-								   .spool = options->spool };
+								   .spool = options->spool,
+								   .report = { .name = options->node,
+											   .program = "scrape",
+											   .fill = figures_fill_published,
+											   .context = &scraper->figures } };
 	StorerOptions storer = { .profile_max = options->profile_max,
 							 .max_age_us = options->max_age_ms * 1000,
 							 .wake = on_result };
@@ -182,6 +186,11 @@ scrape_tick(Scraper *scraper, int64_t now_ns)
 	fetcher_collect(&scraper->fetcher);
 	due_ns = MIN(due_ns, fetcher_tick(&scraper->fetcher, now_ns));
 	scraper_store_rows(scraper, now_ns);
+	if (now_ns >= scraper->figures_ns)
+	{
+		scrape_publish_figures(scraper);
+		scraper->figures_ns = now_ns + WRITER_REPORT_NS;
+	}
 	if (write_status(scraper, now_ns) != 0)
 		log_event(LOG_WARNING, "scrape", "could not write the status",
 				  log_text("file", scraper->options->status_file));
@@ -292,6 +301,7 @@ scrape_run(const ScrapeOptions *options)
 	if (scraper == NULL)
 		return EXIT_INTERNAL;
 	scraper->options = options;
+	figures_snapshot_init(&scraper->figures);
 	stop_signals_catch(true);
 	descriptors_raise_limit();
 	code = scrape_start(scraper, &failure);

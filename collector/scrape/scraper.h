@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_SCRAPER_H
 #define COLLECTOR_SCRAPER_H
 
+#include "program/figures.h"
 #include "scrape/fetcher.h"
 #include "scrape/job_run.h"
 #include "scrape/operator.h"
@@ -33,6 +34,8 @@ typedef struct Scraper
 	uint64_t reloads;  /* successful reloads of the configuration */
 	uint64_t reloads_failed;
 	bool config_good; /* the configuration that was read last is in use */
+	FiguresSnapshot figures;
+	int64_t figures_ns; /* when figures are published next, CLOCK_MONOTONIC */
 } Scraper;
 
 /* Calls see for each running job. */

@@ -81,6 +81,69 @@ test_stores_a_batch(void **state)
 						"1024");
 }
 
+static void
+fill_report(void *context, Figures *figures)
+{
+	figures_add_counter(figures, "a_total", "A.", 7);
+	figures_add(figures, (Figure){ "b_total", "B.", "counter", "reason", 8 });
+	figures_add_gauge(figures, "c", "C.", *(uint64_t *) context);
+}
+
+static Writer *
+open_reporter(const char *conninfo)
+{
+	static uint64_t value = 9;
+	const WriterOptions options = { .conninfo = conninfo,
+									.node = "test-node",
+									.queue_bytes = QUEUE_BYTES,
+									.report = { "test-node", "agent", fill_report, &value } };
+
+	return start_writer(&options);
+}
+
+/* Reports are stored without a batch, and the last one says that the program ends. */
+static void
+test_reports(void **state)
+{
+	Writer *writer;
+
+	create_database("reports");
+	writer = open_reporter("dbname=reports");
+	for (int i = 0; i < 600; i++)
+	{
+		if (strcmp(sql_in("reports", "SELECT count(*) FROM profstore.collectors"), "1") == 0)
+			break;
+		sleep_ms(100);
+	}
+	assert_string_equal(sql_in("reports", "SELECT format('%s %s %s %s', name, program, stopped,"
+										  "   metrics) FROM profstore.collectors"),
+						"test-node agent f {\"c\": 9, \"a_total\": 7}");
+	assert_string_equal(sql_in("reports", "SELECT version FROM profstore.collectors"
+										  " WHERE abs(extract(epoch FROM clock - reported)) < 60"
+										  "   AND started <= clock"),
+						collector_version());
+	(void) drain_and_free(writer);
+	assert_string_equal(sql_in("reports", "SELECT stopped FROM profstore.collectors"), "t");
+}
+
+/* An extension that takes no reports takes batches. */
+static void
+test_reports_that_are_refused(void **state)
+{
+	Writer *writer;
+
+	create_database("unreported");
+	sql_in("unreported",
+		   "ALTER EXTENSION profstore DROP FUNCTION profstore.report_collector(text, text, text,"
+		   " timestamptz, timestamptz, bool, text[], int8[])");
+	sql_in("unreported", "DROP FUNCTION profstore.report_collector");
+	writer = open_reporter("dbname=unreported");
+	for (int i = 0; i < 3; i++)
+		writer_submit_newest(writer, make_batch(i));
+	assert_int_equal(drain_and_free(writer).batches_written, 3);
+	assert_stored_once("unreported", 3);
+}
+
 /* A writer that stores a name and a loss, but no sample. */
 static WriterStats
 store_no_sample(const char *name, uint64_t address)
@@ -977,6 +1040,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stores_a_batch),
+		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_reports_that_are_refused),
 		cmocka_unit_test(last_seen_is_that_of_samples),
 		cmocka_unit_test(test_kinds_and_code),
 		cmocka_unit_test(test_interns_once),

@@ -200,6 +200,24 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 
 /* --- the thread --- */
 
+/* Waits for a change, or until a report is due. The caller must hold the lock. */
+static void
+wait_for_change(Writer *writer)
+{
+	struct timespec deadline = clock_timespec(writer->reporter.due_ns);
+
+	if (writer->reporter.due_ns == INT64_MAX)
+		pthread_cond_wait(&writer->changed, &writer->lock);
+	else if (clock_ns(CLOCK_MONOTONIC) < writer->reporter.due_ns)
+		(void) pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline);
+	else
+	{
+		pthread_mutex_unlock(&writer->lock);
+		reporter_send(&writer->reporter, &writer->target, false);
+		pthread_mutex_lock(&writer->lock);
+	}
+}
+
 /*
  * Waits until there is a batch to store. Returns false if the thread must end. The caller must hold
  * the lock.
@@ -225,7 +243,7 @@ wait_for_batch(Writer *writer)
 			pthread_mutex_lock(&writer->lock);
 		}
 		else
-			pthread_cond_wait(&writer->changed, &writer->lock);
+			wait_for_change(writer);
 	}
 	return false;
 }
@@ -536,6 +554,18 @@ ends_in_order(Writer *writer)
 	return in_order;
 }
 
+/* Returns true if the writer was asked to end, and may finish what it does. */
+static bool
+is_asked_to_end(Writer *writer)
+{
+	bool asked;
+
+	pthread_mutex_lock(&writer->lock);
+	asked = writer->stopping && !writer->stop_now;
+	pthread_mutex_unlock(&writer->lock);
+	return asked;
+}
+
 /* Body of the thread. */
 static void *
 writer_main(void *arg)
@@ -554,9 +584,13 @@ writer_main(void *arg)
 	{
 		verdict = try_until_done(writer, &flight, &error);
 		finish_flight(writer, &flight, verdict, &error);
+		if (verdict == VERDICT_DONE && clock_ns(CLOCK_MONOTONIC) >= writer->reporter.due_ns)
+			reporter_send(&writer->reporter, &writer->target, false);
 	}
 	if (ends_in_order(writer))
 		target_end(&writer->target);
+	if (is_asked_to_end(writer) && connection_stands(&writer->target.session.connection))
+		reporter_send(&writer->reporter, &writer->target, true);
 	pthread_mutex_lock(&writer->lock);
 	if (writer->retry.state == RETRY_ENDED)
 		writer->failure = error.failure;
@@ -596,6 +630,7 @@ writer_init(Writer *writer, const WriterOptions *options)
 	clock_condition_init(&writer->changed);
 	writer->name = options->target;
 	writer->queue.limit_bytes = options->queue_bytes;
+	reporter_init(&writer->reporter, &options->report);
 	retry_init(&writer->retry, options->target,
 			   options->denied_ms > 0 ? options->denied_ms : WRITER_DENIED_MS);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -825,6 +860,7 @@ writer_stats(Writer *writer, WriterStats *stats)
 	*stats = writer->stats;
 	stats->queued_bytes = writer->queue.bytes;
 	stats->spooled_bytes = writer->spool != NULL ? spool_bytes(writer->spool) : 0;
+	stats->spool_limit_bytes = writer->spool_limit_bytes;
 	stats->spool_is_nearly_full = writer->spool != NULL && spooler_is_nearly_full(writer);
 	stats->waiting_since_ns = writer->queue.head != NULL ? writer->queue.head->queued_ns : 0;
 	pthread_mutex_unlock(&writer->lock);

@@ -24,6 +24,7 @@
 #include "spool/spool_options.h"
 #include "writer/completion.h"
 #include "writer/gate.h"
+#include "writer/report.h"
 #include "writer/writer_stats.h"
 
 /* How long the writer keeps trying if password, role, database or extension are wrong. */
@@ -42,6 +43,7 @@ typedef struct WriterOptions
 	/* of writers that may store equal content; not owned; NULL if there is none */
 	const Gate *gate;
 	SpoolOptions spool;
+	WriterReport report; /* name is NULL: the program does not report about itself */
 } WriterOptions;
 
 /*

@@ -10,6 +10,7 @@
 
 #include "spool/spool.h"
 #include "writer/queue.h"
+#include "writer/reporter.h"
 #include "writer/target.h"
 #include "writer/writer_stats.h"
 
@@ -18,6 +19,7 @@ struct Writer
 	/* belong to the thread once it runs */
 	Target target;
 	Retry retry;
+	Reporter reporter;
 	const char *name; /* name of the target, or NULL */
 	bool repeated;	  /* the flight, or a part of it, was stored before with a receipt */
 	int divisions;	  /* of the batch whose pieces are at the queue's head */

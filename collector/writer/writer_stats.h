@@ -30,6 +30,7 @@ typedef struct WriterStats
 	/* of the spool; 0 without one */
 	uint64_t spooled_batches; /* batches that are there now */
 	uint64_t spooled_bytes;	  /* size of all its files */
+	uint64_t spool_limit_bytes;
 	uint64_t batches_spooled; /* batches that were put there */
 	uint64_t spool_failures;  /* batches that could not be put there */
 	bool spool_is_nearly_full;
