@@ -28,11 +28,12 @@ typedef struct TwinKey
 	uint64_t size_bytes;
 	uint64_t header_hash; /* of the first page: a stripped copy has other sections */
 	/*
-	 * debug file and supplement, zeroed if there is none: copies share names only if these files
-	 * are identical
+	 * debug file, supplement and package of split units, zeroed if there is none: copies share
+	 * names only if these files are identical
 	 */
 	FileIdentity debug;
 	FileIdentity alternative;
+	FileIdentity package;
 } TwinKey;
 
 typedef struct Binary
@@ -49,6 +50,8 @@ typedef struct Binary
 	uint32_t first_round; /* of the first question (symbol_ask.h); 0: no question yet */
 	bool twin_known;	  /* a copy was searched since the file was opened */
 	bool is_leader;		  /* copies are compared with this one */
+	bool is_alone;		  /* shares nothing with copies: it has files of split units */
+	uint16_t splits;	  /* files of split units that were searched */
 	char *name;
 	uint32_t root_pid; /* of the process that it was opened from; 0: unknown */
 	char build_id[ELF_BUILD_ID_TEXT_BYTES];

@@ -24,6 +24,9 @@
 
 #define PAUSE_NS INT64_C(600000000000)
 
+#define SPLITS_MAX	 4096 /* files of split units of a binary that are searched */
+#define SPLITS_A_ASK 4	  /* that one question may need, if a worker forgets them */
+
 #define TABLE_SUFFIX	  ".symbols"
 #define TABLE_NAME_BYTES  96
 #define TABLES_MAX_BYTES  ((size_t) 32 << 20) /* of all files on disk */
@@ -79,6 +82,20 @@ compare_checksum(void *context, int fd, const FileIdentity *identity, uint32_t c
 	return worker_client_checksum(ask->worker, ask->binary, fd, identity, checksum, ask->terms);
 }
 
+/* Returns the places where files of a binary are searched. */
+static DebugPlaces
+debug_places(const Lookup *lookup, const Binary *binary)
+{
+	return (DebugPlaces){
+		.patience = lookup->patience,
+		.root_pid = binary->root_pid,
+		.name = binary->name,
+		.device = binary->file_identity.device,
+		.owner = binary->owner,
+		.directory = lookup->debug_directory,
+	};
+}
+
 /*
  * Searches a binary's debug files, once. If their file system does not answer, the binary does
  * without them for a while. Returns -EINPROGRESS if the worker has not answered by the deadline,
@@ -89,18 +106,12 @@ look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 {
 	const DebugWanted wanted = { &binary->file.build_id, &binary->links, binary->file.has_dwarf };
 	ChecksumAsk ask = { lookup->worker, binary->number, terms };
-	const DebugPlaces places = {
-		.patience = lookup->patience,
-		.root_pid = binary->root_pid,
-		.name = binary->name,
-		.device = binary->file_identity.device,
-		.owner = binary->owner,
-		.directory = lookup->debug_directory,
-		.compare_checksum = compare_checksum,
-		.context = &ask,
-	};
+	DebugPlaces places = debug_places(lookup, binary);
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	int err;
+
+	places.compare_checksum = compare_checksum;
+	places.context = &ask;
 
 	if (binary->debug_files_known || binary->stall.until_ns > now_ns)
 		return 0;
@@ -128,6 +139,7 @@ worker_files(const Lookup *lookup, const Binary *binary)
 		.binary = binary->file.source.fd,
 		.debug = binary->debug_files.debug.source.fd,
 		.alternative = binary->debug_files.alt_fd,
+		.package = binary->debug_files.package_fd,
 		.table = -1,
 		.identity = &binary->file_identity,
 		.no_dwarf = !lookup->inlined_lines,
@@ -224,10 +236,12 @@ join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 	Binary *leader;
 	int err;
 
-	if (binary->twin_known || !binary->debug_files_known || binary->twin_key.build_id_bytes == 0)
+	if (binary->twin_known || binary->is_alone || !binary->debug_files_known ||
+		binary->twin_key.build_id_bytes == 0)
 		return 0;
 	binary->twin_key.debug = binary->debug_files.identity;
 	binary->twin_key.alternative = binary->debug_files.alt_identity;
+	binary->twin_key.package = binary->debug_files.package_identity;
 	HASH_FIND(by_twin_key, lookup->leaders, &binary->twin_key, sizeof(binary->twin_key), leader);
 	if (leader == NULL)
 	{
@@ -290,6 +304,72 @@ find_result(Lookup *lookup, const Binary *binary, uint64_t address, bool all, Sy
 }
 
 /*
+ * Gives the worker the file of a split unit that it asked for. The file is found by a path in the
+ * binary, and proves nothing about copies of the binary, so these do not share its names. Returns 0
+ * if the question can be repeated.
+ */
+static int
+offer_split(Lookup *lookup, Binary *binary, const WorkerFiles *files, const SymbolAsk *terms)
+{
+	const DebugPlaces places = debug_places(lookup, binary);
+	WorkerWanted wanted = worker_client_wanted(lookup->worker);
+	int fd = -1;
+	int err = 0;
+
+	if (!binary->is_alone)
+	{
+		lookup_forget_leader(lookup, binary);
+		binary->number = ++lookup->last_number;
+		binary->is_alone = true;
+		return 0;
+	}
+	if (binary->splits < SPLITS_MAX)
+	{
+		binary->splits++;
+		err = debug_split_open(wanted.path, &places, &fd);
+	}
+	if (err == 0)
+		err = worker_client_add_split(lookup->worker, worker_number(binary, files), wanted.id, fd,
+									  terms);
+	if (fd >= 0)
+		patience_close(lookup->patience, fd);
+	return err == -ESTALE ? 0 : err;
+}
+
+/*
+ * Asks the worker, and gives it the files that it wants. Results are those of worker_client_ask().
+ */
+static int
+ask_with_splits(Lookup *lookup, Binary *binary, const WorkerFiles *files, const uint64_t *addresses,
+				uint32_t count, const SymbolAsk *terms, uint32_t *answered)
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; i < SPLITS_A_ASK; i++)
+	{
+		err = worker_client_ask(lookup->worker, worker_number(binary, files), files, addresses,
+								count, terms, answered);
+		if (err != -ENOLINK)
+			return err;
+		err = offer_split(lookup, binary, files, terms);
+		if (err != 0)
+			return err == -EIO ? err : -EAGAIN;
+	}
+	return -EAGAIN;
+}
+
+/* Asks about one address. */
+static int
+ask_about(Lookup *lookup, Binary *binary, const WorkerFiles *files, uint64_t address,
+		  const SymbolAsk *terms, SymbolLines *lines)
+{
+	uint32_t answered;
+	int err = ask_with_splits(lookup, binary, files, &address, 1, terms, &answered);
+
+	return err != 0 ? err : worker_client_take(lookup->worker, lines);
+}
+
+/*
  * Asks the worker about one binary. Sets *whole if the answer is the best possible one or as good
  * as wanted.
  */
@@ -307,8 +387,7 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const Sym
 	{
 		files.no_dwarf |= !binary->debug_files_known || !all;
 		files.table = open_table(lookup, binary);
-		err = worker_client_lookup(lookup->worker, worker_number(binary, &files), &files, address,
-								   terms, lines);
+		err = ask_about(lookup, binary, &files, address, terms, lines);
 		close_table(files.table);
 		files.table = -1;
 		if (err != -EIO)
@@ -318,8 +397,7 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const Sym
 	}
 	files.no_dwarf = true;
 	files.raw_names = true;
-	err = worker_client_lookup(lookup->worker, worker_number(binary, &files), &files, address,
-							   terms, lines);
+	err = ask_about(lookup, binary, &files, address, terms, lines);
 	if (err == -EIO)
 		binary->pause_until_ns = now_ns + PAUSE_NS;
 	return err;
@@ -387,8 +465,7 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 
 	files.no_dwarf |= !all;
 	files.table = open_table(lookup, binary);
-	err = worker_client_ask(lookup->worker, worker_number(binary, &files), &files, addresses, count,
-							terms, &answered);
+	err = ask_with_splits(lookup, binary, &files, addresses, count, terms, &answered);
 	close_table(files.table);
 	if (err != 0)
 		return 0;

@@ -19,6 +19,7 @@ typedef struct Lookup
 	WorkerClient *worker;
 	CacheDirectory *tables; /* symbol tables on disk; NULL: not used */
 	Binary *leaders;		/* by twin_key: open binaries that copies are compared with */
+	uint64_t last_number;	/* of binaries */
 	Patience *patience;		/* with the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;

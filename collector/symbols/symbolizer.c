@@ -37,7 +37,6 @@ struct Symbolizer
 	Patience patience; /* with file systems */
 	Lookup lookup;
 	Kallsyms *kallsyms;
-	uint64_t last_number;
 	Binary *by_file;
 	Binary *idle;
 	uint32_t idle_count;
@@ -168,7 +167,7 @@ static void
 add_binary(Symbolizer *symbolizer, Binary *made)
 {
 	made->symbolizer = symbolizer;
-	made->number = ++symbolizer->last_number;
+	made->number = ++symbolizer->lookup.last_number;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
 }
 

@@ -94,7 +94,7 @@ open_file(const char *name)
 static SymbolSession *
 open_session(const char *name, bool with_dwarf)
 {
-	const SessionFiles files = { open_file(name), -1, -1 };
+	const SessionFiles files = { open_file(name), -1, -1, -1 };
 	SymbolSession *session;
 
 	assert_int_equal(symbol_session_open(&files, with_dwarf, SIZE_MAX, &session), 0);

@@ -253,18 +253,21 @@ stands_a_file_that_shrinks(void **state)
 	symbolizer_free(symbolizer);
 }
 
-/* Asks a worker about main of the sound program. Returns as worker_client_lookup. */
+/* Asks a worker about main of the sound program. Returns as worker_client_take(). */
 static int
 ask_about_main(WorkerClient *client, SymbolLines *lines)
 {
 	char path[128];
-	WorkerFiles files = { .debug = -1, .alternative = -1, .table = -1 };
+	WorkerFiles files = { .debug = -1, .alternative = -1, .package = -1, .table = -1 };
+	uint32_t answered;
 	int err;
 
 	snprintf(path, sizeof(path), "%s/program", directory);
 	files.binary = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(files.binary >= 0);
-	err = worker_client_lookup(client, 1, &files, main_address, &SYMBOL_ASK_PATIENT, lines);
+	err = worker_client_ask(client, 1, &files, &main_address, 1, &SYMBOL_ASK_PATIENT, &answered);
+	if (err == 0)
+		err = worker_client_take(client, lines);
 	close(files.binary);
 	return err;
 }

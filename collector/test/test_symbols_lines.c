@@ -591,6 +591,54 @@ refuses_a_wrong_debug_file(void **state)
 	expect_no_debug_file();
 }
 
+/* Returns the most frames of an address of burn_a. */
+static uint32_t
+most_frames(const char *name)
+{
+	Symbolizer *symbolizer = create();
+	Binary *binary = open_binary(symbolizer, name);
+	uint64_t begin = function_address("burn_a");
+	uint32_t most = 0;
+
+	for (uint64_t address = begin; address < begin + 48; address++)
+	{
+		SymbolLines lines;
+
+		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+		if (address == begin)
+			assert_string_equal(lines.lines[lines.count - 1].name, "burn_a");
+		most = lines.count > most ? lines.count : most;
+	}
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+	return most;
+}
+
+/*
+ * The file of a split unit counts if it has the unit's ID, also beside the binary. Otherwise, the
+ * symbols' names and the lines remain.
+ */
+static void
+refuses_a_wrong_split_unit(void **state)
+{
+	run("cd %s && gcc -O3 -g -gsplit-dwarf -c -o part.o program.c && gcc -o program part.o && "
+		"mkdir -p moved && cp program part.dwo moved",
+		directory);
+	assert_true(most_frames("program") > 2);
+	run("cd %s && mv part.dwo whole.dwo", directory);
+	assert_int_equal(most_frames("program"), 1);
+	run("cd %s && gcc -O1 -g -gsplit-dwarf -c -o other.o program.c && "
+		"mv other.dwo part.dwo",
+		directory);
+	assert_int_equal(most_frames("program"), 1);
+	run("cd %s && head -c 5000 /dev/urandom >part.dwo", directory);
+	assert_int_equal(most_frames("program"), 1);
+	run("cd %s && head -c 3000 whole.dwo >part.dwo", directory);
+	assert_int_equal(most_frames("program"), 1);
+	run("cd %s && rm part.dwo", directory);
+	assert_true(most_frames("moved/program") > 2);
+}
+
 /* Nobody writes into the pipe: opening it must not wait. */
 static void
 never_waits_for_a_pipe(void **state)
@@ -1074,6 +1122,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(finds_debug_file_by_link),
 		cmocka_unit_test(finds_debug_file_by_build_id),
 		cmocka_unit_test(refuses_a_wrong_debug_file),
+		cmocka_unit_test(refuses_a_wrong_split_unit),
 		cmocka_unit_test(never_waits_for_a_pipe),
 		cmocka_unit_test(reads_mini_debug_information),
 		cmocka_unit_test(names_files_without_build_id),

@@ -60,10 +60,15 @@ open_empty_program(void)
 static int
 ask(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
 {
-	const WorkerFiles files = { .binary = fd, .debug = -1, .alternative = -1, .table = -1 };
+	const WorkerFiles files = {
+		.binary = fd, .debug = -1, .alternative = -1, .package = -1, .table = -1
+	};
+	const uint64_t address = 0x1000;
 	SymbolLines lines;
+	uint32_t answered;
+	int err = worker_client_ask(client, 4 * binary, &files, &address, 1, terms, &answered);
 
-	return worker_client_lookup(client, 4 * binary, &files, 0x1000, terms, &lines);
+	return err != 0 ? err : worker_client_take(client, &lines);
 }
 
 static int

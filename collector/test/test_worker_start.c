@@ -40,7 +40,9 @@ ask(void)
 static void
 starts_none_unless_ready(void **state)
 {
-	const WorkerFiles files = { .binary = -1, .debug = -1, .alternative = -1, .table = -1 };
+	const WorkerFiles files = {
+		.binary = -1, .debug = -1, .alternative = -1, .package = -1, .table = -1
+	};
 	const uint64_t addresses[2] = { 1, 2 };
 	WorkerClient *client;
 	uint32_t answered;

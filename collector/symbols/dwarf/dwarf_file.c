@@ -4,6 +4,7 @@
  */
 #include "symbols/dwarf/dwarf_file.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -71,15 +72,67 @@ cut_strings(DwarfSpan *span)
 		span->size_bytes--;
 }
 
+/* Returns the size of an unpacked debug section from its header; 0 if it is not compressed. */
+static uint64_t
+unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+	uint8_t old_header[12]; /* "ZLIB", and the size in 64 bits, big-endian */
+	GElf_Chdr compressed;
+	Elf_Data *data;
+	uint64_t size_bytes;
+
+	if ((header->sh_flags & SHF_COMPRESSED) != 0)
+		return gelf_getchdr(section, &compressed) != NULL ? compressed.ch_size : UINT64_MAX;
+	if (strncmp(name, ".zdebug", strlen(".zdebug")) != 0)
+		return 0;
+	data = elf_rawdata(section, NULL);
+	if (data == NULL || data->d_size < sizeof(old_header))
+		return 0;
+	memcpy(&size_bytes, (const char *) data->d_buf + 4, sizeof(size_bytes));
+	return be64toh(size_bytes);
+}
+
+bool
+dwarf_elf_fits(Elf *elf, uint64_t *room_bytes)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return true;
+	while ((section = elf_nextscn(elf, section)) != NULL)
+	{
+		GElf_Shdr header;
+		const char *name;
+		uint64_t size_bytes;
+
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		size_bytes = name != NULL ? unpacked_size(section, &header, name) : 0;
+		if (size_bytes > *room_bytes)
+			return false;
+		*room_bytes -= size_bytes;
+	}
+	return true;
+}
+
+/* Makes a file without sections. */
+static void
+init_empty(DwarfFile *file)
+{
+	memset(file, 0, sizeof(*file));
+	file->budget.limit_bytes = SIZE_MAX;
+	table_init(&file->abbrevs, &file->budget, sizeof(DwarfAbbrevs *));
+}
+
 int
 dwarf_file_init(DwarfFile *file, Elf *elf, bool split)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
 
-	memset(file, 0, sizeof(*file));
-	file->budget.limit_bytes = SIZE_MAX;
-	table_init(&file->abbrevs, &file->budget, sizeof(DwarfAbbrevs *));
+	init_empty(file);
 	if (elf_getshdrstrndx(elf, &names) != 0)
 		return -ENODATA;
 	while ((section = elf_nextscn(elf, section)) != NULL)
@@ -99,6 +152,13 @@ dwarf_file_init(DwarfFile *file, Elf *elf, bool split)
 	cut_strings(&file->sections[DWARF_STR]);
 	cut_strings(&file->sections[DWARF_LINE_STR]);
 	return file->sections[DWARF_INFO].bytes != NULL ? 0 : -ENODATA;
+}
+
+void
+dwarf_file_init_part(DwarfFile *part, const DwarfFile *whole)
+{
+	init_empty(part);
+	memcpy(part->sections, whole->sections, sizeof(part->sections));
 }
 
 void

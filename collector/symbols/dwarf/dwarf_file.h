@@ -42,11 +42,22 @@ typedef struct DwarfFile
 } DwarfFile;
 
 /*
+ * Subtracts from the room the size of the compressed debug sections of a file, which are unpacked
+ * when it is opened. Returns false if they do not fit.
+ */
+bool dwarf_elf_fits(Elf *elf, uint64_t *room_bytes);
+
+/*
  * Reads the sections of an ELF file, which must stay open, or those of split units (.dwo).
  * Compressed ones are unpacked in memory. Returns 0, or -ENODATA if there is no .debug_info.
  * dwarf_file_fini() accepts a zeroed DwarfFile.
  */
 int dwarf_file_init(DwarfFile *file, Elf *elf, bool split);
+
+/*
+ * Makes a file with the sections of another one, which must stay open; the caller then cuts them.
+ */
+void dwarf_file_init_part(DwarfFile *part, const DwarfFile *whole);
 void dwarf_file_fini(DwarfFile *file);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,10 @@
 
 #include "files/open_file.h"
 
-#define WAIT_NS	   UINT64_C(1000000000)
-#define ROOTS	   2 /* the process's root and the host's */
-#define FOUND_MANY (ROOTS * 3)
+#define WAIT_NS		 UINT64_C(1000000000)
+#define DEBUG_SUFFIX ".debug"
+#define ROOTS		 2 /* the process's root and the host's */
+#define FOUND_MANY	 (ROOTS * 3)
 
 /* A candidate for the debug file. */
 typedef struct Found
@@ -269,6 +271,101 @@ find_supplement(Search *search)
 	}
 }
 
+/*
+ * Takes the file at a path, whose content the worker checks. Returns false if there is none that
+ * counts.
+ */
+static bool
+take_path(Search *search, int root_fd, const char *path)
+{
+	Found *found = &search->found[0];
+	struct stat status;
+	int fd = open_file_inside(root_fd, path, &status);
+
+	if (fd < 0)
+		return false;
+	if (!counts_there(search, root_fd, &status))
+	{
+		close(fd);
+		return false;
+	}
+	found->file.source = (ElfSource){ .fd = fd, .size_bytes = (uint64_t) status.st_size };
+	found->identity = file_identity_of(&status);
+	found->proven = true;
+	search->count = 1;
+	return true;
+}
+
+/* Tries a path, unless it is too long. */
+__attribute__((format(printf, 3, 4))) static bool
+take_made_path(Search *search, int root_fd, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(path, sizeof(path), format, arguments);
+	va_end(arguments);
+	return length < (int) sizeof(path) && take_path(search, root_fd, path);
+}
+
+/* Tries the package of a binary below one root. */
+static bool
+try_package(Search *search, int root_fd)
+{
+	const char *name = search->name;
+	const char *directory = search->directory;
+	int length = (int) strlen(name);
+	int stem = length - (int) strlen(DEBUG_SUFFIX);
+	char digits[ELF_BUILD_ID_TEXT_BYTES];
+
+	if (name[0] != '/')
+		return false;
+	if (take_made_path(search, root_fd, "%s.dwp", name) ||
+		(stem > 0 && strcmp(name + stem, DEBUG_SUFFIX) == 0 &&
+		 take_made_path(search, root_fd, "%.*s.dwp", stem, name)))
+		return true;
+	if (directory[0] == '\0')
+		return false;
+	if (take_made_path(search, root_fd, "%s%s.dwp", directory, name))
+		return true;
+	if (search->build_id.size_bytes < 2)
+		return false;
+	elf_build_id_text(&search->build_id, digits);
+	return take_made_path(search, root_fd, "%s/.build-id/%.2s/%s.dwp", directory, digits,
+						  digits + 2);
+}
+
+static void
+find_package(Search *search)
+{
+	for (int i = 0; i < search->root_count; i++)
+	{
+		if (try_package(search, search->root_fds[i]))
+			return;
+	}
+}
+
+/* Searches the file of a split unit: the link is its path. */
+static void
+find_split(Search *search)
+{
+	const char *name = search->name;
+	const char *end = strrchr(name, '/');
+	const char *base = strrchr(search->link, '/');
+
+	for (int i = 0; i < search->root_count; i++)
+	{
+		int root_fd = search->root_fds[i];
+
+		if ((search->link[0] == '/' && take_path(search, root_fd, search->link)) ||
+			(name[0] == '/' && take_made_path(search, root_fd, "%.*s/%s", (int) (end - name), name,
+											  base != NULL ? base + 1 : search->link)))
+			return;
+	}
+}
+
 static void
 run_search(Probe *probe)
 {
@@ -441,6 +538,46 @@ open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *p
 	return err;
 }
 
+/* Opens the package of the split units of the file that has DWARF. */
+static int
+open_package(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places)
+{
+	const Quest quest = { find_package, NULL, wanted->build_id, places->name, NULL };
+	DebugLinks none = { 0 };
+	ElfFile file = { .source.fd = -1 };
+	Search *searched;
+	int err;
+
+	if (!wanted->has_dwarf && !files->debug.has_dwarf)
+		return 0;
+	err = start_search(&quest, places, &searched);
+	if (err != 0)
+		return err;
+	err = choose_found(searched, places, 0, &file, &files->package_identity, &none);
+	files->package_fd = file.source.fd;
+	end_search(searched, places->patience);
+	return err;
+}
+
+int
+debug_split_open(const char *path, const DebugPlaces *places, int *fd)
+{
+	const ElfBuildId no_id = { 0 };
+	const Quest quest = { find_split, NULL, &no_id, places->name, path };
+	DebugLinks none = { 0 };
+	ElfFile file = { .source.fd = -1 };
+	FileIdentity identity;
+	Search *searched;
+	int err = start_search(&quest, places, &searched);
+
+	if (err != 0)
+		return err;
+	err = choose_found(searched, places, 0, &file, &identity, &none);
+	*fd = file.source.fd;
+	end_search(searched, places->patience);
+	return err;
+}
+
 int
 debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places)
 {
@@ -452,6 +589,8 @@ debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces
 		err = open_debug_file(files, wanted, places, &links);
 	if (err == 0)
 		err = open_supplement(files, wanted->has_dwarf ? wanted->links : &links, places);
+	if (err == 0)
+		err = open_package(files, wanted, places);
 	debug_links_fini(&links);
 	if (err != 0)
 		debug_files_close(files, places->patience);
@@ -465,6 +604,8 @@ debug_files_close(DebugFiles *files, Patience *patience)
 		patience_close(patience, files->debug.source.fd);
 	if (files->alt_fd >= 0)
 		patience_close(patience, files->alt_fd);
+	if (files->package_fd >= 0)
+		patience_close(patience, files->package_fd);
 	elf_file_fini(&files->debug);
 	*files = DEBUG_FILES_NONE;
 }

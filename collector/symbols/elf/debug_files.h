@@ -53,8 +53,10 @@ typedef struct DebugFiles
 {
 	ElfFile debug;		   /* source.fd is -1 if there is none */
 	int alt_fd;			   /* supplement of the file with DWARF, or -1 */
+	int package_fd;		   /* package of its split units (.dwp), or -1 */
 	FileIdentity identity; /* of debug, zeroed if there is none */
 	FileIdentity alt_identity;
+	FileIdentity package_identity;
 } DebugFiles;
 
 /*
@@ -64,6 +66,9 @@ typedef struct DebugFiles
  * device and belong to the binary's owner or root, because a process can mount other files over its
  * directories.
  *
+ * A package is searched beside the binary and under the directory, as NAME.dwp, where NAME may lose
+ * ".debug", and by build ID. Its index has the IDs of the units that it belongs to.
+ *
  * A search without result succeeds. Returns 0; -EAGAIN if a file system does not answer;
  * -EINPROGRESS if the search must be repeated for a checksum; -ENOMEM. debug_files_close() closes
  * the files; it also accepts DEBUG_FILES_NONE.
@@ -71,6 +76,12 @@ typedef struct DebugFiles
 int debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places);
 void debug_files_close(DebugFiles *files, Patience *patience);
 
-#define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .alt_fd = -1 })
+#define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .alt_fd = -1, .package_fd = -1 })
+
+/*
+ * Opens the file of a split unit (.dwo): at its path, and beside the binary. Returns 0, also if
+ * there is none: *fd is then -1; -EAGAIN if a file system does not answer; -ENOMEM.
+ */
+int debug_split_open(const char *path, const DebugPlaces *places, int *fd);
 
 #endif

@@ -9,7 +9,6 @@
 #include "symbols/worker/dwarf_session.h"
 
 #include <dwarf.h>
-#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "base/grow.h"
 #include "symbols/dwarf/dwarf_lines.h"
+#include "symbols/dwarf/dwarf_package.h"
 #include "symbols/dwarf/dwarf_ranges.h"
 #include "symbols/worker/address_ranges.h"
 
@@ -35,10 +35,19 @@ typedef struct Scope
 	uint32_t parent; /* scope around an inlined call; NO_SCOPE: this is a function */
 } Scope;
 
+/* The parts of sections that belong to a split unit. */
+typedef struct Split
+{
+	DwarfPackage own; /* of its own file; zeroed if it is in the session's package */
+	DwarfFile part;
+} Split;
+
 typedef struct Unit
 {
 	DwarfUnit *unit;	/* has the line table */
 	DwarfUnit *content; /* has the functions */
+	Split *split;		/* of a skeleton; NULL: not known, or there is none */
+	bool split_known;
 	bool indexed;
 	Scope *scopes;
 	size_t scope_count;
@@ -48,12 +57,14 @@ typedef struct Unit
 
 struct DwarfSession
 {
-	int fd;
-	int alt_fd;
+	DwarfFds fds;
 	Elf *elf;
 	Elf *alt_elf;
 	DwarfFile file;
 	DwarfFile alt;
+	DwarfPackage package; /* zeroed: none */
+	uint64_t room_bytes;  /* for sections that will be unpacked */
+	const DwarfUnit *wanted;
 	DwarfLines *lines;
 	AddressRanges code;	  /* executable sections */
 	AddressRanges ranges; /* of units; values: indexes of units */
@@ -224,6 +235,7 @@ add_unit(DwarfSession *session, DwarfUnit *added)
 		return err;
 	unit = &session->units[session->unit_count++];
 	*unit = (Unit){ .unit = added, .content = added };
+	unit->split_known = added->kind != DWARF_UNIT_SKELETON;
 	if (dwarf_unit_read_root_entry(added, &root))
 		err =
 			add_ranges(session, &root, &session->ranges, (uint32_t) session->unit_count - 1, &any);
@@ -261,73 +273,16 @@ index_units(DwarfSession *session)
 	return err;
 }
 
-/* Returns the size of an unpacked debug section from its header; 0 if it is not compressed. */
-static uint64_t
-unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
-{
-	uint8_t old_header[12]; /* "ZLIB", and the size in 64 bits, big-endian */
-	GElf_Chdr compressed;
-	Elf_Data *data;
-	uint64_t size_bytes;
-
-	if ((header->sh_flags & SHF_COMPRESSED) != 0)
-		return gelf_getchdr(section, &compressed) != NULL ? compressed.ch_size : UINT64_MAX;
-	if (strncmp(name, ".zdebug", strlen(".zdebug")) != 0)
-		return 0;
-	data = elf_rawdata(section, NULL);
-	if (data == NULL || data->d_size < sizeof(old_header))
-		return 0;
-	memcpy(&size_bytes, (const char *) data->d_buf + 4, sizeof(size_bytes));
-	return be64toh(size_bytes);
-}
-
-/*
- * Subtracts from the room what is unpacked when a file is opened: all compressed sections with
- * debug information. Returns false if they do not fit.
- */
-static bool
-fits_unpacked(Elf *elf, uint64_t *room_bytes)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return true;
-	while ((section = elf_nextscn(elf, section)) != NULL)
-	{
-		GElf_Shdr header;
-		const char *name;
-		uint64_t size_bytes;
-
-		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		size_bytes = name != NULL ? unpacked_size(section, &header, name) : 0;
-		if (size_bytes > *room_bytes)
-			return false;
-		*room_bytes -= size_bytes;
-	}
-	return true;
-}
-
-/* Opens the file and its supplement. Returns 0, -EFBIG, -ENODATA or -ENOMEM. */
+/* Opens the supplement; without it names are missing. Returns 0, -EFBIG or -ENOMEM. */
 static int
-open_files(DwarfSession *session, uint64_t unpacked_max)
+open_supplement(DwarfSession *session)
 {
-	int err;
-
-	session->elf = elf_begin(session->fd, ELF_C_READ_MMAP, NULL);
-	if (session->elf == NULL)
-		return -ENODATA;
-	if (!fits_unpacked(session->elf, &unpacked_max))
-		return -EFBIG;
-	err = dwarf_file_init(&session->file, session->elf, false);
-	if (err != 0 || session->alt_fd < 0)
-		return err;
-	session->alt_elf = elf_begin(session->alt_fd, ELF_C_READ_MMAP, NULL);
+	if (session->fds.alternative < 0)
+		return 0;
+	session->alt_elf = elf_begin(session->fds.alternative, ELF_C_READ_MMAP, NULL);
 	if (session->alt_elf == NULL)
 		return 0;
-	if (!fits_unpacked(session->alt_elf, &unpacked_max))
+	if (!dwarf_elf_fits(session->alt_elf, &session->room_bytes))
 		return -EFBIG;
 	if (dwarf_file_init(&session->alt, session->alt_elf, false) != 0)
 		return 0;
@@ -335,23 +290,51 @@ open_files(DwarfSession *session, uint64_t unpacked_max)
 	return dwarf_units_read(&session->alt);
 }
 
+/* Opens the file and what belongs to it. Returns 0, -EFBIG, -ENODATA or -ENOMEM. */
+static int
+open_files(DwarfSession *session)
+{
+	int err;
+
+	session->elf = elf_begin(session->fds.file, ELF_C_READ_MMAP, NULL);
+	if (session->elf == NULL)
+		return -ENODATA;
+	if (!dwarf_elf_fits(session->elf, &session->room_bytes))
+		return -EFBIG;
+	err = dwarf_file_init(&session->file, session->elf, false);
+	if (err == 0)
+		err = open_supplement(session);
+	if (err != 0 || session->fds.package < 0)
+		return err;
+	err = dwarf_package_open(&session->package, session->fds.package, &session->room_bytes);
+	return err == -ENODATA ? 0 : err;
+}
+
+static void
+close_fds(const DwarfFds *fds)
+{
+	close(fds->file);
+	if (fds->alternative >= 0)
+		close(fds->alternative);
+	if (fds->package >= 0)
+		close(fds->package);
+}
+
 int
-dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **session)
+dwarf_session_open(const DwarfFds *fds, size_t unpacked_max, DwarfSession **session)
 {
 	DwarfSession *made = calloc(1, sizeof(*made));
 	int err;
 
 	if (made == NULL)
 	{
-		close(fd);
-		if (alt_fd >= 0)
-			close(alt_fd);
+		close_fds(fds);
 		return -ENOMEM;
 	}
-	made->fd = fd;
-	made->alt_fd = alt_fd;
+	made->fds = *fds;
+	made->room_bytes = unpacked_max;
 	elf_version(EV_CURRENT);
-	err = open_files(made, unpacked_max);
+	err = open_files(made);
 	if (err == 0)
 		err = dwarf_lines_create(&made->lines);
 	if (err == 0)
@@ -365,27 +348,41 @@ dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **sessi
 	return err;
 }
 
+static void
+split_free(Split *split)
+{
+	if (split == NULL)
+		return;
+	dwarf_file_fini(&split->part);
+	dwarf_package_close(&split->own);
+	free(split);
+}
+
+static void
+fini_unit(Unit *unit)
+{
+	address_ranges_fini(&unit->ranges);
+	free(unit->scopes);
+	split_free(unit->split);
+}
+
 void
 dwarf_session_close(DwarfSession *session)
 {
 	if (session == NULL)
 		return;
+	dwarf_lines_free(session->lines);
 	for (size_t i = 0; i < session->unit_count; i++)
-	{
-		address_ranges_fini(&session->units[i].ranges);
-		free(session->units[i].scopes);
-	}
+		fini_unit(&session->units[i]);
 	free(session->units);
 	address_ranges_fini(&session->ranges);
 	address_ranges_fini(&session->code);
-	dwarf_lines_free(session->lines);
 	dwarf_file_fini(&session->file);
 	dwarf_file_fini(&session->alt);
+	dwarf_package_close(&session->package);
 	elf_end(session->elf);
 	elf_end(session->alt_elf);
-	close(session->fd);
-	if (session->alt_fd >= 0)
-		close(session->alt_fd);
+	close_fds(&session->fds);
 	free(session);
 }
 
@@ -406,6 +403,85 @@ dwarf_session_give_back(DwarfSession *session)
 {
 	give_back_file(session->elf);
 	give_back_file(session->alt_elf);
+	dwarf_package_give_back(&session->package);
+	for (size_t i = 0; i < session->unit_count; i++)
+	{
+		if (session->units[i].split != NULL)
+			dwarf_package_give_back(&session->units[i].split->own);
+	}
+}
+
+/*
+ * Takes the functions of a skeleton's unit from a package, or from the file of the split unit
+ * itself, which it takes over if they are there.
+ */
+static bool
+use_split(Unit *unit, const DwarfPackage *package, DwarfPackage *own)
+{
+	Split *split = calloc(1, sizeof(*split));
+	DwarfUnit *content =
+		split != NULL ? dwarf_package_find(package, unit->unit, &split->part) : NULL;
+
+	if (content == NULL)
+	{
+		free(split);
+		return false;
+	}
+	if (own != NULL)
+	{
+		split->own = *own;
+		*own = (DwarfPackage){ 0 };
+	}
+	unit->split = split;
+	unit->content = content;
+	unit->split_known = true;
+	return true;
+}
+
+DwarfWanted
+dwarf_session_wanted(const DwarfSession *session)
+{
+	const DwarfUnit *unit = session->wanted;
+
+	return (DwarfWanted){ .id = unit->split_id,
+						  .directory = unit->directory != NULL ? unit->directory : "",
+						  .name = unit->split_name };
+}
+
+void
+dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd)
+{
+	DwarfPackage package = { 0 };
+
+	if (fd >= 0)
+	{
+		(void) dwarf_package_open(&package, fd, &session->room_bytes);
+		close(fd);
+	}
+	for (size_t i = 0; i < session->unit_count; i++)
+	{
+		Unit *unit = &session->units[i];
+
+		if (unit->split_known || unit->unit->split_id != id)
+			continue;
+		if (package.bytes != NULL)
+			(void) use_split(unit, &package, &package);
+		unit->split_known = true;
+	}
+	dwarf_package_close(&package);
+}
+
+/* Looks for the split unit of a skeleton. Returns false if its file is not known yet. */
+static bool
+find_split(DwarfSession *session, Unit *unit)
+{
+	if (unit->split_known)
+		return true;
+	if (session->package.bytes != NULL && use_split(unit, &session->package, NULL))
+		return true;
+	unit->split_known = unit->unit->split_name == NULL;
+	session->wanted = unit->unit;
+	return unit->split_known;
 }
 
 /*
@@ -428,7 +504,8 @@ static void
 set_path_by_number(const DwarfSession *session, DwarfFrame *frame, const DwarfEntry *entry,
 				   DwarfSlot slot)
 {
-	const DwarfUnit *unit = entry->unit;
+	/* a split unit has the files and the directory of its skeleton */
+	const DwarfUnit *unit = entry->unit->skeleton != NULL ? entry->unit->skeleton : entry->unit;
 	uint64_t number;
 	const char *path;
 
@@ -543,6 +620,8 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	if (!address_ranges_find(&session->ranges, address, &value))
 		return 0;
 	unit = &session->units[value];
+	if (!find_split(session, unit))
+		return -ENOLINK;
 	if (index_unit(session, unit) != 0)
 		return -ENOMEM;
 	if (dwarf_lines_find(session->lines, unit->unit, address, &path, &frame.line))

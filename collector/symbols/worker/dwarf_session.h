@@ -25,12 +25,20 @@ typedef struct DwarfFrame
 	bool needs_symbol; /* the symbol table may have a better name */
 } DwarfFrame;
 
+/* Descriptors; -1: none. */
+typedef struct DwarfFds
+{
+	int file;
+	int alternative; /* supplement (.gnu_debugaltlink) */
+	int package;	 /* of split units (.dwp) */
+} DwarfFds;
+
 /*
- * Opens a file. Takes both descriptors, also on failure; alt_fd is the supplementary file
- * (.gnu_debugaltlink) or -1. Returns 0; -ENODATA if the file has no readable DWARF; -EFBIG if its
- * compressed sections would take more than unpacked_max bytes; -ENOMEM.
+ * Opens a file. Takes the descriptors, also on failure. Returns 0; -ENODATA if the file has no
+ * readable DWARF; -EFBIG if its compressed sections would take more than unpacked_max bytes;
+ * -ENOMEM.
  */
-int dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **session);
+int dwarf_session_open(const DwarfFds *fds, size_t unpacked_max, DwarfSession **session);
 void dwarf_session_close(DwarfSession *session); /* accepts NULL */
 
 /* Releases the pages of the mapped files; later lookups read them again. */
@@ -38,9 +46,26 @@ void dwarf_session_give_back(DwarfSession *session);
 
 /*
  * Finds the frames of an ELF virtual address, innermost first, at most max. Strings are valid until
- * the session is closed. Returns the number of frames, 0 if DWARF does not cover the address, or
- * -ENOMEM.
+ * the session is closed. Returns the number of frames, 0 if DWARF does not cover the address;
+ * -ENOLINK if its functions are in a split unit whose file is not known yet; -ENOMEM.
  */
 int dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max);
+
+/* The file of a split unit (.dwo). */
+typedef struct DwarfWanted
+{
+	uint64_t id;		   /* of the unit */
+	const char *directory; /* of the compilation; "" if unknown */
+	const char *name;
+} DwarfWanted;
+
+/* Describes the file that the last lookup did not know. */
+DwarfWanted dwarf_session_wanted(const DwarfSession *session);
+
+/*
+ * Adds the file of a split unit. Takes the descriptor; -1: there is none, and its functions have
+ * their symbols' names.
+ */
+void dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd);
 
 #endif

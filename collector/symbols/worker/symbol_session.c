@@ -76,9 +76,11 @@ open_dwarf(SymbolSession *session, size_t room_bytes)
 	fd = dup(from);
 	if (fd < 0)
 		return;
-	session->left_out = dwarf_session_open(fd, session->files.alternative, room_bytes / 2,
-										   &session->dwarf) == -EFBIG;
+	session->left_out =
+		dwarf_session_open(&(DwarfFds){ fd, session->files.alternative, session->files.package },
+						   room_bytes / 2, &session->dwarf) == -EFBIG;
 	session->files.alternative = -1;
+	session->files.package = -1;
 }
 
 int
@@ -93,6 +95,7 @@ symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_byte
 		close_fd(files->binary);
 		close_fd(files->debug);
 		close_fd(files->alternative);
+		close_fd(files->package);
 		return err;
 	}
 	made->files = *files;
@@ -130,6 +133,7 @@ symbol_session_close(SymbolSession *session)
 	close_fd(session->files.binary);
 	close_fd(session->files.debug);
 	close_fd(session->files.alternative);
+	close_fd(session->files.package);
 	free(session);
 }
 
@@ -161,6 +165,12 @@ symbol_session_keep_table(SymbolSession *session, int fd)
 		return -ENOENT;
 	return symbol_table_write(session->table, session->symbol_files, session->symbol_file_count,
 							  fd);
+}
+
+DwarfSession *
+symbol_session_dwarf(SymbolSession *session)
+{
+	return session->dwarf;
 }
 
 bool

@@ -19,6 +19,7 @@ typedef struct SessionFiles
 	int binary;
 	int debug;		 /* its separate debug file */
 	int alternative; /* supplement of the file that has DWARF */
+	int package;	 /* of its split units */
 } SessionFiles;
 
 /*
@@ -56,8 +57,12 @@ void symbol_session_give_back(SymbolSession *session);
  * the next call. DWARF or symbol table is used, whichever has more frames or names; if DWARF has
  * lines without a name, the symbol gives the name; without DWARF, Go's function table is used. If
  * none covers the address, its function is named by its start (unnamed_functions.h). Returns the
- * number of frames, 0 if nothing covers the address, or -ENOMEM.
+ * number of frames, 0 if nothing covers the address; -ENOLINK or -ENOMEM as
+ * dwarf_session_lookup().
  */
 int symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max);
+
+/* Returns its DWARF; NULL if it is not read. */
+DwarfSession *symbol_session_dwarf(SymbolSession *session);
 
 #endif

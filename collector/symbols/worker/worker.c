@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <lzma.h>
 #include <malloc.h>
@@ -320,15 +321,18 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 {
 	bool with_debug = (request->argument & WORKER_WITH_DEBUG) != 0;
 	bool with_alternative = (request->argument & WORKER_WITH_ALTERNATIVE) != 0;
+	bool with_package = (request->argument & WORKER_WITH_PACKAGE) != 0;
 	const SessionFiles files = {
 		.binary = fds[0],
 		.debug = with_debug ? fds[1] : -1,
 		.alternative = with_alternative ? fds[1 + with_debug] : -1,
+		.package = with_package ? fds[1 + with_debug + with_alternative] : -1,
 	};
 	Session *session = &worker->sessions[0];
 	int err;
 
-	if (fds[0] < 0 || (with_debug && fds[1] < 0) || (with_alternative && fds[1 + with_debug] < 0))
+	if (fds[0] < 0 || (with_debug && files.debug < 0) ||
+		(with_alternative && files.alternative < 0) || (with_package && files.package < 0))
 	{
 		close_fds(fds);
 		return -EINVAL;
@@ -350,7 +354,8 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	session->owners = request->owners;
 	session->may_hang = !open_file_is_of_kernel(files.binary) ||
 						(with_debug && !open_file_is_of_kernel(files.debug)) ||
-						(with_alternative && !open_file_is_of_kernel(files.alternative));
+						(with_alternative && !open_file_is_of_kernel(files.alternative)) ||
+						(with_package && !open_file_is_of_kernel(files.package));
 	err = symbol_session_open(&files, (request->argument & WORKER_NO_DWARF) == 0, data_limit,
 							  &session->symbols);
 	if (err != 0)
@@ -429,9 +434,29 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, Sym
 	return demangled;
 }
 
-/* Answers about one address. Returns the size of the answer. */
+/* Asks for the file of a split unit. */
 static size_t
-answer_address(Worker *worker, Session *session, uint64_t address, char *reply)
+ask_for_split(SymbolSession *symbols, char *reply)
+{
+	DwarfWanted wanted = dwarf_session_wanted(symbol_session_dwarf(symbols));
+	char path[WORKER_STRING_MAX];
+	char id[2 * sizeof(wanted.id) + 1];
+	SymbolLine line = { .name = id, .system_name = id, .filename = path };
+
+	(void) snprintf(id, sizeof(id), "%" PRIx64, wanted.id);
+	if (wanted.name[0] == '/' || wanted.directory[0] == '\0')
+		(void) snprintf(path, sizeof(path), "%s", wanted.name);
+	else
+		(void) snprintf(path, sizeof(path), "%s/%s", wanted.directory, wanted.name);
+	return worker_reply_encode(reply, -ENOLINK, &line, 1);
+}
+
+/*
+ * Answers about one address. Returns the size of the answer. Sets *wants_split if the answer is
+ * that a file is wanted.
+ */
+static size_t
+answer_address(Worker *worker, Session *session, uint64_t address, char *reply, bool *wants_split)
 {
 	DwarfFrame frames[WORKER_FRAMES_MAX];
 	SymbolLine lines[WORKER_FRAMES_MAX];
@@ -441,6 +466,9 @@ answer_address(Worker *worker, Session *session, uint64_t address, char *reply)
 
 	limit_cpu_time(WORKER_CPU_MS);
 	count = symbol_session_lookup(session->symbols, address, frames, WORKER_FRAMES_MAX);
+	*wants_split = count == -ENOLINK;
+	if (*wants_split)
+		return ask_for_split(session->symbols, reply);
 	if (count < 0)
 		return worker_reply_encode(reply, count, NULL, 0);
 	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
@@ -471,12 +499,14 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 	memcpy(addresses, worker->message + sizeof(*request), request->argument * sizeof(*addresses));
 	for (uint64_t i = 0; i < request->argument; i++)
 	{
-		size_t more = answer_address(worker, session, addresses[i], worker->message + size_bytes);
+		bool wants_split;
+		size_t more = answer_address(worker, session, addresses[i], worker->message + size_bytes,
+									 &wants_split);
 
-		if (i > 0 && size_bytes + more > WORKER_MESSAGE_BYTES)
+		if (i > 0 && (wants_split || size_bytes + more > WORKER_MESSAGE_BYTES))
 			break;
 		size_bytes += more;
-		if (clock_ns(CLOCK_MONOTONIC) >= until_ns)
+		if (wants_split || clock_ns(CLOCK_MONOTONIC) >= until_ns)
 			break;
 	}
 	if (is_unchanged(session))
@@ -554,12 +584,30 @@ exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKE
 	return err;
 }
 
+/* Gives a binary the file of a split unit. Takes the descriptor. */
+static int
+add_split(Worker *worker, const WorkerRequest *request, int fds[WORKER_FILES_MAX])
+{
+	const Session *session = find_session(worker, request->binary);
+	DwarfSession *dwarf = session != NULL ? symbol_session_dwarf(session->symbols) : NULL;
+
+	if (dwarf == NULL)
+	{
+		close_fds(fds);
+		return -ESTALE;
+	}
+	dwarf_session_add_split(dwarf, request->argument, fds[0]);
+	fds[0] = -1;
+	close_fds(fds);
+	return 0;
+}
+
 /*
  * Answers the request in worker->message, and overwrites it with the reply. Returns the size of the
  * reply.
  */
 static size_t
-answer_request(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
+answer_request(Worker *worker, size_t size_bytes, int fds[WORKER_FILES_MAX])
 {
 	WorkerRequest request;
 	int err = -EINVAL;
@@ -575,6 +623,8 @@ answer_request(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX
 	else if (size_bytes == sizeof(request) &&
 			 (request.kind == WORKER_LOAD || request.kind == WORKER_KEEP))
 		err = exchange_table(worker, &request, fds);
+	else if (size_bytes == sizeof(request) && request.kind == WORKER_SPLIT)
+		err = add_split(worker, &request, fds);
 	else if (request.kind == WORKER_LOOKUP && request.argument > 0 &&
 			 request.argument <= WORKER_ADDRESSES_MAX &&
 			 size_bytes == sizeof(request) + request.argument * sizeof(uint64_t))

@@ -789,6 +789,11 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 		open.head.argument |= WORKER_WITH_ALTERNATIVE;
 		fds[count++] = files->alternative;
 	}
+	if (files->package >= 0)
+	{
+		open.head.argument |= WORKER_WITH_PACKAGE;
+		fds[count++] = files->package;
+	}
 	return ask_worker(client, &open, fds, count, terms);
 }
 
@@ -811,7 +816,8 @@ load_table(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms
 static bool
 is_no_answer(int err)
 {
-	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO || err == -ESTALE;
+	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO || err == -ESTALE ||
+		   err == -ENOLINK;
 }
 
 /* Returns false if no owner can pay for the question, or if it would hang. */
@@ -824,13 +830,26 @@ may_ask(WorkerClient *client, const int fds[WORKER_FILES_MAX], uint64_t owners)
 		   !would_hang(client, owners);
 }
 
+/* Takes the answer that a file is wanted. Returns false if it does not name it. */
+static bool
+take_wanted(WorkerClient *client)
+{
+	size_t reply_bytes;
+	uint32_t count;
+
+	return worker_reply_decode(client->message + client->taken_bytes, client->answer_bytes,
+							   client->lines, &count, &reply_bytes) == -ENOLINK &&
+		   count == 1;
+}
+
 int
 worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
 				  const uint64_t *addresses, uint32_t count, const SymbolAsk *terms,
 				  uint32_t *answered)
 {
 	Question lookup = { .head = { .kind = WORKER_LOOKUP, .binary = binary, .argument = count } };
-	const int fds[WORKER_FILES_MAX] = { files->binary, files->debug, files->alternative };
+	const int fds[WORKER_FILES_MAX] = { files->binary, files->debug, files->alternative,
+										files->package };
 	int err;
 
 	if (!may_ask(client, fds, terms->owners))
@@ -851,20 +870,33 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 	}
 	if (err == -EAGAIN)
 		client->unavailable += count;
+	/* lines[0] is the file that is wanted */
+	if (err == -ENOLINK && !take_wanted(client))
+		return -EIO;
 	if (is_no_answer(err))
 		return err == -ESTALE ? -EIO : err;
 	*answered = client->answers;
 	return 0;
 }
 
-int
-worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
-					 uint64_t address, const SymbolAsk *terms, SymbolLines *lines)
+WorkerWanted
+worker_client_wanted(const WorkerClient *client)
 {
-	uint32_t answered;
-	int err = worker_client_ask(client, binary, files, &address, 1, terms, &answered);
+	const SymbolLine *line = &client->lines[0];
 
-	return err != 0 ? err : worker_client_take(client, lines);
+	return (WorkerWanted){ strtoull(line->name, NULL, 16), line->filename };
+}
+
+int
+worker_client_add_split(WorkerClient *client, uint64_t binary, uint64_t id, int fd,
+						const SymbolAsk *terms)
+{
+	const Question split = { .head = { .kind = WORKER_SPLIT, .binary = binary, .argument = id } };
+	const int fds[WORKER_FILES_MAX] = { fd, -1, -1, -1 };
+
+	if (!may_ask(client, fds, terms->owners))
+		return -EAGAIN;
+	return ask_worker(client, &split, fds, fd >= 0 ? 1 : 0, terms);
 }
 
 int
@@ -879,7 +911,7 @@ worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, const File
 									.changed_ns = identity->changed.tv_nsec,
 									.device = identity->device,
 									.inode = identity->inode } };
-	const int fds[WORKER_FILES_MAX] = { fd, -1, -1 };
+	const int fds[WORKER_FILES_MAX] = { fd, -1, -1, -1 };
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
@@ -891,7 +923,7 @@ worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t ot
 					  const SymbolAsk *terms)
 {
 	Question question = { .head = { .kind = WORKER_COMPARE, .binary = binary, .argument = other } };
-	const int fds[WORKER_FILES_MAX] = { fd, other_fd, -1 };
+	const int fds[WORKER_FILES_MAX] = { fd, other_fd, -1, -1 };
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;

@@ -34,6 +34,7 @@ typedef struct WorkerFiles
 	int binary;
 	int debug;					  /* its separate debug file */
 	int alternative;			  /* supplement of the file that has DWARF */
+	int package;				  /* of its split units */
 	int table;					  /* symbol table on disk, read when the binary is opened */
 	const FileIdentity *identity; /* of the binary when it was opened; NULL: any */
 	bool no_dwarf;				  /* use symbol tables only */
@@ -45,21 +46,36 @@ typedef struct WorkerFiles
  * with its files. Returns 0 and sets *answered to the number of answers to take, at least 1, in the
  * order of the addresses; -EINPROGRESS if there is no answer by the deadline; -EAGAIN if the owners
  * have used up their allowance or no worker can be started; -EIO if the worker failed with this
- * question; another -errno from the worker.
+ * question; -ENOLINK if it wants the file of worker_client_wanted() first; another -errno from the
+ * worker.
  */
 int worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
 					  const uint64_t *addresses, uint32_t count, const SymbolAsk *terms,
 					  uint32_t *answered);
+
+/* The file of a split unit (.dwo). */
+typedef struct WorkerWanted
+{
+	uint64_t id;
+	const char *path; /* not checked: a file named it */
+} WorkerWanted;
+
+/* Returns the file that the last question needs. The path is valid until the next question. */
+WorkerWanted worker_client_wanted(const WorkerClient *client);
+
+/*
+ * Gives the worker the file of a split unit of a binary; -1: there is none. The descriptor stays
+ * the caller's. Returns 0; -ESTALE if the binary is not open; otherwise an error of
+ * worker_client_ask().
+ */
+int worker_client_add_split(WorkerClient *client, uint64_t binary, uint64_t id, int fd,
+							const SymbolAsk *terms);
 
 /*
  * Takes the next answer of the last question: frames at the address, count 0 if nothing covers it.
  * Lines are valid until the next call. Returns 0 or an -errno from the worker.
  */
 int worker_client_take(WorkerClient *client, SymbolLines *lines);
-
-/* Asks about one address and takes the answer. */
-int worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
-						 uint64_t address, const SymbolAsk *terms, SymbolLines *lines);
 
 /*
  * Returns 0 if the file has this CRC-32, -EBADMSG if it has another; otherwise an error of

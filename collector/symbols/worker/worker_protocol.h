@@ -9,7 +9,9 @@
  *
  *   request                 reply
  *   open: files, fds        0 and a line whose number is a set of flags; or -errno
- *   lookup: addresses       the frames of each, innermost first; -ESTALE: the binary is not open
+ *   lookup: addresses       the frames of each, innermost first; -ESTALE: the binary is not open;
+ *                           -ENOLINK and a line: the file of a split unit is wanted
+ *   split: its number, fd   0: the file is used if it has the split unit of that number
  *   checksum: CRC-32, fd    0, or -EBADMSG if the file has another checksum
  *   compare: fds            0, or -EBADMSG if their bytes differ
  *   load: fd                0 if the binary took its symbol table from the file; or -errno of
@@ -22,6 +24,9 @@
  * The addresses of a lookup follow the request, 8 bytes each. The answers follow each other in one
  * message, in the order of the addresses: at least one, and fewer than addresses if the message is
  * full or time is up.
+ *
+ * The line of a split unit that is wanted has its ID in hexadecimal as name and the path of its
+ * file as filename. Such an answer is the only one of its message.
  *
  *   answer  OFFSET          SIZE        DESCRIPTION
  *           0               12          WorkerReply
@@ -42,7 +47,7 @@
 /* environment variable of a worker; its value is the number of bytes that it may allocate */
 #define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER"
 #define WORKER_FRAMES_MAX	 64 /* of one address; middle frames of longer chains are dropped */
-#define WORKER_FILES_MAX	 3	/* descriptors of a request */
+#define WORKER_FILES_MAX	 4	/* descriptors of a request */
 #define WORKER_ADDRESSES_MAX 64 /* in a lookup */
 /* bytes of a string in a reply, with NUL; longer strings are cut */
 #define WORKER_STRING_MAX	 2048
@@ -56,14 +61,16 @@ typedef enum WorkerRequestKind
 	WORKER_COMPARE,	 /* carries the descriptors of two files */
 	WORKER_LOAD,	 /* carries the descriptor of a symbol table on disk */
 	WORKER_KEEP,	 /* carries the descriptor of an empty file */
+	WORKER_SPLIT,	 /* carries the descriptor of a split unit's file, or none: there is none */
 	WORKER_HELLO,	 /* never sent: the symbolizer waits for the greeting */
 	WORKER_CLOSING,	 /* never sent: the symbolizer waits for the notice of a closed file */
 } WorkerRequestKind;
 
 /* Flags in the argument of WORKER_OPEN. */
-#define WORKER_WITH_DEBUG		1 /* the separate debug file's descriptor is the next one */
-#define WORKER_WITH_ALTERNATIVE 2 /* the supplement's is the last one */
-#define WORKER_WITH_FILES		(WORKER_WITH_DEBUG | WORKER_WITH_ALTERNATIVE)
+#define WORKER_WITH_DEBUG		1  /* the separate debug file's descriptor is the next one */
+#define WORKER_WITH_ALTERNATIVE 2  /* the supplement's is the next one */
+#define WORKER_WITH_PACKAGE		32 /* the package's is the last one */
+#define WORKER_WITH_FILES		(WORKER_WITH_DEBUG | WORKER_WITH_ALTERNATIVE | WORKER_WITH_PACKAGE)
 #define WORKER_NO_DWARF			4
 #define WORKER_RAW_NAMES		8  /* not demangled */
 #define WORKER_WITH_IDENTITY	16 /* refuse a binary of another size or ctime */
@@ -78,7 +85,8 @@ typedef struct WorkerRequest
 	uint64_t kind;
 	/* number of the binary: 4n, plus 1 without DWARF, plus 2 with raw names */
 	uint64_t binary;
-	uint64_t argument; /* number of addresses, CRC-32, or number of the other binary */
+	/* number of addresses, CRC-32, number of the other binary, or ID of a split unit */
+	uint64_t argument;
 	/* of the file of a checksum, or with WORKER_WITH_IDENTITY, like the next two */
 	uint64_t size_bytes;
 	int64_t changed_s;

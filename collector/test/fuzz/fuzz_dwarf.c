@@ -1,9 +1,10 @@
 /*
  * fuzz_dwarf.c
- *		DWARF of an ELF file: units, entries, ranges and line tables.
+ *		DWARF of an ELF file: units, split units, entries, ranges and line tables.
  *
- * The file is given as the program and as its supplement.
+ * The file is given as the program, as its supplement, its package and its split units.
  */
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,12 +36,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	DwarfFrame frames[FRAMES_MAX];
 	DwarfSession *session;
 	int fd = make_file(data, size);
+	const DwarfFds fds = { fd, dup(fd), dup(fd) };
 
-	if (dwarf_session_open(fd, dup(fd), UNPACKED_MAX_BYTES, &session) != 0)
+	if (dwarf_session_open(&fds, UNPACKED_MAX_BYTES, &session) != 0)
 		return 0;
 	for (uint64_t i = 0; i < 2 * ADDRESSES; i++)
-		(void) dwarf_session_lookup(session, (i < ADDRESSES ? 0 : 0x400000) + i % ADDRESSES * 16,
-									frames, FRAMES_MAX);
+	{
+		uint64_t address = (i < ADDRESSES ? 0 : 0x400000) + i % ADDRESSES * 16;
+
+		/* the file may also be the file of a split unit */
+		if (dwarf_session_lookup(session, address, frames, FRAMES_MAX) == -ENOLINK)
+			dwarf_session_add_split(session, dwarf_session_wanted(session).id, dup(fd));
+	}
 	dwarf_session_close(session);
 	return 0;
 }
