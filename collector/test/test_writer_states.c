@@ -720,6 +720,49 @@ test_protocols(void **state)
 	assert_non_null(strstr(failure.hint, "ALTER EXTENSION profstore UPDATE"));
 }
 
+/*
+ * The database still has the tables and functions of the version before: samples are stored, also
+ * by a writer that runs during the update.
+ */
+static void
+test_extension_of_the_version_before(void **state)
+{
+	Writer *writer;
+
+	create_database("before");
+	sql_in("before", "DROP EXTENSION profstore CASCADE");
+	sql_in("before", "CREATE EXTENSION profstore VERSION '0.9'");
+	writer = open_writer("dbname=before", QUEUE_BYTES);
+	writer_submit_newest(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	sql_in("before", "ALTER EXTENSION profstore UPDATE");
+	writer_submit_newest(writer, make_batch(1));
+	assert_nothing_given_up(writer, "before", 2);
+}
+
+/*
+ * The extension is updated to a version that does not serve this collector: its samples wait, and
+ * are stored once the extension serves it again.
+ */
+static void
+test_extension_of_a_later_version(void **state)
+{
+	Writer *writer;
+
+	create_database("after");
+	writer = open_writer("dbname=after", QUEUE_BYTES);
+	writer_submit_newest(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	serve_protocols("after", WRITER_PROTOCOL + 1, WRITER_PROTOCOL + 1);
+	sql_in("after", "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+					" WHERE datname = 'after' AND pid <> pg_backend_pid()");
+	writer_submit_newest(writer, make_batch(1));
+	wait_for_state(writer, RETRY_DENIED);
+	assert_string_equal(sql_in("after", "SELECT count(DISTINCT time) FROM profstore.samples"), "1");
+	serve_protocols("after", WRITER_PROTOCOL, WRITER_PROTOCOL + 1);
+	assert_nothing_given_up(writer, "after", 2);
+}
+
 /* --- traces --- */
 
 /* Two spans of the batch's first sample. */
@@ -836,6 +879,8 @@ main(void)
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_reload_while_away),
 		cmocka_unit_test(test_protocols),
+		cmocka_unit_test(test_extension_of_the_version_before),
+		cmocka_unit_test(test_extension_of_a_later_version),
 		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_several_profile_types),
 	};
