@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -51,10 +52,13 @@ health_write(const char *path, const Health *health)
 	file = fopen(temporary, "wxe");
 	if (file == NULL)
 		return -errno;
+	/* the agent's unit has a umask of 077, but monitoring programs run as other users */
+	if (fchmod(fileno(file), 0644) != 0)
+		error = errno;
 #define WRITE_MEMBER(key, member) fprintf(file, key "=%" PRIu64 "\n", (uint64_t) health->member);
 	HEALTH_MEMBERS(WRITE_MEMBER)
 #undef WRITE_MEMBER
-	if (ferror(file) != 0)
+	if (ferror(file) != 0 && error == 0)
 		error = EIO;
 	if (fclose(file) != 0 && error == 0)
 		error = errno;

@@ -113,22 +113,29 @@ test_file(void **state)
 	assert_int_equal(health_write(path, &written), -ENOENT);
 }
 
-/* Whoever may write into the directory must not make us write elsewhere. */
+/*
+ * A link that another user has put into the directory is not followed. The file is readable by all
+ * users, also under the umask of the agent's unit.
+ */
 static void
-test_link_not_followed(void **state)
+test_file_of_status(void **state)
 {
 	char directory[] = "/tmp/health_XXXXXX";
 	const Health health = { .time_ns = 1 };
 	Health read_back;
 	struct stat status;
+	mode_t mask;
 
 	(void) state;
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(chdir(directory), 0);
 	assert_int_equal(symlink("victim", "status.new"), 0);
+	mask = umask(077);
 	assert_int_equal(health_write("status", &health), 0);
+	umask(mask);
 	assert_int_equal(lstat("victim", &status), -1);
 	assert_int_equal(lstat("status", &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0644);
 	assert_true(S_ISREG(status.st_mode));
 	assert_int_equal(health_read("status", &read_back), 0);
 	assert_int_equal(unlink("status"), 0);
@@ -142,7 +149,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_judged),
 		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_link_not_followed),
+		cmocka_unit_test(test_file_of_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
