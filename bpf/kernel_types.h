@@ -90,7 +90,7 @@ struct mm_struct {
 
 /* Contains the address of thread-local variables. */
 struct thread_struct {
-#if defined(__TARGET_ARCH_arm64)
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 	struct {
 		unsigned long tp_value;
 	} uw;

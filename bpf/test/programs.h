@@ -66,6 +66,7 @@ __u64 bpf_get_current_cgroup_id(void);
 long bpf_get_current_comm(void *to, __u32 size);
 __u64 bpf_get_current_task(void);
 struct task_struct *bpf_get_current_task_btf(void);
+struct pt_regs;
 long bpf_task_pt_regs(struct task_struct *task);
 long bpf_get_stack(void *context, void *to, __u32 size, __u64 flags);
 long bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags);

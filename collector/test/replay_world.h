@@ -183,7 +183,11 @@ replay_world_reset(pid_t pid, __u64 thread_pointer)
 	world->lying_read = before.lying_read;
 	world->read_ns = before.read_ns;
 	world->lie = before.lie;
+#ifdef PFS_ARM64
+	world->task.thread.uw.tp_value = thread_pointer;
+#else
 	world->task.thread.fsbase = thread_pointer;
+#endif
 }
 
 /* Returns the words of a chain's section. */

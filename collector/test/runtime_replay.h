@@ -27,7 +27,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +34,7 @@
 #include "process/proc_file.h"
 #include "replay_world.h"
 #include "runtimes/runtime_kind.h"
+#include "thread_registers.h"
 #include "unwind/remote_memory.h"
 
 #define REPLAY_MAPS_BYTES (1 << 20)
@@ -47,7 +47,7 @@ typedef struct Replay
 	int output;
 	char text[65536]; /* what it has written before "ready" */
 	RuntimeTarget target;
-	struct user_regs_struct registers;
+	ThreadRegisters registers;
 	Patience patience;
 	RemoteMemory memory;
 } Replay;
@@ -133,7 +133,7 @@ replay_stop(Replay *replay)
 {
 	assert_int_equal(ptrace(PTRACE_ATTACH, replay->pid, NULL, NULL), 0);
 	assert_int_equal(waitpid(replay->pid, NULL, __WALL), replay->pid);
-	assert_int_equal(ptrace(PTRACE_GETREGS, replay->pid, NULL, &replay->registers), 0);
+	assert_true(thread_registers_read(replay->pid, &replay->registers));
 }
 
 static void
@@ -186,9 +186,9 @@ replay_find(Replay *replay, enum pfs_runtime_kind kind)
 {
 	replay_find_file(replay, kind);
 	replay_stop(replay);
-	replay->target.stack_pointer = replay->registers.rsp;
+	replay->target.stack_pointer = replay->registers.numbered[PFS_REGISTER_SP];
 	assert_true(replay->target.file.kind->place(&replay->memory, &replay->target,
-												replay->registers.fs_base, true));
+												replay->registers.thread_pointer, true));
 	replay_go_on(replay);
 	assert_int_equal(replay->target.entry.is_placed, 1);
 }
@@ -198,17 +198,13 @@ static const struct pfs_chain *
 replay_walk(const Replay *replay)
 {
 	struct ReplayWorld *world = &replay_world;
-	__u64 *registers = world->scratch.walk.at.registers;
 
-	replay_world_reset(replay->pid, replay->registers.fs_base);
+	replay_world_reset(replay->pid, replay->registers.thread_pointer);
 	world->scratch.chain.runtime = replay->target.entry;
-	world->scratch.chain.leaf_pc = replay->registers.rip;
-	world->scratch.chain.leaf_bx = replay->registers.rbx;
-	world->scratch.chain.leaf_dx = replay->registers.rdx;
-	world->scratch.chain.leaf_r14 = replay->registers.r14;
-	registers[14] = replay->registers.r14;
-	registers[15] = replay->registers.r15;
-	registers[PFS_REGISTER_PC] = replay->registers.rip;
+	memcpy(world->scratch.walk.at.registers, replay->registers.numbered,
+		   sizeof(replay->registers.numbered));
+	pfs_walk_enter_innermost(&world->scratch.walk);
+	pfs_note_leaf(&world->scratch);
 	assert_true(pfs_add_chain(0, 0) > 0);
 	return (const struct pfs_chain *) world->scratch.words;
 }

@@ -605,7 +605,8 @@ test_out_of_time(void **state)
 	world.read_ns = PFS_MAX_WALK_NS / 20;
 	assert_int_equal(pfs_on_cpu(&tick), 0);
 	assert_int_equal(sample->user_status, PFS_WALK_OUT_OF_TIME);
-	assert_in_range(sample->user_count, 100, depth - 100);
+	/* on arm64 a step without a rule also reads the code */
+	assert_in_range(sample->user_count, 50, depth - 100);
 	assert_true(sample->flags & PFS_SAMPLE_LATE);
 	late = (const void *) &world.records[0].words[pfs_walk_kept(sample->user_count)];
 	assert_int_equal(late->at.pc, CODE + 0x100 * sample->user_count);

@@ -1046,6 +1046,12 @@ test_interpreted_code_late(void **state)
 	Names names = { 0 };
 	KernelTables *tables = memory_tables_create();
 	const size_t head_bytes = offsetof(struct pfs_late, bytes);
+#ifdef __aarch64__
+	/* the caller of a leaf is in a register, which is zero */
+	const enum pfs_walk_status end = PFS_WALK_BAD_FRAME;
+#else
+	const enum pfs_walk_status end = PFS_WALK_READ_FAILED;
+#endif
 	struct
 	{
 		struct pfs_sample sample;
@@ -1075,7 +1081,7 @@ test_interpreted_code_late(void **state)
 	reader_handle_record(fixture->reader, record, offsetof(typeof(*record), late) + head_bytes);
 	finish(fixture);
 	assert_only_stack(fixture, "render;test_leaf;[incomplete]");
-	assert_int_equal(fixture->stats.incomplete[PFS_WALK_READ_FAILED], 1);
+	assert_int_equal(fixture->stats.incomplete[end], 1);
 	reader_free(fixture->reader);
 	fixture->reader = NULL;
 	memory_tables_free(tables);

@@ -24,7 +24,6 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +33,7 @@
 #include "runtimes/hotspot/hotspot_layout.h"
 #include "runtimes/hotspot/hotspot_streams.h"
 #include "runtimes/runtime_kind.h"
+#include "thread_registers.h"
 
 #define MAPS_BYTES (1 << 20)
 #define READS_MAX  100000
@@ -75,25 +75,26 @@ pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 	return read_memory(value, sizeof(*value), address);
 }
 
-static int
+/* This function and the next three are "inline" because the walk of arm64 does not call them. */
+static inline int
 pfs_read_code(struct pfs_walk *walk, void *to, __u32 size, __u64 address)
 {
 	return read_memory(to, size, address);
 }
 
-static __u32
+static inline __u32
 pfs_walk_slot(const struct pfs_walk *walk)
 {
 	return 0;
 }
 
-static struct pfs_walk *
+static inline struct pfs_walk *
 pfs_get_walk(__u32 slot)
 {
 	return &world.walk;
 }
 
-static const struct pfs_runtime *
+static inline const struct pfs_runtime *
 pfs_get_runtime(const struct pfs_walk *walk)
 {
 	return &world.runtime;
@@ -315,28 +316,11 @@ end_program(Java *java)
 static void
 take_registers(pid_t thread)
 {
-	struct user_regs_struct registers;
-	__u64 *to = world.walk.at.registers;
+	ThreadRegisters registers;
 
 	memset(&world.walk, 0, sizeof(world.walk));
-	assert_int_equal(ptrace(PTRACE_GETREGS, thread, NULL, &registers), 0);
-	to[0] = registers.rax;
-	to[1] = registers.rdx;
-	to[2] = registers.rcx;
-	to[3] = registers.rbx;
-	to[4] = registers.rsi;
-	to[5] = registers.rdi;
-	to[6] = registers.rbp;
-	to[7] = registers.rsp;
-	to[8] = registers.r8;
-	to[9] = registers.r9;
-	to[10] = registers.r10;
-	to[11] = registers.r11;
-	to[12] = registers.r12;
-	to[13] = registers.r13;
-	to[14] = registers.r14;
-	to[15] = registers.r15;
-	to[16] = registers.rip;
+	assert_true(thread_registers_read(thread, &registers));
+	memcpy(world.walk.at.registers, registers.numbered, sizeof(registers.numbered));
 	pfs_walk_enter_innermost(&world.walk);
 }
 

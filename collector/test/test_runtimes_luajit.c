@@ -91,6 +91,9 @@ start(Replay *replay, const char *path, const char *depth)
 static void
 each_luajit(void (*check)(const char *path))
 {
+#ifdef __aarch64__
+	skip(); /* the agent finds no frames of LuaJIT there */
+#endif
 	replay_each("/usr/bin/luajit", "LUAJITS", check);
 }
 
@@ -171,7 +174,7 @@ count_running(const char *path, const char *text, bool has_lines)
 		usleep(1000);
 		assert_int_equal(ptrace(PTRACE_ATTACH, replay.pid, NULL, NULL), 0);
 		assert_int_equal(waitpid(replay.pid, NULL, 0), replay.pid);
-		assert_int_equal(ptrace(PTRACE_GETREGS, replay.pid, NULL, &replay.registers), 0);
+		assert_true(thread_registers_read(replay.pid, &replay.registers));
 		chain = replay_walk(&replay);
 		assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 		assert_true(replay_next(chain, &next, &frame));
@@ -212,14 +215,15 @@ check_marks(const char *path)
 	uint64_t last;
 
 	start(&replay, path, "3");
-	last = replay.registers.rsp;
+	last = replay.registers.numbered[PFS_REGISTER_SP];
 	chain = replay_walk(&replay);
 	words = replay_words(chain);
 	for (uint32_t i = 0; i < chain->found; i++)
 	{
 		if (PFS_FRAME_MORE(words[i]) != 0)
 			continue;
-		assert_true(words[i] > last && words[i] < replay.registers.rsp + (1 << 20));
+		assert_true(words[i] > last &&
+					words[i] < replay.registers.numbered[PFS_REGISTER_SP] + (1 << 20));
 		last = words[i];
 	}
 	replay_end(&replay);
@@ -361,15 +365,15 @@ check_place(const char *path)
 	LuajitThread thread;
 
 	start(&replay, path, "3");
-	thread = (LuajitThread){ .thread_pointer = replay.registers.fs_base,
+	thread = (LuajitThread){ .thread_pointer = replay.registers.thread_pointer,
 							 .code_start = replay.target.entry.luajit.code_start,
 							 .code_end = replay.target.entry.luajit.code_end };
 	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
-	thread.stack_pointer = replay.registers.fs_base & ~7ULL;
+	thread.stack_pointer = replay.registers.thread_pointer & ~7ULL;
 	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
 	thread.stack_pointer = 1 << 20;
 	assert_false(luajit_place_find(&replay.memory, &thread, &entry));
-	thread.stack_pointer = replay.registers.rsp;
+	thread.stack_pointer = replay.registers.numbered[PFS_REGISTER_SP];
 	assert_true(luajit_place_find(&replay.memory, &thread, &entry));
 	thread.code_end = thread.code_start; /* the table of instructions leads elsewhere */
 	assert_false(luajit_place_find(&replay.memory, &thread, &entry));

@@ -348,9 +348,10 @@ check_threads(const char *perl)
 	Replay replay;
 
 	start_script(&replay, perl, "requires.pl", 0);
-	replay.registers.fs_base += 16; /* there is the value of another key */
+	replay.registers.thread_pointer += 16; /* there is the value of another key */
 	assert_int_not_equal(replay_walk(&replay)->status, PFS_CHAIN_WHOLE);
-	assert_false(perl_kind.place(&replay.memory, &replay.target, replay.registers.fs_base, false));
+	assert_false(
+		perl_kind.place(&replay.memory, &replay.target, replay.registers.thread_pointer, false));
 	replay_end(&replay);
 }
 

@@ -298,7 +298,7 @@ static bool
 is_in_compiled_code(const Replay *replay)
 {
 	const struct pfs_php_layout *layout = &replay->target.entry.php;
-	uint64_t address = pfs_php_rule_address(layout, replay->registers.rip);
+	uint64_t address = pfs_php_rule_address(layout, replay->registers.numbered[PFS_REGISTER_PC]);
 
 	assert_int_equal(pfs_php_rule_address(layout, layout->compiled_end), 0);
 	assert_int_equal(pfs_php_rule_address(layout, layout->loop_start), 0);
@@ -484,7 +484,7 @@ check_threads(const char *php)
 	Replay replay;
 
 	start_script(&replay, php, "includes.php", "0", NULL);
-	replay.registers.fs_base += 64;
+	replay.registers.thread_pointer += 64;
 	assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_NO_STATE);
 	replay_end(&replay);
 }

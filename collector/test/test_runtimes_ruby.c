@@ -375,8 +375,10 @@ check_place(const char *path)
 
 	start(&replay, path, "3");
 	layout = replay.target.file.ruby.layout;
-	assert_false(ruby_place_find(&replay.memory, layout, replay.registers.fs_base + 8, &entry));
-	assert_false(ruby_place_find(&replay.memory, layout, replay.registers.rsp & ~15ULL, &entry));
+	assert_false(
+		ruby_place_find(&replay.memory, layout, replay.registers.thread_pointer + 8, &entry));
+	assert_false(ruby_place_find(&replay.memory, layout,
+								 replay.registers.numbered[PFS_REGISTER_SP] & ~15ULL, &entry));
 	assert_false(ruby_place_find(&replay.memory, layout, 0, &entry));
 	assert_false(ruby_place_find(&replay.memory, layout, UINT64_MAX - 7, &entry));
 	assert_int_equal(entry.is_placed, 0);

@@ -162,7 +162,7 @@ find_builtins(Node *node, const char *path)
 static bool
 is_in_v8(const Node *node)
 {
-	uint64_t pc = node->replay.registers.rip;
+	uint64_t pc = node->replay.registers.numbered[PFS_REGISTER_PC];
 
 	return is_generated(node, pc) || node->builtins[0] == 0 ||
 		   (pc >= node->builtins[0] && pc < node->builtins[1]);
@@ -196,11 +196,11 @@ static uint32_t
 put_machine_frames(const Node *node)
 {
 	struct pfs_scratch *scratch = &replay_world.scratch;
-	uint64_t pc = node->replay.registers.rip;
-	uint64_t fp = node->replay.registers.rbp;
+	uint64_t pc = node->replay.registers.numbered[PFS_REGISTER_PC];
+	uint64_t fp = node->replay.registers.numbered[PFS_REGISTER_FP];
 	uint32_t count = 0;
 
-	scratch->chain.first_sp = node->replay.registers.rsp;
+	scratch->chain.first_sp = node->replay.registers.numbered[PFS_REGISTER_SP];
 	while (count < PFS_MAX_WALK_FRAMES)
 	{
 		uint64_t words[2];
