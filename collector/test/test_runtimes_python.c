@@ -779,13 +779,21 @@ test_free_threaded(void **state)
 	assert_int_equal(layout.string_compact, 72);
 }
 
-/* Variables of a thread that begin less than a page above memory that is not mapped. */
+/* Variables of a thread, less than a page of them before memory that is not mapped. */
 static void
 test_place_at_edge(void **state)
 {
 	uint8_t *pages =
 		mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t thread_pointer = (uintptr_t) pages + PAGE_BYTES + 0x400;
+#ifdef __aarch64__
+	uint8_t *hole = pages + PAGE_BYTES;
+	uint64_t thread_pointer = (uintptr_t) hole - 0x400;
+	const int32_t place = 0x28;
+#else
+	uint8_t *hole = pages;
+	uint64_t thread_pointer = (uintptr_t) hole + PAGE_BYTES + 0x400;
+	const int32_t place = -0x28;
+#endif
 	uint64_t thread_state[8] = { 0 };
 	PythonFile file = { .is_python = true };
 	Patience patience;
@@ -793,18 +801,19 @@ test_place_at_edge(void **state)
 	int32_t offset = 0;
 
 	assert_ptr_not_equal(pages, MAP_FAILED);
-	assert_int_equal(munmap(pages, PAGE_BYTES), 0);
+	assert_int_equal(munmap(hole, PAGE_BYTES), 0);
 	assert_int_equal(patience_init(&patience), 0);
 	file.layout.minor = 15;
 	file.layout.state_thread_id = 4 * sizeof(uint64_t);
 	thread_state[4] = thread_pointer;
-	*(uint64_t *) (void *) (pages + PAGE_BYTES + 0x400 - 0x28) = (uintptr_t) thread_state;
+	*(uint64_t *) (uintptr_t) (thread_pointer + (uint64_t) (int64_t) place) =
+		(uintptr_t) thread_state;
 	assert_true(thread_place_find(&memory, &file, thread_pointer, true, &offset));
-	assert_int_equal(offset, -0x28);
+	assert_int_equal(offset, place);
 	thread_state[4]++; /* another thread's */
 	assert_false(thread_place_find(&memory, &file, thread_pointer, true, &offset));
 	patience_fini(&patience);
-	munmap(pages + PAGE_BYTES, PAGE_BYTES);
+	munmap(pages, 2 * PAGE_BYTES);
 }
 
 /* A record with a chain is what its head says, or none. */

@@ -12,6 +12,7 @@
 
 #include "runtime_replay.h"
 
+#include "runtimes/common/beside_thread.h"
 #include "runtimes/ruby/ruby_code.h"
 #include "runtimes/ruby/ruby_lines.h"
 #include "runtimes/ruby/ruby_place.h"
@@ -376,7 +377,9 @@ check_place(const char *path)
 	start(&replay, path, "3");
 	layout = replay.target.file.ruby.layout;
 	assert_false(
-		ruby_place_find(&replay.memory, layout, replay.registers.thread_pointer + 8, &entry));
+		ruby_place_find(&replay.memory, layout,
+						replay.registers.thread_pointer + ((BESIDE_SELF_DISTANCE + 7) & ~7),
+						&entry));
 	assert_false(ruby_place_find(&replay.memory, layout,
 								 replay.registers.numbered[PFS_REGISTER_SP] & ~15ULL, &entry));
 	assert_false(ruby_place_find(&replay.memory, layout, 0, &entry));

@@ -154,24 +154,38 @@ find_loop_in(const Reading *reading, const ElfRelocations *table)
 	return NO_FUNCTION;
 }
 
-/* Returns whether code at an address calls a function: x86-64's call with a distance. */
+/* Returns whether an instruction at an address calls a function by its distance. */
+static bool
+is_call_of(const Reading *reading, const uint8_t *bytes, uint64_t address, uint64_t function)
+{
+	int32_t distance;
+	uint32_t word;
+
+	if (reading->file.machine == EM_AARCH64) /* bl */
+	{
+		memcpy(&word, bytes, sizeof(word));
+		distance = (int32_t) (word << 6) >> 4;
+		return word >> 26 == 0x25 && address + (uint64_t) (int64_t) distance == function;
+	}
+	memcpy(&distance, bytes + 1, sizeof(distance));
+	return bytes[0] == 0xe8 && address + 5 + (uint64_t) (int64_t) distance == function; /* call */
+}
+
+/* Returns whether code calls a function. */
 static bool
 calls(Reading *reading, const LoopCode *code, uint64_t function)
 {
+	bool is_arm64 = reading->file.machine == EM_AARCH64;
+	size_t size = is_arm64 ? 4 : 5;
+	size_t step = is_arm64 ? 4 : 1;
 	size_t length = (size_t) (code->end - code->start);
-	uint8_t *bytes = length >= 5 && length <= CALLER_BYTES_MAX ? malloc(length) : NULL;
+	uint8_t *bytes = length >= size && length <= CALLER_BYTES_MAX ? malloc(length) : NULL;
 	bool found = false;
 
 	if (bytes != NULL && elf_headers_read_at(&reading->headers, code->start, bytes, length))
 	{
-		for (size_t i = 0; i + 5 <= length && !found; i++)
-		{
-			int32_t distance;
-
-			memcpy(&distance, bytes + i + 1, sizeof(distance));
-			found =
-				bytes[i] == 0xe8 && code->start + i + 5 + (uint64_t) (int64_t) distance == function;
-		}
+		for (size_t i = 0; i + size <= length && !found; i += step)
+			found = is_call_of(reading, bytes + i, code->start + i, function);
 	}
 	free(bytes);
 	return found;
