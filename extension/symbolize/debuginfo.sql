@@ -36,9 +36,10 @@ COMMENT ON COLUMN profstore.debuginfo.state IS 'uploading: chunks are missing, a
 COMMENT ON COLUMN profstore.debuginfo.started IS 'when the upload began';
 COMMENT ON COLUMN profstore.debuginfo.finished IS 'when the last chunk was there';
 
+-- No foreign key: a parallel restore copies an extension's tables in any order. The trigger below removes chunks with their row.
 CREATE TABLE profstore.debuginfo_chunks
 (
-	debuginfo int8 NOT NULL REFERENCES profstore.debuginfo ON DELETE CASCADE,
+	debuginfo int8 NOT NULL,
 	number    int4 NOT NULL CHECK (number >= 0),
 	payload   bytea NOT NULL CHECK (length(payload) BETWEEN 1 AND 1100000),
 	PRIMARY KEY (debuginfo, number)
@@ -55,6 +56,20 @@ CREATE POLICY profstore_readers ON profstore.debuginfo FOR SELECT USING ((SELECT
 SELECT pg_extension_config_dump('profstore.debuginfo_ids', '');
 SELECT pg_extension_config_dump('profstore.debuginfo', '');
 SELECT pg_extension_config_dump('profstore.debuginfo_chunks', '');
+
+CREATE FUNCTION profstore_internal.remove_debuginfo_chunks() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	DELETE FROM profstore.debuginfo_chunks AS c WHERE c.debuginfo = OLD.id;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.remove_debuginfo_chunks() IS 'trigger: removes the chunks of a removed upload';
+REVOKE EXECUTE ON FUNCTION profstore_internal.remove_debuginfo_chunks() FROM PUBLIC;
+CREATE TRIGGER remove_chunks AFTER DELETE ON profstore.debuginfo
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.remove_debuginfo_chunks();
+COMMENT ON TRIGGER remove_chunks ON profstore.debuginfo IS 'removes its chunks';
 
 CREATE FUNCTION profstore.begin_debuginfo(build_id text, digest bytea, bytes int8, name text, tenant text DEFAULT '', has_lines bool DEFAULT true,
 	client_hash text DEFAULT '', OUT id int8, OUT is_ready bool, OUT missing int4[])
@@ -103,6 +118,7 @@ BEGIN
 	INSERT INTO profstore.debuginfo_chunks (debuginfo, number, payload)
 	SELECT d.id, put_debuginfo.number, put_debuginfo.payload FROM profstore.debuginfo AS d
 	WHERE d.id = put_debuginfo.id AND d.role = profstore.calling_role() AND d.state = 'uploading' AND put_debuginfo.number BETWEEN 0 AND d.chunks - 1
+	FOR KEY SHARE -- nobody removes the upload before its chunk is there
 	ON CONFLICT ON CONSTRAINT debuginfo_chunks_pkey DO NOTHING;
 END
 $$;

@@ -15,14 +15,15 @@ COMMENT ON COLUMN profstore.source_texts.digest IS 'SHA-256 of the text in UTF-8
 COMMENT ON COLUMN profstore.source_texts.bytes IS 'size of the text in UTF-8, 4 MiB at most';
 COMMENT ON COLUMN profstore.source_texts.contents IS 'the text';
 
+-- No foreign key to texts: a parallel restore copies an extension's tables in any order. The functions that change both tables run one at a time for
+-- each role.
 CREATE TABLE profstore.source_files
 (
 	build_id text COLLATE "C" NOT NULL CHECK (build_id ~ '^([0-9a-f]{2}){1,32}$'),
 	role     text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
 	path     text COLLATE "C" NOT NULL CHECK (octet_length(path) BETWEEN 1 AND 1024),
 	digest   bytea NOT NULL,
-	PRIMARY KEY (build_id, role, path),
-	FOREIGN KEY (role, digest) REFERENCES profstore.source_texts
+	PRIMARY KEY (build_id, role, path)
 );
 CREATE INDEX source_files_text ON profstore.source_files (role, digest);
 COMMENT ON TABLE profstore.source_files IS 'source files of builds';
@@ -40,6 +41,14 @@ CREATE POLICY profstore_readers ON profstore.source_files FOR SELECT USING ((SEL
 SELECT pg_extension_config_dump('profstore.source_texts', '');
 SELECT pg_extension_config_dump('profstore.source_files', '');
 
+CREATE FUNCTION profstore_internal.lock_sources() RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT pg_advisory_xact_lock('profstore.source_files'::regclass::int4, hashtext(profstore.calling_role()));
+END;
+COMMENT ON FUNCTION profstore_internal.lock_sources() IS 'keeps other sessions of the caller''s role from changing its source files until the transaction ends';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_sources() FROM PUBLIC;
+
 CREATE FUNCTION profstore.put_sources(build_id text, paths text[], contents text[]) RETURNS int8
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -50,6 +59,7 @@ BEGIN
 	IF cardinality(paths) <> cardinality(contents) THEN
 		RAISE invalid_parameter_value USING MESSAGE = format('%s paths have %s texts', cardinality(paths), cardinality(contents));
 	END IF;
+	PERFORM profstore_internal.lock_sources();
 	INSERT INTO profstore.source_texts AS t (digest, bytes, contents)
 	SELECT DISTINCT ON (sha256(convert_to(u.text, 'UTF8'))) sha256(convert_to(u.text, 'UTF8')), octet_length(convert_to(u.text, 'UTF8')), u.text
 	FROM unnest(contents) AS u(text)
@@ -76,6 +86,7 @@ $$
 DECLARE
 	removed int8;
 BEGIN
+	PERFORM profstore_internal.lock_sources();
 	DELETE FROM profstore.source_files AS f WHERE f.build_id = remove_sources.build_id AND f.role = profstore.calling_role();
 	GET DIAGNOSTICS removed = ROW_COUNT;
 	DELETE FROM profstore.source_texts AS t

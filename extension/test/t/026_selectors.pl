@@ -302,7 +302,7 @@ is($node->safe_psql('postgres', "SELECT string_agg(stack, ',') FROM profstore.fo
 # --- dump and restore ----------------------------------------------------------------------------------------------
 
 command_ok([ 'pg_dump', '-p', $node->port, '-h', $node->host, '-Fc', '-f', "$tempdir/dump", 'postgres' ], 'dumped');
-for my $how ([ 'whole' ], [ 'single', '--single-transaction' ], [ 'untriggered', '--disable-triggers' ])
+for my $how ([ 'whole' ], [ 'single', '--single-transaction' ], [ 'parallel', '-j', '3' ], [ 'untriggered', '--disable-triggers' ])
 {
 	my ($database, @options) = @$how;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
