@@ -35,7 +35,7 @@
 static ExitCode
 listen_on_all(Server *server, Failure *failure)
 {
-	const ListenOptions options = { server->loop.options->listen, "listen", "receive" };
+	const ListenOptions options = { server->loop.options->listen, "listen", "receive", false };
 	ExitCode code = listeners_open(&options, server->listeners, SERVER_LISTENERS_MAX,
 								   &server->listener_count, failure);
 

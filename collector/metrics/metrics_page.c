@@ -286,7 +286,7 @@ page_main(void *argument)
 ExitCode
 metrics_page_start(const MetricsPageOptions *options, MetricsPage **page, Failure *failure)
 {
-	const ListenOptions listen = { options->listen, "metrics-listen", options->part };
+	const ListenOptions listen = { options->listen, "metrics-listen", options->part, true };
 	MetricsPage *self = calloc(1, sizeof(MetricsPage));
 	ExitCode code;
 

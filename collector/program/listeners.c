@@ -84,8 +84,11 @@ log_listener(const Listening *listening, int fd)
 					NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return;
 	snprintf(text, sizeof(text), "%s:%s", host, port);
-	log_event(LOG_INFO, listening->options->module, "listening", log_text("address", text),
-			  log_text("reached_from", is_loopback(&address) ? "this host" : "other hosts"));
+	log_event(LOG_INFO, listening->options->module, "listening", log_text("address", text));
+	if (listening->options->is_open && !is_loopback(&address))
+		log_event(LOG_INFO, listening->options->module,
+				  "other hosts can read the page, which has no authentication",
+				  log_text("address", text));
 }
 
 /* Listens on all addresses of a name. */

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_LISTENERS_H
 #define COLLECTOR_LISTENERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "program/failure.h"
@@ -14,6 +15,7 @@ typedef struct ListenOptions
 	const char *addresses; /* HOST:PORT, separated by commas */
 	const char *flag;	   /* name of the flag that has them, for the hint */
 	const char *module;	   /* of the log; a literal */
+	bool is_open;		   /* no authentication: log an address that other hosts reach */
 } ListenOptions;
 
 /*
