@@ -108,6 +108,7 @@ dashboards: ## Write dashboards and alert rules from grafana/source
 		jsonnet -J grafana/source "$$file" -o "grafana/dashboards/$$(basename "$$file" .jsonnet).json" || exit 1; \
 	done
 	$(QUIET)jsonnet -J grafana/source grafana/source/alerting.jsonnet -o grafana/provisioning/alerting/profstore.json
+	$(QUIET)jsonnet -J grafana/source grafana/source/prometheus.jsonnet -o grafana/prometheus/rules.yaml
 
 kubernetes: ## Write the kustomization of docker/kubernetes from the Helm chart
 	$(QUIET).dev/deps check

@@ -123,6 +123,17 @@ local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
            wait='0s',
            panel=['agents', 'Losses by reason'],
            address='agents?from=now-1h&to=now'),
+      rule('health',
+           'A check of health is bad',
+           1,
+           '{{ $labels.check }} of {{ $labels.object }}: {{ $labels.action }}',
+           |||
+             SELECT check_name AS "check", object, action, 2 AS value
+             FROM profstore.health()
+             WHERE status = 'bad' AND check_name <> 'silent' AND check_name <> 'losses' AND check_name <> 'unsymbolized'
+           |||,
+           panel=['agents', 'Health'],
+           address='agents?from=now-1h&to=now'),
     ],
   }],
 }

@@ -3,7 +3,7 @@
  *		Runs every query of every dashboard and alert rule as Grafana does, and compares the results with the needs of the panels
  *		(contract.js) and with known values.
  *
- *	COLLECTORS=FOLDER node check.js DATABASE ROLE ALERTING.json DASHBOARD.json ...		FOLDER: of profstore-collector
+ *	COLLECTORS=FOLDER REPOSITORY=FOLDER node check.js DATABASE ROLE ALERTING.json DASHBOARD.json ...		of profstore-collector; of the sources
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -16,6 +16,7 @@ import { check_rule, check_structure } from "./structure.js";
 
 const [database, role, alerting, ...dashboards] = process.argv.slice(2);
 const COLLECTORS = process.env.COLLECTORS; // the folder of profstore-collector
+const REPOSITORY = process.env.REPOSITORY; // of the sources
 
 let count = 0;
 let failed = 0;
@@ -137,6 +138,42 @@ await finds("function-share", ["service api busy", "service quiet rest"]);
 await finds("service-up", ["service api"]);
 await finds("silent", ["gone profstore_grafana_writer", "job http://host:1 profstore_grafana_writer"]);
 await finds("lost", ["a"]);
+await finds("health", ["clock skewed SELECT name, clock, reported FROM profstore.collectors WHERE name = 'skewed'"]);
+
+/* The rules for Prometheus use metrics that the collectors export, and counters only by their increase. */
+const figures_of = (directory) =>
+	readdirSync(join(REPOSITORY, "collector", directory))
+		.filter((file) => file.endsWith(".c") || file.endsWith(".h"))
+		.flatMap((file) => {
+			const text = readFileSync(join(REPOSITORY, "collector", directory, file), "utf8");
+			const added = [...text.matchAll(/figures_add_(counter|gauge)\(\s*[^,"]+,\s*"(\w+)"/g)].map(([, type, name]) => [name, type]);
+			const by_reason = [...text.matchAll(/add_losses_of\(\s*figures,\s*losses,\s*\w+,\s*"(\w+)"/g)].map(([, name]) => [name, "counter"]);
+			const listed = [...text.matchAll(/X\((\w+_total), "/g)].map(([, name]) => [name, "counter"]);
+			return [...added, ...by_reason, ...listed];
+		});
+const COMMON = [...figures_of("metrics"), ...figures_of("program")];
+const FIGURES = {
+	agent: new Map([...COMMON, ...figures_of("agent")]),
+	scrape: new Map([...COMMON, ...figures_of("scrape")]),
+	receive: new Map([...COMMON, ...figures_of("receive"), ...figures_of("http_server")]),
+};
+const prometheus = JSON.parse(readFileSync(join(REPOSITORY, "grafana/prometheus/rules.yaml"), "utf8")).groups.flatMap((group) => group.rules);
+await test("the rules for Prometheus have names of their own", () => {
+	const names = prometheus.map(({ alert }) => alert);
+	return names.length > 10 && new Set(names).size === names.length ? [] : [names.join()];
+});
+for (const { alert, expr, annotations, labels, for: wait } of prometheus) {
+	await test(`${alert} uses metrics that collectors export`, () => {
+		const used = [...expr.matchAll(/(\w+\()?profstore_([a-z]+)_(\w+)/g)];
+		const wrong = used.filter(([, by, program, name]) => {
+			const type = FIGURES[program]?.get(name);
+			return type === undefined || (type === "counter") !== (by === "rate(" || by === "increase(");
+		});
+		const complete = annotations.summary && annotations.description && ["warning", "critical"].includes(labels.severity) && /^\d+m$/.test(wait);
+		const balanced = [...expr].reduce((depth, sign) => depth + (sign === "(") - (sign === ")"), 0) === 0;
+		return used.length > 0 && wrong.length === 0 && complete && balanced ? [] : [expr, ...wrong.map(([each]) => each)];
+	});
+}
 const query_of = (dashboard, panel) => panels_of(all.find(({ uid }) => uid === `profstore-${dashboard}`)).find(({ title }) => title === panel).targets[0].rawSql;
 const answer_of = async (dashboard, panel, situation, changes = {}) =>
 	contract.records(await run(database, role, query_of(dashboard, panel), { ...situation, variables: { ...situation.variables, ...changes } }));

@@ -79,6 +79,8 @@ INSERT INTO profstore.targets (name, health, last_seen, role) VALUES ('ended', '
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT '2026-02-02 10:31Z', (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', '{"{\"node\": \"b\"}"}', '{10000000}'))[1], put_stack('main'), 9950000000;
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:31Z', 'b', 'ring_full', 5);
+-- An agent whose clock is an hour ahead: a check of health that is bad. The others are ok.
+SELECT profstore.report_collector('skewed', 'agent', (SELECT extversion FROM pg_extension WHERE extname = 'profstore'), now(), clock_timestamp() + interval '1 hour', false, '{}', '{}');
 -- One target with two paths.
 INSERT INTO profstore.targets (name, last_seen, role) SELECT 'job http://host:1/debug/pprof/' || path, now() - interval '1 hour', 'profstore_grafana_writer' FROM unnest('{heap,profile}'::text[]) AS path;
 INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z', '1.1 "quoted"', '{"comm": "web"}'), ('2026-01-01 10:16Z', '7', '{}');

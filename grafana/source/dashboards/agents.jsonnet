@@ -83,6 +83,31 @@ p.page(
       |||, 'short', [['text']]),
     ],
     [p.table(
+      'Health',
+      'Checks of profstore.health() that warn or are bad; action is a command for psql. Since is empty until the background worker has seen the state.',
+      24,
+      7,
+      empty(|||
+        SELECT check_name AS "check", object, status, since, pg_catalog.round(value::numeric, 3)::float8 AS value, unit, action
+        FROM profstore.health()
+        WHERE status <> 'ok'
+        LIMIT 200
+      |||, 7, '3, 1, 2', 'every check is ok'),
+      [
+        g.override('check', { 'custom.minWidth': 120 }),
+        g.override('object', { 'custom.minWidth': 150, 'custom.inspect': true }),
+        g.override('status', {
+          'custom.width': 75,
+          'custom.cellOptions': { type: 'color-text' },
+          mappings: [{ type: 'value', options: { warn: { color: 'orange' }, bad: { color: 'red' } } }],
+        }),
+        g.width('since', 165),
+        g.width('value', 100),
+        g.width('unit', 90),
+        g.override('action', { 'custom.minWidth': 300, 'custom.inspect': true }),
+      ]
+    )],
+    [p.table(
       'Agents and targets',
       'Silent ones and those that are down come first. A target with several paths is one row, as old as the oldest path. Skipped: scrapes left out since the scraper began.',
       24,
