@@ -484,6 +484,7 @@ agent_start_parts(Agent *agent, Failure *failure)
 		.cache_bytes = SYMBOL_CACHE_BYTES,
 		.debug_directory = options->debug_directory,
 		.inlined_lines = !options->no_inlined,
+		.style = (NameStyle) options->demangle,
 		.worker_bytes = options->max_memory_bytes / WORKER_SHARE,
 		.table_directory = options->cache_directory,
 	};

@@ -68,6 +68,7 @@ check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 }
 
 /* In the order of AGENT_NATIVE_*. */
+static const char *const demangle_choices[] = { NAME_STYLE_CHOICES, NULL };
 static const char *const native_choices[] = { "keep", "fold", NULL };
 
 size_t
@@ -125,6 +126,10 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "; '' for none" },
 		{ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
 		  "use only symbol tables: no inlined functions, no line numbers" },
+		{ "demangle", FLAG_CHOICE, &options->demangle, "HOW",
+		  "names of C++ and Rust functions: full (default), simple (C++ without arguments of templates "
+		  "and parameters), none",
+		  .choices = demangle_choices },
 		{ "no-interpreters", FLAG_SWITCH, &options->no_interpreters, NULL,
 		  "stacks without the functions that interpreters and their compilers execute" },
 		{ "interpreter-native", FLAG_CHOICE, &options->interpreter_native, "HOW",

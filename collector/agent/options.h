@@ -12,6 +12,7 @@
 #include "kernel/source.h"
 #include "program/common_flags.h"
 #include "spool/spool_options.h"
+#include "symbols/worker/name_style.h"
 
 /* a prime number, so that sampling stays out of step with periodic work */
 #define AGENT_FREQUENCY_HZ_DEFAULT 19
@@ -76,6 +77,7 @@ typedef struct AgentOptions
 	const char *debug_directory;
 	const char *cache_directory; /* for unwind tables and symbol tables; "": no cache */
 	bool no_inlined;
+	int demangle; /* NameStyle */
 	bool no_interpreters;
 	int interpreter_native; /* AGENT_NATIVE_* */
 	bool progress;

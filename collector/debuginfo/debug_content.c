@@ -9,8 +9,8 @@
 
 #include "symbols/elf/elf_file.h"
 
-static bool
-has_go_table(const ElfSource *source)
+bool
+debug_content_has_go_table(const ElfSource *source)
 {
 	ElfHeaders headers;
 	Elf64_Shdr section;
@@ -38,8 +38,8 @@ debug_content_read(int fd, DebugContent *content)
 	{
 		if (file.build_id.size_bytes > 0)
 			elf_build_id_text(&file.build_id, content->build_id);
-		content->has_lines = file.has_dwarf || has_go_table(&source);
-		content->has_names = file.has_dwarf || file.symbols[ELF_SYMTAB].count > 0;
+		content->has_lines = file.has_dwarf || debug_content_has_go_table(&source);
+		content->has_names = content->has_lines || file.symbols[ELF_SYMTAB].count > 0;
 	}
 	elf_file_fini(&file);
 	return error;

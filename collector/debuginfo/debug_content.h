@@ -13,8 +13,11 @@ typedef struct DebugContent
 {
 	char build_id[ELF_BUILD_ID_TEXT_BYTES]; /* "": none */
 	bool has_lines;							/* DWARF, or the table of a Go program */
-	bool has_names;							/* DWARF or a symbol table, which symbolize needs */
+	bool has_names;							/* lines or a symbol table, which symbolize needs */
 } DebugContent;
+
+/* Returns true if a file has the bytes of Go's table of functions, which strip leaves. */
+bool debug_content_has_go_table(const ElfSource *source);
 
 /*
  * Reads a regular file, in bounds and without libelf. Returns 0; -ENOEXEC if it is no ELF file;

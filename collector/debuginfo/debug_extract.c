@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "debuginfo/debug_content.h"
 #include "symbols/elf/elf_file.h"
 
 /* An ELF file that is made of another one. */
@@ -159,9 +161,12 @@ copy_all(Extraction *extraction)
 		   elf_update(extraction->to, ELF_C_WRITE) >= 0;
 }
 
-/* Reads the build ID. Returns -ENOENT if nothing names code. */
+/*
+ * Reads the build ID, and decides whether the file is needed as a whole. Returns -ENOENT if nothing
+ * names code.
+ */
 static int
-describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES])
+describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES], bool *whole)
 {
 	ElfSource source = { .fd = input };
 	ElfFile file = { 0 };
@@ -174,7 +179,8 @@ describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES])
 	error = elf_file_init(&file, &source);
 	if (error == 0 && file.build_id.size_bytes == 0)
 		error = -ENODATA;
-	else if (error == 0 && !file.has_dwarf && file.symbols[ELF_SYMTAB].count == 0)
+	*whole = error == 0 && !file.has_dwarf && debug_content_has_go_table(&source);
+	if (error == 0 && !*whole && !file.has_dwarf && file.symbols[ELF_SYMTAB].count == 0)
 		error = -ENOENT;
 	if (error == 0)
 		elf_build_id_text(&file.build_id, build_id);
@@ -182,14 +188,32 @@ describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES])
 	return error;
 }
 
+/* Copies the whole file. Returns 0 or -EIO. */
+static int
+copy_file(int input, int output)
+{
+	char block[65536];
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(input, block, sizeof(block), at)) > 0)
+	{
+		if (write(output, block, (size_t) got) != got)
+			return -EIO;
+		at += got;
+	}
+	return got < 0 ? -EIO : 0;
+}
+
 int
 debug_extract(int input, int output, char build_id[ELF_BUILD_ID_TEXT_BYTES])
 {
 	Extraction extraction = { NULL };
-	int error = describe(input, build_id);
+	bool whole;
+	int error = describe(input, build_id, &whole);
 
-	if (error != 0)
-		return error;
+	if (error != 0 || whole)
+		return error != 0 ? error : copy_file(input, output);
 	(void) elf_version(EV_CURRENT);
 	extraction.from = elf_begin(input, ELF_C_READ, NULL);
 	extraction.to = elf_begin(output, ELF_C_WRITE, NULL);

@@ -4,7 +4,8 @@
  *		Go's table of functions.
  *
  * All sections stay where they were in the address space. Those that are not needed lose their
- * bytes, so the result is of no use but for symbolization.
+ * bytes, so the result is of no use but for symbolization. A Go program without DWARF is copied as
+ * a whole: its table of functions refers to several of its data sections.
  */
 #ifndef COLLECTOR_DEBUG_EXTRACT_H
 #define COLLECTOR_DEBUG_EXTRACT_H

@@ -3,6 +3,7 @@
  *		Searches the directory, then the cache, then each server.
  */
 #include "symbolize/debug_source.h"
+#include "debuginfo/debug_content.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,7 +172,8 @@ debug_file_is_of(int fd, const char *build_id)
 		return false;
 	source.size_bytes = (uint64_t) status.st_size;
 	is_good = elf_file_init(&file, &source) == 0 && has_build_id(&file.build_id, build_id) &&
-			  (file.has_dwarf || file.symbols[ELF_SYMTAB].count > 0);
+			  (file.has_dwarf || file.symbols[ELF_SYMTAB].count > 0 ||
+			   debug_content_has_go_table(&source));
 	elf_file_fini(&file);
 	return is_good;
 }

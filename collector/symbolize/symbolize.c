@@ -262,6 +262,7 @@ open_source(Symbolizing *symbolizing, Failure *failure)
 	const SymbolizerOptions symbolizer = { .cache_bytes = CACHE_BYTES,
 										   .debug_directory = options->debug_directory,
 										   .inlined_lines = true,
+										   .style = (NameStyle) options->demangle,
 										   .worker_bytes = options->max_memory_bytes };
 	int error = debug_source_create(options, &symbolizing->source);
 

@@ -9,6 +9,8 @@
 
 #define MIB ((size_t) 1024 * 1024)
 
+static const char *const demangle_choices[] = { NAME_STYLE_CHOICES, NULL };
+
 size_t
 symbolize_source_flags(SymbolizeOptions *options, Flag *flags)
 {
@@ -45,6 +47,10 @@ symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
 	const Flag own[] = {
 		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
 		  "of the process that reads debug information; default: 512MB", 16777216 },
+		{ "demangle", FLAG_CHOICE, &options->demangle, "HOW",
+		  "names of C++ and Rust functions: full (default), simple (C++ without arguments of templates "
+		  "and parameters), none",
+		  .choices = demangle_choices },
 		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
 		  "between two looks for new addresses; default: 10s", 100, 3600000 },
 		{ "once", FLAG_SWITCH, &options->once, NULL,

@@ -6,8 +6,9 @@
 #define COLLECTOR_SYMBOLIZE_OPTIONS_H
 
 #include "program/common_flags.h"
+#include "symbols/worker/name_style.h"
 
-#define SYMBOLIZE_FLAGS_MAX 16
+#define SYMBOLIZE_FLAGS_MAX 17
 
 typedef struct SymbolizeOptions
 {
@@ -20,6 +21,7 @@ typedef struct SymbolizeOptions
 	int64_t server_timeout_ms;	 /* for one file */
 	size_t max_memory_bytes;	 /* of the process that reads debug information */
 	int64_t interval_ms;		 /* between two looks for new addresses */
+	int demangle;				 /* NameStyle */
 	bool once;					 /* end when nothing is left to try */
 	LogOptions log;
 } SymbolizeOptions;

@@ -49,6 +49,7 @@ lookup_init(Lookup *lookup, const SymbolizerOptions *options)
 		(void) cache_directory_open(options->table_directory, TABLE_SUFFIX, TABLES_MAX_BYTES,
 									&lookup->tables);
 	lookup->inlined_lines = options->inlined_lines;
+	lookup->style = options->style;
 	lookup->debug_directory = strdup(directory);
 	return lookup->debug_directory == NULL ? -ENOMEM : 0;
 }
@@ -143,6 +144,7 @@ worker_files(const Lookup *lookup, const Binary *binary)
 		.table = -1,
 		.identity = &binary->file_identity,
 		.no_dwarf = !lookup->inlined_lines,
+		.style = lookup->style,
 	};
 }
 

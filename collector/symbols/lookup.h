@@ -23,6 +23,7 @@ typedef struct Lookup
 	Patience *patience;		/* with the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;
+	NameStyle style;
 	uint64_t resolved;
 	uint64_t unknown;
 } Lookup;

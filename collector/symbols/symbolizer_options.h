@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "symbols/worker/name_style.h"
+
 typedef struct SymbolizerOptions
 {
 	size_t cache_bytes;			 /* budget of results; the least recently used are dropped */
@@ -15,6 +17,7 @@ typedef struct SymbolizerOptions
 	bool inlined_lines;			 /* read DWARF for inlined calls and line numbers */
 	size_t worker_bytes;		 /* memory limit of the worker process; 0: 128 MB */
 	const char *table_directory; /* symbol tables on disk, created if missing; NULL, "": none */
+	NameStyle style;			 /* of functions' names */
 } SymbolizerOptions;
 
 #endif

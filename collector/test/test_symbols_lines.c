@@ -591,6 +591,38 @@ refuses_a_wrong_debug_file(void **state)
 	expect_no_debug_file();
 }
 
+/* Names of a function that are shown in a style; its linkage name stays beside them. */
+static void
+expect_style(NameStyle style, const char *expected)
+{
+	static const char linkage_name[] = "_ZN4shop5totalERKNS_4BaseEi";
+	const SymbolizerOptions options = { .cache_bytes = 1 << 20,
+										.inlined_lines = true,
+										.style = style };
+	Symbolizer *symbolizer;
+	SymbolLines lines;
+	Binary *binary;
+
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	binary = open_binary(symbolizer, "program");
+	assert_int_equal(binary_symbolize(binary, function_address(linkage_name), &lines), 0);
+	assert_true(lines.count > 0);
+	assert_string_equal(lines.lines[lines.count - 1].name, expected);
+	assert_string_equal(lines.lines[lines.count - 1].system_name, linkage_name);
+	assert_true(lines.lines[lines.count - 1].line > 0);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+static void
+shows_names_in_styles(void **state)
+{
+	run("cd %s && g++ -O2 -g -o program program.cpp", directory);
+	expect_style(NAME_STYLE_FULL, "shop::total(shop::Base const&, int)");
+	expect_style(NAME_STYLE_SIMPLE, "shop::total");
+	expect_style(NAME_STYLE_NONE, "_ZN4shop5totalERKNS_4BaseEi");
+}
+
 /* Returns the most frames of an address of burn_a. */
 static uint32_t
 most_frames(const char *name)
@@ -1123,6 +1155,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(finds_debug_file_by_build_id),
 		cmocka_unit_test(refuses_a_wrong_debug_file),
 		cmocka_unit_test(refuses_a_wrong_split_unit),
+		cmocka_unit_test(shows_names_in_styles),
 		cmocka_unit_test(never_waits_for_a_pipe),
 		cmocka_unit_test(reads_mini_debug_information),
 		cmocka_unit_test(names_files_without_build_id),

@@ -4,6 +4,7 @@
  */
 #include "symbols/worker/demangler.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <libiberty/demangle.h>
 
 #include "base/hash.h"
+#include "symbols/worker/simple_name.h"
 
 #define KEPT_MAX_BYTES 2048 /* of a name and its form; longer ones are rare */
 #define OPTIONS		   (DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO)
@@ -58,8 +60,9 @@ keep(Demangled *slot, const char *name, const char *text)
 	*slot = (Demangled){ NULL, NULL };
 }
 
-char *
-demangler_name(Demangler *demangler, const char *name)
+/* Returns the full form of a name, which the caller frees. */
+static char *
+full_name(Demangler *demangler, const char *name)
 {
 	uint64_t hash = hash_bytes(demangler->seed, name, strlen(name));
 	Demangled *slot = &demangler->kept[hash % DEMANGLED_KEPT];
@@ -69,5 +72,28 @@ demangler_name(Demangler *demangler, const char *name)
 		return slot->text != NULL ? strdup(slot->text) : NULL;
 	text = demangle(name);
 	keep(slot, name, text);
+	return text;
+}
+
+/* Returns true for names of C++, and not for those of Rust that begin like them. */
+static bool
+is_cpp(const char *name)
+{
+	char *rust;
+
+	if (strncmp(name, "_Z", 2) != 0)
+		return false;
+	rust = rust_demangle(name, OPTIONS);
+	free(rust);
+	return rust == NULL;
+}
+
+char *
+demangler_name(Demangler *demangler, const char *name, NameStyle style)
+{
+	char *text = full_name(demangler, name);
+
+	if (text != NULL && style == NAME_STYLE_SIMPLE && is_cpp(name))
+		simple_name(text);
 	return text;
 }

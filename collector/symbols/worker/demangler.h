@@ -10,12 +10,14 @@
 
 #include <stdint.h>
 
+#include "symbols/worker/name_style.h"
+
 #define DEMANGLED_KEPT 2048 /* names whose forms are kept */
 
 typedef struct Demangled
 {
 	char *mangled; /* NULL: the slot is free */
-	char *text;	   /* NULL: the name is not mangled */
+	char *text;	   /* full; NULL: the name is not mangled */
 } Demangled;
 
 /*
@@ -31,9 +33,9 @@ typedef struct Demangler
 void demangler_init(Demangler *demangler);
 
 /*
- * Returns the readable form of a name, with the suffix of a stub: f(int)@plt. NULL: the name is not
- * mangled. The caller frees it.
+ * Returns the readable form of a name, with the suffix of a stub: f(int)@plt. style is
+ * NAME_STYLE_FULL or NAME_STYLE_SIMPLE. NULL: the name is not mangled. The caller frees it.
  */
-char *demangler_name(Demangler *demangler, const char *name);
+char *demangler_name(Demangler *demangler, const char *name, NameStyle style);
 
 #endif

@@ -62,6 +62,7 @@ typedef struct Session
 	uint64_t binary;
 	uint64_t used; /* value of Worker.clock at the last use; 0: slot is free */
 	bool raw_names;
+	NameStyle style;
 	uint64_t with_files; /* the flags of its request that say which files exist */
 	int fd;				 /* of the binary; owned by symbols */
 	struct stat status;	 /* of the binary when it was opened */
@@ -361,6 +362,9 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	if (err != 0)
 		return err;
 	session->raw_names = (request->argument & WORKER_RAW_NAMES) != 0;
+	session->style = (request->argument & WORKER_SIMPLE_NAMES) != 0	   ? NAME_STYLE_SIMPLE
+					 : (request->argument & WORKER_LINKAGE_NAMES) != 0 ? NAME_STYLE_NONE
+																	   : NAME_STYLE_FULL;
 	session->with_files = request->argument & WORKER_WITH_FILES;
 	session->binary = request->binary;
 	session->used = ++worker->clock;
@@ -414,13 +418,18 @@ give_back(Worker *worker)
 
 /* Makes a line of a frame. Returns the demangled name, which the caller frees, or NULL. */
 static char *
-make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, SymbolLine *line)
+make_line(Worker *worker, int index, const DwarfFrame *frame, const Session *session,
+		  SymbolLine *line)
 {
-	char *demangled = frame->linkage_name != NULL && !raw_name
-						  ? demangler_name(&worker->demangler, frame->linkage_name)
+	bool is_mangled = frame->linkage_name != NULL && !session->raw_names;
+	char *demangled = is_mangled && session->style != NAME_STYLE_NONE
+						  ? demangler_name(&worker->demangler, frame->linkage_name, session->style)
 						  : NULL;
 
 	line->name = demangled != NULL ? demangled : frame->name;
+	/* the linkage name of an unnamed function has keys behind its name */
+	if (is_mangled && session->style == NAME_STYLE_NONE && frame->line != SYMBOL_LINE_UNNAMED)
+		line->name = frame->linkage_name;
 	line->system_name = frame->linkage_name != NULL ? frame->linkage_name : frame->name;
 	line->filename = frame->filename;
 	line->start_line = frame->start_line;
@@ -473,7 +482,7 @@ answer_address(Worker *worker, Session *session, uint64_t address, char *reply, 
 		return worker_reply_encode(reply, count, NULL, 0);
 	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
 	for (int i = 0; i < count; i++)
-		demangled[i] = make_line(worker, i, &frames[i], session->raw_names, &lines[i]);
+		demangled[i] = make_line(worker, i, &frames[i], session, &lines[i]);
 	size_bytes = worker_reply_encode(reply, 0, lines, (uint32_t) count);
 	for (int i = 0; i < count; i++)
 		free(demangled[i]);

@@ -779,6 +779,10 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 		open.head.argument |= WORKER_NO_DWARF;
 	if (files->raw_names)
 		open.head.argument |= WORKER_RAW_NAMES;
+	if (files->style == NAME_STYLE_SIMPLE)
+		open.head.argument |= WORKER_SIMPLE_NAMES;
+	else if (files->style == NAME_STYLE_NONE)
+		open.head.argument |= WORKER_LINKAGE_NAMES;
 	if (files->debug >= 0)
 	{
 		open.head.argument |= WORKER_WITH_DEBUG;

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "symbols/elf/file_identity.h"
+#include "symbols/worker/name_style.h"
 #include "symbols/worker/symbol_ask.h"
 #include "symbols/worker/symbol_line.h"
 
@@ -39,6 +40,7 @@ typedef struct WorkerFiles
 	const FileIdentity *identity; /* of the binary when it was opened; NULL: any */
 	bool no_dwarf;				  /* use symbol tables only */
 	bool raw_names;				  /* not demangled */
+	NameStyle style;			  /* the same in all questions about the binary */
 } WorkerFiles;
 
 /*

@@ -72,8 +72,10 @@ typedef enum WorkerRequestKind
 #define WORKER_WITH_PACKAGE		32 /* the package's is the last one */
 #define WORKER_WITH_FILES		(WORKER_WITH_DEBUG | WORKER_WITH_ALTERNATIVE | WORKER_WITH_PACKAGE)
 #define WORKER_NO_DWARF			4
-#define WORKER_RAW_NAMES		8  /* not demangled */
-#define WORKER_WITH_IDENTITY	16 /* refuse a binary of another size or ctime */
+#define WORKER_RAW_NAMES		8	/* not demangled */
+#define WORKER_WITH_IDENTITY	16	/* refuse a binary of another size or ctime */
+#define WORKER_SIMPLE_NAMES		64	/* NAME_STYLE_SIMPLE */
+#define WORKER_LINKAGE_NAMES	128 /* NAME_STYLE_NONE */
 
 /* Flags in the line of a reply to WORKER_OPEN. */
 #define WORKER_LEFT_OUT_DWARF 1 /* its debug information would take too much memory */
