@@ -39,6 +39,7 @@ typedef struct Build
 } Build;
 
 static char directory[64];
+static const char *tools; /* what begins the names of compiler and strip: "" for this machine */
 static Build first;
 static Build second;
 
@@ -108,9 +109,9 @@ build_program(const char *name, bool is_later)
 	fprintf(file, "int main(int argc, char **argv)\n{\n\treturn (int) f%d((unsigned) argc);\n}\n",
 			GENERATED - 1);
 	assert_int_equal(fclose(file), 0);
-	run("cd %s && gcc -O2 -fno-reorder-functions -o %s program.c && mkdir %s.d && "
-		"strip -o %s.d/hard %s",
-		directory, name, name, name, name);
+	run("cd %s && %sgcc -O2 -fno-reorder-functions -o %s program.c && mkdir %s.d && "
+		"%sstrip -o %s.d/hard %s",
+		directory, tools, name, name, tools, name, name);
 }
 
 /* Reads the functions of the program's own source. */
@@ -190,8 +191,9 @@ have_equal_key(const Function *a, const Function *b)
 }
 
 static int
-make_builds(void **state)
+make_builds_by(const char *named_tools)
 {
+	tools = named_tools;
 	strcpy(directory, "/tmp/test_unnamed_XXXXXX");
 	if (mkdtemp(directory) == NULL)
 		return -1;
@@ -202,6 +204,18 @@ make_builds(void **state)
 	read_keys("first", &first);
 	read_keys("second", &second);
 	return 0;
+}
+
+static int
+make_builds(void **state)
+{
+	return make_builds_by("");
+}
+
+static int
+make_arm64_builds(void **state)
+{
+	return make_builds_by("aarch64-linux-gnu-");
 }
 
 static int
@@ -262,6 +276,11 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_builds_match),
 	};
 
+	int failed;
+
 	symbolizer_worker_main(argc, argv);
-	return cmocka_run_group_tests(tests, make_builds, remove_builds);
+	failed = cmocka_run_group_tests(tests, make_builds, remove_builds);
+	if (system("command -v aarch64-linux-gnu-gcc >/dev/null") == 0)
+		failed += cmocka_run_group_tests_name("arm64", tests, make_arm64_builds, remove_builds);
+	return failed;
 }

@@ -266,14 +266,14 @@ functions_keep_unique(UnnamedFunctions *functions)
 	return 0;
 }
 
-/* Hashes the code of x86-64; other machines have distances of other forms. */
+/* Hashes the code; machines that are not known have distances of other forms. */
 static int
 functions_hash(UnnamedFunctions *functions, ElfHeaders *headers, const ElfFile *file)
 {
-	MaskedCode place = { .image_start = UINT64_MAX };
+	MaskedCode place = { .machine = file->machine, .image_start = UINT64_MAX };
 	int err;
 
-	if (file->machine != EM_X86_64 || functions->count == 0)
+	if ((file->machine != EM_X86_64 && file->machine != EM_AARCH64) || functions->count == 0)
 		return 0;
 	for (uint32_t i = 0; i < headers->segment_count; i++)
 	{
