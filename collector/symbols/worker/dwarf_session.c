@@ -412,25 +412,19 @@ dwarf_session_give_back(DwarfSession *session)
 }
 
 /*
- * Takes the functions of a skeleton's unit from a package, or from the file of the split unit
- * itself, which it takes over if they are there.
+ * Takes the functions of a skeleton's unit from a package, which may be the split's own. Takes the
+ * split. Returns false if they are not there.
  */
 static bool
-use_split(Unit *unit, const DwarfPackage *package, DwarfPackage *own)
+use_split(Unit *unit, const DwarfPackage *package, Split *split)
 {
-	Split *split = calloc(1, sizeof(*split));
 	DwarfUnit *content =
 		split != NULL ? dwarf_package_find(package, unit->unit, &split->part) : NULL;
 
 	if (content == NULL)
 	{
-		free(split);
+		split_free(split);
 		return false;
-	}
-	if (own != NULL)
-	{
-		split->own = *own;
-		*own = (DwarfPackage){ 0 };
 	}
 	unit->split = split;
 	unit->content = content;
@@ -448,27 +442,33 @@ dwarf_session_wanted(const DwarfSession *session)
 						  .name = unit->split_name };
 }
 
+/* Returns the skeleton of a split unit whose file is not known; NULL if there is none. */
+static Unit *
+find_skeleton(DwarfSession *session, uint64_t id)
+{
+	for (size_t i = 0; i < session->unit_count; i++)
+	{
+		if (!session->units[i].split_known && session->units[i].unit->split_id == id)
+			return &session->units[i];
+	}
+	return NULL;
+}
+
 void
 dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd)
 {
-	DwarfPackage package = { 0 };
+	Unit *unit = find_skeleton(session, id);
+	Split *split = unit != NULL && fd >= 0 ? calloc(1, sizeof(*split)) : NULL;
 
-	if (fd >= 0)
-	{
-		(void) dwarf_package_open(&package, fd, &session->room_bytes);
-		close(fd);
-	}
-	for (size_t i = 0; i < session->unit_count; i++)
-	{
-		Unit *unit = &session->units[i];
-
-		if (unit->split_known || unit->unit->split_id != id)
-			continue;
-		if (package.bytes != NULL)
-			(void) use_split(unit, &package, &package);
+	if (unit != NULL)
 		unit->split_known = true;
-	}
-	dwarf_package_close(&package);
+	/* opened where it stays, since tables refer to their file */
+	if (split != NULL && dwarf_package_open(&split->own, fd, &session->room_bytes) == 0)
+		(void) use_split(unit, &split->own, split);
+	else
+		free(split);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* Looks for the split unit of a skeleton. Returns false if its file is not known yet. */
@@ -477,7 +477,8 @@ find_split(DwarfSession *session, Unit *unit)
 {
 	if (unit->split_known)
 		return true;
-	if (session->package.bytes != NULL && use_split(unit, &session->package, NULL))
+	if (session->package.bytes != NULL &&
+		use_split(unit, &session->package, calloc(1, sizeof(Split))))
 		return true;
 	unit->split_known = unit->unit->split_name == NULL;
 	session->wanted = unit->unit;
