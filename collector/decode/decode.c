@@ -252,6 +252,7 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 	if (request->format != PROFILE_PPROF && !pprof_is_text(bytes))
 		return fail_encoding(request, bytes, result);
 	pfs_profile_init(&profile, budget);
+	profile.is_pushed = request->dialect != NULL;
 	end = pprof_read_bytes(request, bytes, &profile, result);
 	if (end == DECODE_OK)
 		keep_types(request, &profile);

@@ -28,7 +28,7 @@ typedef struct DecodeType
 	const char *unit;
 } DecodeType;
 
-/* Conventions of a client that differ from those of an import. */
+/* Conventions of a client that pushes profiles, which differ from those of an import. */
 typedef struct DecodeDialect
 {
 	void *context;

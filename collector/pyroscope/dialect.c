@@ -4,14 +4,19 @@
  */
 #include "pyroscope/dialect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "formats/clean_text.h"
+#include "formats/jfr/jfr_read.h"
 #include "formats/lines.h"
 
 #define NS_PER_S	 INT64_C(1000000000)
 #define YEAR_1970_NS (365 * 86400 * NS_PER_S)
+
+#define SPAN_ID_DIGITS (2 * PFS_SPAN_BYTES)
 
 typedef struct Rewriting
 {
@@ -152,21 +157,105 @@ put_ids(Rewriting *rewriting)
 	return true;
 }
 
+/* --- labels of recordings --- */
+
+/* Adds a label whose texts come from outside of the profile. */
+static bool
+rewrite_foreign(Rewriting *rewriting, PfsText key, PfsText text)
+{
+	PfsProfileLabel label = { .key = key, .text = text };
+
+	return pfs_text_clean(rewriting->profile, &label.key) &&
+		   pfs_text_clean(rewriting->profile, &label.text) && rewrite_label(rewriting, &label);
+}
+
+/* Adds an id of one or two numbers as hexadecimal digits, unless it is 0. */
+static bool
+put_id_label(Rewriting *rewriting, const char *key, const uint64_t *id, size_t count)
+{
+	const uint32_t length = (uint32_t) (count * SPAN_ID_DIGITS);
+	char *digits;
+
+	if (id[0] == 0 && id[count - 1] == 0)
+		return true;
+	digits = pfs_scratch_alloc(&rewriting->profile->texts, rewriting->profile->budget, length + 1);
+	if (digits == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		snprintf(digits + i * SPAN_ID_DIGITS, SPAN_ID_DIGITS + 1, "%016" PRIx64, id[i]);
+	return put_label(rewriting, dialect_text(key), (PfsText){ digits, length });
+}
+
+static bool
+put_context(Rewriting *rewriting, uint64_t id)
+{
+	const JfrLabels *contexts = rewriting->dialect->contexts;
+	const JfrContext context = jfr_labels_context(contexts, id);
+
+	for (uint32_t i = 0; i < context.count; i++)
+	{
+		const JfrLabelIds *ids = &contexts->labels[context.first + i];
+
+		if (!rewrite_foreign(rewriting, jfr_labels_text(contexts, ids->key),
+							 jfr_labels_text(contexts, ids->value)))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the labels that the ids of a recording's event stand for. */
+static bool
+rewrite_ids(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
+{
+	uint64_t span = 0;
+	uint64_t trace[2] = { 0, 0 };
+	bool is_good = true;
+
+	for (uint32_t i = 0; is_good && i < count; i++)
+	{
+		const uint64_t id = (uint64_t) labels[i].number;
+
+		if (pfs_text_equals(labels[i].key, PFS_JFR_CONTEXT_ID))
+			is_good = put_context(rewriting, id);
+		else if (pfs_text_equals(labels[i].key, PFS_JFR_SPAN_NAME))
+			is_good = rewrite_foreign(rewriting, dialect_text("span_name"),
+									  jfr_labels_text(rewriting->dialect->contexts, id));
+		else if (pfs_text_equals(labels[i].key, PFS_JFR_SPAN_ID))
+			span = id;
+		else if (pfs_text_equals(labels[i].key, PFS_JFR_TRACE_HIGH))
+			trace[0] = id;
+		else
+			trace[1] = id;
+	}
+	return is_good && put_id_label(rewriting, "span_id", &span, 1) &&
+		   put_id_label(rewriting, "trace_id", trace, 2);
+}
+
+/* --- all labels --- */
+
+/* Adds labels of a sample; a profile_id counts only if there is no span_id. */
+static bool
+rewrite_texts(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
+			return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
+			return false;
+	return true;
+}
+
 static bool
 rewrite_sample(Rewriting *rewriting, PfsProfileSample *sample)
 {
 	const PfsProfileLabel *labels = &rewriting->profile->labels[sample->first_label];
 
 	rewriting->first = rewriting->count;
-
-	/* before a profile_id, which counts only if there is no span_id */
-	for (uint32_t i = 0; i < sample->label_count; i++)
-		if (!pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
-			return false;
-	for (uint32_t i = 0; i < sample->label_count; i++)
-		if (pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
-			return false;
-	if (!put_ids(rewriting))
+	if (!(rewriting->dialect->kind == DIALECT_RECORDING
+			  ? rewrite_ids(rewriting, labels, sample->label_count)
+			  : rewrite_texts(rewriting, labels, sample->label_count)) ||
+		!put_ids(rewriting))
 		return false;
 	sample->first_label = rewriting->first;
 	sample->label_count = rewriting->count - rewriting->first;
@@ -214,11 +303,17 @@ rewrite_labels(PyroscopeDialect *dialect, PfsProfile *profile)
 
 /* --- times and values --- */
 
-/* Sets the time of a profile that has none, and makes its samples those of one window. */
+/*
+ * Sets the time of a profile that has none, and makes its samples those of one window. The window
+ * of a recording is that of the request.
+ */
 static void
 set_time(PyroscopeDialect *dialect, PfsProfile *profile)
 {
-	if (dialect->has_from && profile->time_ns < YEAR_1970_NS)
+	const bool is_own = profile->time_ns >= YEAR_1970_NS &&
+						(dialect->kind != DIALECT_RECORDING || dialect->keeps_times);
+
+	if (dialect->has_from && !is_own)
 		profile->time_ns = dialect->from_us * NS_PER_US;
 	dialect->has_time = profile->time_ns != 0;
 	for (uint32_t i = 0; !dialect->keeps_times && i < profile->sample_count; i++)
@@ -287,6 +382,9 @@ dialect_name_type(void *context, const PfsProfile *profile, uint32_t type, PfsTy
 			break;
 		case DIALECT_VIEWER:
 			parts->name = viewer_type_name(profile->types[type].type);
+			break;
+		case DIALECT_RECORDING:
+			recording_name_type(parts);
 			break;
 	}
 }

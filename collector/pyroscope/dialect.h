@@ -10,14 +10,16 @@
 #define COLLECTOR_PYROSCOPE_DIALECT_H
 
 #include "decode/request.h"
+#include "pyroscope/jfr_labels.h"
 #include "pyroscope/sample_types.h"
 #include "pyroscope/series.h"
 
 typedef enum DialectKind
 {
 	DIALECT_PPROF,
-	DIALECT_TEXT,  /* folded stacks, whose type the application's name contains */
-	DIALECT_VIEWER /* speedscope */
+	DIALECT_TEXT,	  /* folded stacks, whose type the application's name contains */
+	DIALECT_VIEWER,	  /* speedscope */
+	DIALECT_RECORDING /* Java's flight recordings */
 } DialectKind;
 
 typedef struct PyroscopeDialect
@@ -27,6 +29,7 @@ typedef struct PyroscopeDialect
 	const AttributeRule *rule; /* which labels of samples are dropped */
 	const SampleTypes *types;  /* names for profiles without __name__ */
 	const TextType *text_type; /* of DIALECT_TEXT */
+	const JfrLabels *contexts; /* of DIALECT_RECORDING */
 	int64_t sample_rate;	   /* of DIALECT_TEXT; 0: values are not scaled */
 	bool has_from;
 	int64_t from_us;  /* time of profiles that have none */

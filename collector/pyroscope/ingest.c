@@ -11,6 +11,7 @@
 
 #include "decode/decode.h"
 #include "formats/gunzip.h"
+#include "formats/jfr/jfr_read.h"
 #include "formats/lines.h"
 #include "pyroscope/ingest_query.h"
 #include "pyroscope/multipart.h"
@@ -22,6 +23,7 @@
 typedef enum IngestFormat
 {
 	INGEST_PPROF,
+	INGEST_JFR,
 	INGEST_SPEEDSCOPE,
 	INGEST_FOLDED,
 	INGEST_LINES
@@ -38,9 +40,12 @@ typedef struct Ingesting
 	IngestFormat format;
 	Span profile; /* parts of the request */
 	Span types;
+	Span labels;	   /* of a recording */
 	PfsBytes unpacked; /* owned; the profile, if it was packed or changed */
+	PfsBytes unpacked_labels;
 	PyroscopeSeries series;
 	SampleTypes sample_types;
+	JfrLabels contexts;
 } Ingesting;
 
 static DecodeEnd
@@ -66,6 +71,7 @@ find_format(Ingesting *ingesting)
 		const char *name;
 		IngestFormat format;
 	} formats[] = { { "pprof", INGEST_PPROF },
+					{ "jfr", INGEST_JFR },
 					{ "speedscope", INGEST_SPEEDSCOPE },
 					{ "lines", INGEST_LINES } };
 	const PfsText name = ingesting->query.format;
@@ -106,11 +112,13 @@ find_parts(Ingesting *ingesting)
 	multipart_begin(&walk, ingesting->request->body, ingesting->request->content_type);
 	while (multipart_next(&walk, &part))
 	{
-		if (part_is(&part, "profile"))
+		if (part_is(&part, ingesting->format == INGEST_JFR ? "jfr" : "profile"))
 		{
 			ingesting->profile = part.content;
 			has_profile = true;
 		}
+		else if (part_is(&part, "labels"))
+			ingesting->labels = part.content;
 		else if (part_is(&part, "sample_type_config"))
 			ingesting->types = part.content;
 		else if (part_is(&part, "prev_profile") && part.content.length > 0)
@@ -118,24 +126,27 @@ find_parts(Ingesting *ingesting)
 	}
 	if (walk.error != NULL)
 		return ingest_refuse(ingesting, walk.error);
-	return has_profile ? DECODE_OK : ingest_refuse(ingesting, "the body has no part profile");
+	if (has_profile)
+		return DECODE_OK;
+	return ingest_refuse(ingesting, ingesting->format == INGEST_JFR
+										? "the body has no part jfr"
+										: "the body has no part profile");
 }
 
-/* Unpacks the profile in place of its part, so that equal profiles have equal identities. */
+/* Unpacks a part, which then refers to *unpacked, if it is gzip. */
 static DecodeEnd
-unpack_profile(Ingesting *ingesting)
+unpack_part(Ingesting *ingesting, Span *part, PfsBytes *unpacked)
 {
 	const PfsAllocator allocator = { share_realloc, ingesting->request->limits.memory };
-	const Span packed = ingesting->profile;
 	PfsReadError error;
 
-	if (!pfs_is_gzip(packed.bytes, packed.length))
+	if (!pfs_is_gzip(part->bytes, part->length))
 		return DECODE_OK;
-	switch (pfs_gunzip(packed.bytes, packed.length, DECODE_MAX_BYTES, allocator, NULL,
-					   &ingesting->unpacked, &error))
+	switch (
+		pfs_gunzip(part->bytes, part->length, DECODE_MAX_BYTES, allocator, NULL, unpacked, &error))
 	{
 		case PFS_READ_OK:
-			ingesting->profile = (Span){ ingesting->unpacked.data, ingesting->unpacked.length };
+			*part = (Span){ unpacked->data, unpacked->length };
 			return DECODE_OK;
 		case PFS_READ_NO_MEMORY:
 			return DECODE_NO_MEMORY;
@@ -144,7 +155,18 @@ unpack_profile(Ingesting *ingesting)
 	}
 }
 
-/* Recognizes profiles that are sent without a format by their bytes. */
+/* Unpacks the parts, so that equal content has one identity. */
+static DecodeEnd
+unpack_parts(Ingesting *ingesting)
+{
+	DecodeEnd end = unpack_part(ingesting, &ingesting->profile, &ingesting->unpacked);
+
+	return end == DECODE_OK
+			   ? unpack_part(ingesting, &ingesting->labels, &ingesting->unpacked_labels)
+			   : end;
+}
+
+/* Recognizes by its bytes a profile that is sent without its format. */
 static void
 recognize_profile(Ingesting *ingesting)
 {
@@ -153,6 +175,9 @@ recognize_profile(Ingesting *ingesting)
 	if (ingesting->format == INGEST_FOLDED && ingesting->profile.length > 0 &&
 		profile_format_of(bytes, ingesting->profile.length) == PROFILE_PPROF)
 		ingesting->format = INGEST_PPROF;
+	if (ingesting->format == INGEST_PPROF &&
+		pfs_is_jfr(ingesting->profile.bytes, ingesting->profile.length))
+		ingesting->format = INGEST_JFR;
 }
 
 /* --- labels --- */
@@ -227,6 +252,7 @@ decode_as(Ingesting *ingesting, DialectKind kind, const TextType *type)
 								 .rule = ingesting->request->rule,
 								 .types = &ingesting->sample_types,
 								 .text_type = type,
+								 .contexts = &ingesting->contexts,
 								 .sample_rate = ingesting->query.sample_rate,
 								 .has_from = ingesting->query.has_from,
 								 .from_us = ingesting->query.from_us,
@@ -255,6 +281,23 @@ decode_text(Ingesting *ingesting)
 }
 
 static DecodeEnd
+decode_recording(Ingesting *ingesting)
+{
+	const PfsAllocator allocator = { share_realloc, ingesting->request->limits.memory };
+
+	make_labels(ingesting, true);
+	switch (jfr_labels_read(&ingesting->contexts, ingesting->labels, allocator))
+	{
+		case PFS_READ_OK:
+			return decode_as(ingesting, DIALECT_RECORDING, NULL);
+		case PFS_READ_NO_MEMORY:
+			return DECODE_NO_MEMORY;
+		default:
+			return ingest_refuse(ingesting, "the part labels is malformed");
+	}
+}
+
+static DecodeEnd
 decode_content(Ingesting *ingesting)
 {
 	switch (ingesting->format)
@@ -265,6 +308,8 @@ decode_content(Ingesting *ingesting)
 		case INGEST_SPEEDSCOPE:
 			make_labels(ingesting, false);
 			return decode_as(ingesting, DIALECT_VIEWER, NULL);
+		case INGEST_JFR:
+			return decode_recording(ingesting);
 		case INGEST_PPROF:
 			break;
 	}
@@ -287,7 +332,8 @@ identify(Ingesting *ingesting)
 	} parts[] = { { query->app.data, query->app.length },
 				  { query->labels.data, query->labels.length },
 				  { times, sizeof(times) },
-				  { ingesting->profile.bytes, ingesting->profile.length } };
+				  { ingesting->profile.bytes, ingesting->profile.length },
+				  { ingesting->labels.bytes, ingesting->labels.length } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		SHA256(parts[i].bytes, parts[i].length,
@@ -307,7 +353,7 @@ read_types(Ingesting *ingesting)
 static DecodeEnd
 ingest_read_request(Ingesting *ingesting)
 {
-	static DecodeEnd (*const steps[])(Ingesting *) = { find_format, find_parts, unpack_profile,
+	static DecodeEnd (*const steps[])(Ingesting *) = { find_format, find_parts, unpack_parts,
 													   read_types };
 	const PyroscopeRequest *request = ingesting->request;
 	const char *error = ingest_query_read(&ingesting->query, request->query, request->limits.now_us,
@@ -319,8 +365,8 @@ ingest_read_request(Ingesting *ingesting)
 	if (end != DECODE_OK)
 		return end;
 	recognize_profile(ingesting);
-	if (request->may_repeat)
-		identify(ingesting);
+	if (request->may_repeat || ingesting->format == INGEST_JFR)
+		identify(ingesting); /* Java's agent tries several times */
 	return decode_content(ingesting);
 }
 
@@ -341,7 +387,9 @@ ingest_decode(const PyroscopeRequest *request, Batch *batch, PyroscopeResult *re
 	end = ingest_read_request(ingesting);
 	if (ingesting->sample_types.texts.budget != NULL)
 		sample_types_free(&ingesting->sample_types);
+	jfr_labels_free(&ingesting->contexts);
 	share_realloc(request->limits.memory, ingesting->unpacked.data, 0);
+	share_realloc(request->limits.memory, ingesting->unpacked_labels.data, 0);
 	arena_fini(&ingesting->arena);
 	free(ingesting);
 	return end;

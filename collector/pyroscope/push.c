@@ -39,7 +39,7 @@ push_text(Span span)
 }
 
 static DecodeEnd
-read_label(Pushing *pushing, Arena *arena, Span span)
+push_read_label(Pushing *pushing, Arena *arena, Span span)
 {
 	Message message = message_of(span);
 	Span name = { (const uint8_t *) "", 0 };
@@ -59,7 +59,7 @@ read_label(Pushing *pushing, Arena *arena, Span span)
 }
 
 static DecodeEnd
-read_labels(Pushing *pushing, Arena *arena, Span span)
+push_read_labels(Pushing *pushing, Arena *arena, Span span)
 {
 	Message message = message_of(span);
 	DecodeEnd end = DECODE_OK;
@@ -67,7 +67,7 @@ read_labels(Pushing *pushing, Arena *arena, Span span)
 	series_begin(pushing->series, arena, pushing->request->tenant, pushing->request->scope);
 	while (end == DECODE_OK && message_next(&message))
 		if (field_is_message(&message.field, SERIES_LABEL))
-			end = read_label(pushing, arena, field_span(&message.field));
+			end = push_read_label(pushing, arena, field_span(&message.field));
 	if (end == DECODE_OK && message.error != NULL)
 		end = pyroscope_refuse(pushing->result, message.error);
 	series_end(pushing->series, arena);
@@ -77,7 +77,7 @@ read_labels(Pushing *pushing, Arena *arena, Span span)
 
 /* Decodes the profile of a sample. An invalid one is counted, and does not end the request. */
 static DecodeEnd
-read_sample(Pushing *pushing, Span span)
+push_read_sample(Pushing *pushing, Span span)
 {
 	PyroscopeDialect dialect = { .series = pushing->series,
 								 .rule = pushing->request->rule,
@@ -103,19 +103,19 @@ read_sample(Pushing *pushing, Span span)
 }
 
 static DecodeEnd
-read_series(Pushing *pushing, Arena *arena, Span span)
+push_read_series(Pushing *pushing, Arena *arena, Span span)
 {
 	Message message = message_of(span);
-	DecodeEnd end = read_labels(pushing, arena, span);
+	DecodeEnd end = push_read_labels(pushing, arena, span);
 
 	while (end == DECODE_OK && message_next(&message))
 		if (field_is_message(&message.field, SERIES_SAMPLE))
-			end = read_sample(pushing, field_span(&message.field));
+			end = push_read_sample(pushing, field_span(&message.field));
 	return end;
 }
 
 static DecodeEnd
-read_request(Pushing *pushing)
+push_read_request(Pushing *pushing)
 {
 	Message message = message_of(pushing->request->body);
 	DecodeEnd end = DECODE_OK;
@@ -127,7 +127,7 @@ read_request(Pushing *pushing)
 		if (!field_is_message(&message.field, REQUEST_SERIES))
 			continue;
 		arena_init(&arena, &pushing->budget);
-		end = read_series(pushing, &arena, field_span(&message.field));
+		end = push_read_series(pushing, &arena, field_span(&message.field));
 		arena_fini(&arena);
 	}
 	if (end == DECODE_OK && message.error != NULL)
@@ -152,7 +152,7 @@ push_decode(const PyroscopeRequest *request, Batch *batch, PyroscopeResult *resu
 	if (pushing.series != NULL && pushing.no_types != NULL)
 	{
 		sample_types_read(pushing.no_types, nothing, allocator);
-		end = read_request(&pushing);
+		end = push_read_request(&pushing);
 	}
 	free(pushing.series);
 	free(pushing.no_types);

@@ -8,9 +8,9 @@
 
 #include "pyroscope/dialect.h"
 
-/* Name, times, profile and labels: SHA-256 of each. */
+/* SHA-256 of each part of a request: name, its labels, times, profile, labels of a recording. */
 #define PYROSCOPE_DIGEST_BYTES	 32
-#define PYROSCOPE_IDENTITY_BYTES (4 * PYROSCOPE_DIGEST_BYTES)
+#define PYROSCOPE_IDENTITY_BYTES (5 * PYROSCOPE_DIGEST_BYTES)
 
 typedef struct PyroscopeRequest
 {

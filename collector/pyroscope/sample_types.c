@@ -180,6 +180,38 @@ viewer_type_name(PfsText type)
 	return types_text(pfs_text_equals(type, "space") ? "memory" : "process_cpu");
 }
 
+void
+recording_name_type(PfsTypeParts *parts)
+{
+	static const struct
+	{
+		const char *begin; /* of the reader's type */
+		const char *name;
+		const char *type; /* NULL: the reader's */
+		const char *period_type;
+		const char *period_unit;
+	} types[] = { { "cpu", "process_cpu", NULL, "cpu", "nanoseconds" },
+				  { "wall", "wall", NULL, "wall", "nanoseconds" },
+				  { "alloc_", "memory", NULL, "space", "bytes" },
+				  { "contentions", "mutex", NULL, "mutex", "count" },
+				  { "delay", "mutex", NULL, "mutex", "count" },
+				  { "parks", "block", "contentions", "block", "count" },
+				  { "park_time", "block", "delay", "block", "count" } };
+
+	parts->name = types_text("process_cpu"); /* counters, such as cache-misses */
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	{
+		if (!text_begins(parts->sample_type, types[i].begin))
+			continue;
+		parts->name = types_text(types[i].name);
+		parts->period_type = types_text(types[i].period_type);
+		parts->period_unit = types_text(types[i].period_unit);
+		if (types[i].type != NULL)
+			parts->sample_type = types_text(types[i].type);
+		return;
+	}
+}
+
 bool
 is_level_type(PfsText type)
 {

@@ -6,7 +6,7 @@
 #ifndef COLLECTOR_PYROSCOPE_SAMPLE_TYPES_H
 #define COLLECTOR_PYROSCOPE_SAMPLE_TYPES_H
 
-#include "formats/profile.h"
+#include "formats/series_names.h"
 #include "otlp/message.h"
 
 #define SAMPLE_TYPES_MAX 64
@@ -37,6 +37,12 @@ PfsText pprof_type_name(const PfsProfile *profile, const SampleTypes *types);
 
 /* Returns the first part of a type of a viewer's file (speedscope). */
 PfsText viewer_type_name(PfsText type);
+
+/*
+ * Changes the parts of the name of a type of a flight recording that was pushed, which have the
+ * names of the recording's reader, to Pyroscope's.
+ */
+void recording_name_type(PfsTypeParts *parts);
 
 /* Returns true for a type whose values are a state at a time, which do not add up. */
 bool is_level_type(PfsText type);

@@ -144,6 +144,12 @@ typedef struct PfsProfile
 	PfsText doc_url;
 
 	const char *name; /* name of the profile type, if the format has one; static, or NULL */
+
+	/*
+	 * set before reading: a flight recording is one that an agent of Pyroscope pushes, with its
+	 * sample types, and with ids as numeric labels; jfr_read.h
+	 */
+	bool is_pushed;
 	PfsSkipped skipped;
 
 	uint32_t type_count;

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# Prints a seed of fuzz_otlp or fuzz_write_raw: flags, a small request.
+# Prints a seed of fuzz_otlp, fuzz_write_raw or fuzz_pyroscope: flags, a small request.
 #
-#   request_seed.pl otlp|otlp_older|otlp_json|write_raw|write_raw_json [SECONDS]      the profile's time, since 1970; default: a constant
+#   request_seed.pl otlp|otlp_older|otlp_json|write_raw|write_raw_json|push|ingest|ingest_jfr [SECONDS]      the profile's time, since 1970; default: a constant
 use strict;
 use warnings;
 use MIME::Base64;
@@ -48,6 +48,15 @@ my %seeds = (
 		'"mappingTable":[{}],"stackTable":[{},{"locationIndices":[1]}]}}',
 	write_raw => "\0" . bytes(2, bytes(1, bytes(1, bytes(1, '__name__'), bytes(2, 'process_cpu')), bytes(1, bytes(1, 'job'), bytes(2, 'x'))),
 		bytes(2, bytes(1, pprof()))),
+	push => "\0" . bytes(1, bytes(1, bytes(1, '__name__'), bytes(2, 'process_cpu')), bytes(1, bytes(1, 'a.b'), bytes(2, 'x')),
+		bytes(2, bytes(1, pprof()), bytes(2, 'id'))),
+	ingest => "\1name=shop%7Ba%3Db%2Cc,d%7D&from=1767225600&sampleRate=50&format=pprof\nmultipart/form-data; boundary=b\n" .
+		"--b\r\nContent-Disposition: form-data; name=\"profile\"\r\n\r\n" . pprof() . "\r\n--b\r\nContent-Disposition: form-data; " .
+		"name=\"sample_type_config\"\r\n\r\n{\"cpu\":{\"display-name\":\"cpu\"}}\r\n--b--\r\n",
+	ingest_jfr => "\1name=shop&format=jfr\nmultipart/form-data; boundary=b\n--b\r\nContent-Disposition: form-data; name=jfr\r\n\r\nFLR\0" .
+		"\r\n--b\r\nContent-Disposition: form-data; name=labels\r\n\r\n" .
+		bytes(1, number(1, 1), bytes(2, bytes(1, number(1, 1), number(2, 2)))) . bytes(2, number(1, 1), bytes(2, 'k')) .
+		bytes(2, number(1, 2), bytes(2, 'v')) . "\r\n--b--\r\n",
 	write_raw_json => "\1" . '{"series":[{"labels":{"labels":[{"name":"job","value":"x"}]},"samples":[{"rawProfile":"' .
 		encode_base64(pprof(), '') . '"}]}],"normalized":true}',
 );

@@ -385,12 +385,12 @@ if __name__ == "__main__":
     sys.modules["push"] = sys.modules["__main__"]  # what the others import
     import hostile
     import parca
-    import pyroscope
+    import pyroscope_push
     import retries
     import uploads
 
     main.ready()
-    tests = [(name, value) for module in (sys.modules[__name__], parca, pyroscope, uploads, retries, hostile)
+    tests = [(name, value) for module in (sys.modules[__name__], parca, pyroscope_push, uploads, retries, hostile)
              for name, value in list(vars(module).items())
              if name.startswith("test_") and value.__module__ in (module.__name__, "__main__")]
     failed = run(tests, sys.argv[2:])

@@ -40,13 +40,19 @@ typedef enum Kind
 	KIND_ALLOCATION,
 	KIND_MONITOR,
 	KIND_PARK,
+	KIND_PUSHED_CPU, /* kinds from here on are those of recordings that are pushed */
+	KIND_PUSHED_WALL,
+	KIND_IN_TLAB,
+	KIND_OUTSIDE_TLAB,
+	KIND_ALLOCATION_SAMPLE,
 	KIND_COUNT, /* kinds from here on are counters */
 	KIND_MAX = KIND_COUNT + COUNTERS_MAX
 } Kind;
 
+/* The sample types of a kind. */
 static const struct
 {
-	const char *count;
+	const char *count; /* NULL: only the amount is stored */
 	const char *amount;
 	const char *unit;
 } kinds[KIND_COUNT] = {
@@ -55,6 +61,11 @@ static const struct
 	[KIND_ALLOCATION] = { "alloc_objects", "alloc_space", "bytes" },
 	[KIND_MONITOR] = { "contentions", "delay", "nanoseconds" },
 	[KIND_PARK] = { "parks", "park_time", "nanoseconds" },
+	[KIND_PUSHED_CPU] = { NULL, "cpu", "nanoseconds" },
+	[KIND_PUSHED_WALL] = { NULL, "wall", "nanoseconds" },
+	[KIND_IN_TLAB] = { "alloc_in_new_tlab_objects", "alloc_in_new_tlab_bytes", "bytes" },
+	[KIND_OUTSIDE_TLAB] = { "alloc_outside_tlab_objects", "alloc_outside_tlab_bytes", "bytes" },
+	[KIND_ALLOCATION_SAMPLE] = { "alloc_sample_objects", "alloc_sample_bytes", "bytes" },
 };
 
 /* The field of an event that contains its amount; NULL: the settings determine it. */
@@ -63,14 +74,15 @@ static const struct
 	const char *event;
 	const char *amount;
 	Kind kind;
+	Kind pushed_kind; /* in recordings that are pushed */
 } events[] = {
-	{ "jdk.ExecutionSample", NULL, KIND_EXECUTION },
-	{ "profiler.WallClockSample", "samples", KIND_WALL },
-	{ "jdk.ObjectAllocationInNewTLAB", "tlabSize", KIND_ALLOCATION },
-	{ "jdk.ObjectAllocationOutsideTLAB", "allocationSize", KIND_ALLOCATION },
-	{ "jdk.ObjectAllocationSample", "weight", KIND_ALLOCATION },
-	{ "jdk.JavaMonitorEnter", "duration", KIND_MONITOR },
-	{ "jdk.ThreadPark", "duration", KIND_PARK },
+	{ "jdk.ExecutionSample", NULL, KIND_EXECUTION, KIND_EXECUTION },
+	{ "profiler.WallClockSample", "samples", KIND_WALL, KIND_WALL },
+	{ "jdk.ObjectAllocationInNewTLAB", "tlabSize", KIND_ALLOCATION, KIND_IN_TLAB },
+	{ "jdk.ObjectAllocationOutsideTLAB", "allocationSize", KIND_ALLOCATION, KIND_OUTSIDE_TLAB },
+	{ "jdk.ObjectAllocationSample", "weight", KIND_ALLOCATION, KIND_ALLOCATION_SAMPLE },
+	{ "jdk.JavaMonitorEnter", "duration", KIND_MONITOR, KIND_MONITOR },
+	{ "jdk.ThreadPark", "duration", KIND_PARK, KIND_PARK },
 };
 
 #define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
@@ -158,6 +170,12 @@ read_setting(Reader *reader)
 
 /* Events. */
 
+/* Fields with ids, which become labels of samples that are pushed. */
+static const char *const id_names[] = { PFS_JFR_CONTEXT_ID, PFS_JFR_SPAN_ID, PFS_JFR_SPAN_NAME,
+										PFS_JFR_TRACE_HIGH, PFS_JFR_TRACE_LOW };
+
+#define ID_COUNT (sizeof(id_names) / sizeof(id_names[0]))
+
 /* The numbers of an event, from fields with these names. */
 typedef struct EventFields
 {
@@ -165,6 +183,7 @@ typedef struct EventFields
 	uint64_t stack;
 	uint64_t state;
 	uint64_t amount;
+	uint64_t ids[ID_COUNT];
 } EventFields;
 
 /* Returns the target of a field, determined by its name and encoding. */
@@ -182,6 +201,9 @@ field_target(const Reader *reader, EventFields *fields, const PfsJfrField *field
 		return &fields->start;
 	if (is_number && amount != NULL && pfs_text_equals(field->name, amount))
 		return &fields->amount;
+	for (size_t i = 0; is_number && reader->profile->is_pushed && i < ID_COUNT; i++)
+		if (pfs_text_equals(field->name, id_names[i]))
+			return &fields->ids[i];
 	if (is_key && class_index == reader->chunk.stack_types.stack &&
 		pfs_text_equals(field->name, "stackTrace"))
 		return &fields->stack;
@@ -245,6 +267,28 @@ time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
 	return PFS_READ_OK;
 }
 
+/* Adds an event's ids to the labels of its sample. Returns false if out of memory or budget. */
+static bool
+add_ids(Reader *reader, const EventFields *fields, PfsProfileSample *sample)
+{
+	PfsProfile *profile = reader->profile;
+
+	sample->first_label = profile->label_count;
+	for (size_t i = 0; i < ID_COUNT; i++)
+	{
+		if (fields->ids[i] == 0)
+			continue;
+		if (!PFS_GROW(profile->budget, profile->labels, profile->label_count))
+			return false;
+		profile->labels[profile->label_count++] =
+			(PfsProfileLabel){ .key = { id_names[i], (uint32_t) strlen(id_names[i]) },
+							   .number = (int64_t) fields->ids[i],
+							   .numeric = true };
+		sample->label_count++;
+	}
+	return true;
+}
+
 /* Adds a sample for a known event. Durations are converted from ticks. */
 static PfsReadStatus
 jfr_read_event(Reader *reader, size_t event)
@@ -252,7 +296,8 @@ jfr_read_event(Reader *reader, size_t event)
 	PfsProfile *profile = reader->profile;
 	EventFields fields = { 0 };
 	PfsProfileSample sample = { .first_label = 0 };
-	Numbers numbers = { .kind = events[event].kind, .count = 1 };
+	Numbers numbers = { .kind = profile->is_pushed ? events[event].pushed_kind : events[event].kind,
+						.count = 1 };
 	PfsReadStatus status = read_event_fields(reader, event, &fields);
 
 	if (status == PFS_READ_OK)
@@ -274,7 +319,8 @@ jfr_read_event(Reader *reader, size_t event)
 		numbers.amount = pfs_jfr_nanoseconds(&reader->chunk, numbers.amount);
 	if (numbers.kind == KIND_WALL)
 		numbers.count = numbers.amount;
-	if (!PFS_GROW(profile->budget, profile->samples, profile->sample_count) ||
+	if (!add_ids(reader, &fields, &sample) ||
+		!PFS_GROW(profile->budget, profile->samples, profile->sample_count) ||
 		!PFS_GROW(profile->budget, reader->numbers, profile->sample_count))
 		return pfs_jfr_refused(&reader->chunk.in);
 	profile->samples[profile->sample_count] = sample;
@@ -379,6 +425,10 @@ set_amount(Reader *reader, Numbers *numbers)
 		*reader->error = pfs_error_at("recording counts too many kinds of events", 0);
 		return PFS_READ_TOO_LARGE;
 	}
+	if (reader->profile->is_pushed && numbers->kind == KIND_EXECUTION)
+		numbers->kind = KIND_PUSHED_CPU;
+	else if (reader->profile->is_pushed && numbers->kind == KIND_WALL)
+		numbers->kind = KIND_PUSHED_WALL;
 	if (__builtin_mul_overflow(numbers->count, measure.amount, &numbers->amount))
 	{
 		*reader->error = pfs_error_at("value is out of range", 0);
@@ -471,7 +521,8 @@ add_types(Reader *reader, int kind)
 
 	if (kind >= KIND_COUNT)
 		return add_type(profile, reader->counters[kind - KIND_COUNT], "count");
-	return add_type(profile, static_text(kinds[kind].count), "count") &&
+	return (kinds[kind].count == NULL ||
+			add_type(profile, static_text(kinds[kind].count), "count")) &&
 		   add_type(profile, static_text(kinds[kind].amount), kinds[kind].unit);
 }
 
@@ -482,7 +533,7 @@ set_types(Reader *reader, uint32_t first_types[KIND_MAX])
 	PfsProfile *profile = reader->profile;
 
 	if (profile->sample_count == 0)
-		reader->has_kind[KIND_EXECUTION] = true;
+		reader->has_kind[profile->is_pushed ? KIND_PUSHED_CPU : KIND_EXECUTION] = true;
 	for (int kind = 0; kind < KIND_MAX; kind++)
 	{
 		first_types[kind] = profile->type_count;
@@ -515,7 +566,7 @@ set_values(Reader *reader)
 		const Numbers *numbers = &reader->numbers[i];
 		size_t at = (size_t) i * profile->type_count + first_types[numbers->kind];
 
-		if (numbers->kind < KIND_COUNT)
+		if (numbers->kind < KIND_COUNT && kinds[numbers->kind].count != NULL)
 			profile->values[at++] = numbers->count;
 		profile->values[at] = numbers->amount;
 	}

@@ -5,6 +5,8 @@ import concurrent.futures
 import gzip
 import json
 import os
+import re
+import socket
 import threading
 import time
 import urllib.parse
@@ -19,6 +21,7 @@ from retries import Held
 PUSH = "/push.v1.PusherService/Push"
 PROTO = "application/proto"
 SPAN = "00f067aa0ba902b7"
+RECORDED = f"{os.path.dirname(os.path.abspath(__file__))}/recorded"
 TOKENS = f"{SCRATCH}/pyroscope-tokens"
 
 
@@ -112,6 +115,57 @@ def test_pyroscope_ingest_refused():
     same(ingest(push.main, profile, name="x" * 10000, format="pprof")[0], 400, "a name of 10 kB: 400")
     status = ingest(push.main, profile, name="long{" + ",".join(f"key{i}={'v' * 100}" for i in range(60)) + "}", format="pprof")[0]
     same((status, stored("long")), (200, 5), "a name of 6 kB is one of ours")
+
+
+def java(name):
+    """A request of Pyroscope's agent for Java 2.9.2, but for its boundary: parts by name."""
+    with open(f"{RECORDED}/{name}", "rb") as file:
+        body = file.read()
+    parts = {}
+    for part in body.split(body[:body.index(b"\r\n")])[1:-1]:
+        head, content = part[2:-2].split(b"\r\n\r\n", 1)
+        parts[re.search(rb'name="(\w+)"', head).group(1).decode()] = content
+    return parts
+
+
+def chunked(receiver, path, content, body):
+    """Status of a POST whose body comes in chunks, as OkHttp sends it."""
+    with socket.create_connection(("127.0.0.1", receiver.port), timeout=60) as connection:
+        connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {content}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode())
+        for at in range(0, len(body), 8192):
+            connection.sendall(b"%x\r\n%s\r\n" % (len(body[at:at + 8192]), body[at:at + 8192]))
+        connection.sendall(b"0\r\n\r\n")
+        return int(connection.recv(65536).split(b" ")[1])
+
+
+def test_pyroscope_java():
+    """A recording of 2 s; the sums are those that the JDK's own "jfr print" shows."""
+    parts = java("java-ingest")
+    path = f"/ingest?name=java.shop%7Botel.scope.name%3Dx%2Czone%3Deu%7D&units=samples&aggregationType=sum&from={int(time.time()) - 60}" \
+           f"&until={int(time.time()) - 50}&spyName=javaspy&sampleRate=100&format=jfr"
+    body, content = multipart(**parts)
+    same(chunked(push.main, path, content, body), 200, "a flight recording, chunked")
+    own = {"service_name": "java.shop", "zone": "eu", "otel_scope_name": "x", "pyroscope_spy": "javaspy"}
+    same([labels for _, labels in series_of("java.shop")], [dict(own, job="nightly, all"), own] * 3, "labels of the name, and of contexts")
+    selector = "{service_name=\"java.shop\"%s}"
+    values = lambda kind, more: number("SELECT coalesce(sum(value), 0) FROM profstore.samples JOIN profstore.series('" + kind + selector % more + "') USING (series_id)")
+    cpu, objects, space = ("process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "memory:alloc_in_new_tlab_objects:count:space:bytes:delta",
+                           "memory:alloc_in_new_tlab_bytes:bytes:space:bytes:delta")
+    same({kind for kind, _ in series_of("java.shop")}, {cpu, objects, space}, "types and their names are those of Pyroscope")
+    with_job, without = ", job=\"nightly, all\"", ", job=\"\""
+    same([values(cpu, with_job), values(cpu, without)], [110_000_000, 310_000_000], "CPU time, with labels of its context and without")
+    same([values(objects, with_job), values(objects, without), values(space, with_job), values(space, without)],
+         [1265, 2928, 82903040, 191889408], "allocations")
+    same(sql("SELECT DISTINCT time > now() - interval '65 seconds' FROM profstore.samples JOIN profstore.series('" + cpu + selector % "" + "') USING (series_id)"),
+         [["t"]], "at the time of the request")
+    body, content = multipart(jfr=gzip.decompress(parts["jfr"]), labels=gzip.decompress(parts["labels"]))
+    same(chunked(push.main, path, content.replace("b0", "b1"), body.replace(b"--b0", b"--b1")), 200, "a second try, with another boundary, not packed")
+    same(values(cpu, ""), 420_000_000, "is stored once")
+    body, content = multipart(jfr=parts["jfr"])
+    same((chunked(push.main, path.replace("java.shop", "java.bare"), content, body), stored("java.bare") > 0), (200, True), "without labels")
+    same(chunked(push.main, path.replace("java.shop", "java.bad"), content, multipart(jfr=parts["jfr"][:-100])[0]), 400, "cut: 400")
+    body, content = multipart(jfr=parts["jfr"], labels=b"\x0a\x05")
+    same((chunked(push.main, path.replace("java.shop", "java.bad"), content, body), stored("java.bad", "count(*)")), (400, 0), "malformed labels: 400")
 
 
 def test_pyroscope_push():
