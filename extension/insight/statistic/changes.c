@@ -1,0 +1,859 @@
+/*
+ * changes.c
+ *		1. changes_find_slopes(): how each function's share follows the load, from the base.
+ *		2. changes_contrast(): the changes if one period is taken for the one after the deploy:
+ *		   first each period of the base in turn, then the one after the deploy.
+ *		3. changes_draw_together(): the excess of the past over the differences between hosts.
+ *		4. changes_decide(): errors and p-values.
+ */
+#include "insight/statistic/changes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/statistic/student.h"
+
+/*
+ * A host whose ratio is this many deviations from the median counts as one at the bound. The
+ * deviation is that of the hosts, at least that of the host's counts.
+ */
+#define FAR_DEVIATIONS 4.0
+
+/* Standard deviation of a normal distribution by its median absolute deviation. */
+#define DEVIATION_OF_MEDIAN 1.4826
+
+/* No host weighs more than this many hosts of the mean weight. */
+#define MAX_HOST_WEIGHT 3.0
+
+/* No function weighs more in the reference than the one of this rank. */
+#define REFERENCE_RANK 4
+
+#define MAX_PRIOR_FREEDOM  100.0
+#define LEAST_EXCESS	   1e-6
+#define LEAST_PRIOR_SPREAD 0.01
+
+/*
+ * Slopes are known if the load varies so many times as much as by noise; otherwise they deviate so.
+ */
+#define LEAST_LOAD_OF_NOISE 2.0
+#define UNKNOWN_SLOPE		0.05
+
+typedef struct Contrast
+{
+	double change;
+	double variance;
+	double base_share;
+	double share;
+	uint32_t far_hosts;
+} Contrast;
+
+/* One side of a contrast of hosts, or both: weights by host, 0 for hosts that do not count. */
+typedef struct HostGroup
+{
+	double *weights;
+	uint32_t count; /* hosts with a weight */
+	double load;	/* mean logarithm of the ratio of all values */
+} HostGroup;
+
+typedef struct Judge
+{
+	const PfsCells *cells;
+	uint32_t base_count;   /* periods of the base */
+	double *base_wholes;   /* by host: all periods of the base */
+	double *base_sums;	   /* by function and host: all periods of the base */
+	double *before;		   /* by host: wholes of the base of a contrast */
+	double *after;		   /* by host: wholes of its period */
+	double *ratios;		   /* by host: logarithms */
+	double *sorted;		   /* by host */
+	double *shares_before; /* by host */
+	double *shares_after;  /* by host */
+	HostGroup groups[2];   /* all hosts; canary: hosts with the new version, the others */
+	uint32_t group_count;
+	double *slopes;			/* by function: change of log share by log load */
+	double *slope_variance; /* by function */
+	Contrast *contrasts;	/* by function */
+	double *excess;			/* by function: sum over the past, then its mean */
+	uint32_t *pasts;		/* by function: number of periods in excess */
+	double *values;			/* by function, scratch; also weights */
+	double *weights;
+	uint32_t *order; /* by function */
+} Judge;
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double left = *(const double *) a;
+	double right = *(const double *) b;
+
+	return (left > right) - (left < right);
+}
+
+/* Sorts the values. */
+static double
+median_of(double *values, uint32_t count)
+{
+	qsort(values, count, sizeof(double), compare_doubles);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static const double *
+judge_cell(const Judge *judge, uint32_t function, uint32_t host)
+{
+	const PfsCells *cells = judge->cells;
+
+	return cells->sums +
+		   ((size_t) function * cells->host_count + host) * (size_t) cells->period_count;
+}
+
+static double
+judge_whole(const Judge *judge, uint32_t host, uint32_t period)
+{
+	return judge->cells->wholes[(size_t) host * judge->cells->period_count + period];
+}
+
+/* Sum of the base without one of its periods. */
+static double
+judge_base_sum(const Judge *judge, uint32_t function, uint32_t host, uint32_t now)
+{
+	double sum = judge->base_sums[(size_t) function * judge->cells->host_count + host];
+
+	return now < judge->base_count ? sum - judge_cell(judge, function, host)[now] : sum;
+}
+
+static void
+judge_add_base(Judge *judge)
+{
+	const PfsCells *cells = judge->cells;
+
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		judge->base_wholes[host] = 0;
+		for (uint32_t period = 0; period < judge->base_count; period++)
+			judge->base_wholes[host] += judge_whole(judge, host, period);
+	}
+	for (uint32_t function = 0; function < cells->function_count; function++)
+		for (uint32_t host = 0; host < cells->host_count; host++)
+		{
+			const double *cell = judge_cell(judge, function, host);
+			double sum = 0;
+
+			for (uint32_t period = 0; period < judge->base_count; period++)
+				sum += cell[period];
+			judge->base_sums[(size_t) function * cells->host_count + host] = sum;
+		}
+}
+
+/* --- slopes --- */
+
+/* Sums over the periods of the base, of logarithms less their means within a host. */
+typedef struct SlopeTerms
+{
+	double cross;	/* of share and load */
+	double loads;	/* squares */
+	double shares;	/* squares */
+	uint32_t count; /* degrees of freedom */
+} SlopeTerms;
+
+static void
+slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms *terms)
+{
+	const double *cell = judge_cell(judge, function, host);
+	double half = judge->cells->quantum / 2;
+	double load = 0;
+	double share = 0;
+	SlopeTerms sums = { 0 };
+	uint32_t count = 0;
+
+	for (uint32_t period = 0; period < judge->base_count; period++)
+	{
+		double whole = judge_whole(judge, host, period);
+		double x;
+		double y;
+
+		if (whole <= 0)
+			continue;
+		x = log(whole);
+		y = log((cell[period] + half) / whole);
+		load += x;
+		share += y;
+		sums.cross += x * y;
+		sums.loads += x * x;
+		sums.shares += y * y;
+		count++;
+	}
+	if (count < 2)
+		return;
+	terms->cross += sums.cross - load * share / count;
+	terms->loads += fmax(sums.loads - load * load / count, 0);
+	terms->shares += fmax(sums.shares - share * share / count, 0);
+	terms->count += count - 1;
+}
+
+/* The part of the whole that a function has in the base. */
+static double
+judge_base_share(const Judge *judge, uint32_t function)
+{
+	double sum = 0;
+	double whole = 0;
+
+	for (uint32_t host = 0; host < judge->cells->host_count; host++)
+	{
+		sum += judge->base_sums[(size_t) function * judge->cells->host_count + host];
+		whole += judge->base_wholes[host];
+	}
+	return whole > 0 ? sum / whole : 0;
+}
+
+/*
+ * The whole of a host varies with the noise of each function, too. That is no load, and would give
+ * slopes to functions that have none: large ones a positive, small ones a negative slope.
+ */
+static double
+judge_load_noise(const Judge *judge)
+{
+	double noise = 0;
+
+	for (uint32_t function = 0; function < judge->cells->function_count; function++)
+	{
+		double share = judge_base_share(judge, function);
+		SlopeTerms terms = { 0 };
+
+		for (uint32_t host = 0; host < judge->cells->host_count; host++)
+			slope_add_host(judge, function, host, &terms);
+		if (terms.count > 0)
+			noise += share * share * terms.shares / terms.count;
+	}
+	return noise;
+}
+
+/*
+ * Variance of the slope of a function, whose errors at different times of a host may depend on each
+ * other.
+ */
+static double
+slope_error(const Judge *judge, uint32_t function, double slope, double loads)
+{
+	double errors = 0;
+
+	for (uint32_t host = 0; host < judge->cells->host_count; host++)
+	{
+		SlopeTerms terms = { 0 };
+		double error;
+
+		slope_add_host(judge, function, host, &terms);
+		error = terms.cross - slope * terms.loads;
+		errors += error * error;
+	}
+	return errors / (loads * loads);
+}
+
+/*
+ * Slopes of all functions, each drawn towards 0 by its own error. If the load of the base varies
+ * little more than by noise, slopes are unknown.
+ */
+static void
+changes_find_slopes(Judge *judge, double load_noise)
+{
+	uint32_t count = judge->cells->function_count;
+	double prior = 0;
+
+	for (uint32_t function = 0; function < count; function++)
+	{
+		SlopeTerms terms = { 0 };
+		double noise;
+
+		for (uint32_t host = 0; host < judge->cells->host_count; host++)
+			slope_add_host(judge, function, host, &terms);
+		noise = load_noise * terms.count;
+		if (terms.count == 0 || terms.loads < LEAST_LOAD_OF_NOISE * noise || terms.loads <= 0)
+		{
+			for (uint32_t i = 0; i < count; i++)
+			{
+				judge->slopes[i] = 0;
+				judge->slope_variance[i] = UNKNOWN_SLOPE * UNKNOWN_SLOPE;
+			}
+			return;
+		}
+		judge->slopes[function] =
+			(terms.cross - judge_base_share(judge, function) * terms.shares + noise) /
+			(terms.loads - noise);
+		judge->slope_variance[function] =
+			slope_error(judge, function, terms.cross / terms.loads, terms.loads - noise);
+		prior +=
+			judge->slopes[function] * judge->slopes[function] - judge->slope_variance[function];
+	}
+	prior = fmax(prior / fmax(count, 1), 0);
+	for (uint32_t function = 0; function < count; function++)
+	{
+		double variance = judge->slope_variance[function];
+		double kept = prior + variance > 0 ? prior / (prior + variance) : 0;
+
+		judge->slopes[function] *= kept;
+		judge->slope_variance[function] *= kept;
+	}
+}
+
+/* --- one contrast --- */
+
+static bool
+host_in_group(const PfsCells *cells, uint32_t group, uint32_t host)
+{
+	return cells->design != PFS_DESIGN_CANARY || cells->is_new[host] == (group == 0);
+}
+
+/*
+ * Weights of the hosts of a group, which add up to 1: the more, the more exact the host's ratio, so
+ * by the harmonic mean of its sums on both sides. For hosts that are not paired, by their share of
+ * a side.
+ */
+static void
+group_weigh(Judge *judge, HostGroup *group, uint32_t number)
+{
+	const PfsCells *cells = judge->cells;
+	bool paired = cells->design != PFS_DESIGN_UNPAIRED;
+	double sum = 0;
+	double bounded = 0;
+
+	group->count = 0;
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		double before = judge->before[host];
+		double after = judge->after[host];
+		double weight = 0;
+
+		if (host_in_group(cells, number, host) && paired && before > 0 && after > 0)
+			weight = 1 / (1 / before + 1 / after);
+		group->weights[host] = weight;
+		group->count += weight > 0;
+		sum += weight;
+	}
+	for (uint32_t host = 0; host < cells->host_count && sum > 0; host++)
+	{
+		group->weights[host] = fmin(group->weights[host] / sum, MAX_HOST_WEIGHT / group->count);
+		bounded += group->weights[host];
+	}
+	for (uint32_t host = 0; host < cells->host_count && bounded > 0; host++)
+		group->weights[host] /= bounded;
+}
+
+/* Prepares hosts for taking a period for the one after the deploy. */
+static void
+judge_prepare_hosts(Judge *judge, uint32_t now)
+{
+	const PfsCells *cells = judge->cells;
+
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		judge->after[host] = judge_whole(judge, host, now);
+		judge->before[host] = judge->base_wholes[host];
+		if (now < judge->base_count)
+			judge->before[host] -= judge->after[host];
+	}
+	for (uint32_t number = 0; number < judge->group_count; number++)
+	{
+		HostGroup *group = &judge->groups[number];
+		double sum = 0;
+
+		group_weigh(judge, group, number);
+		for (uint32_t host = 0; host < cells->host_count; host++)
+		{
+			uint32_t periods = 0;
+
+			if (group->weights[host] <= 0)
+				continue;
+			for (uint32_t period = 0; period < judge->base_count; period++)
+				periods += period != now && judge_whole(judge, host, period) > 0;
+			sum += log(judge->after[host]) - log(judge->before[host] / periods);
+		}
+		group->load = group->count > 0 ? sum / group->count : 0;
+	}
+}
+
+/*
+ * Moves the shares of hosts whose ratio is far from the others' to the bound; returns their number.
+ * Hosts that lack the function say nothing on its ratio.
+ */
+static uint32_t
+group_bound_far_hosts(Judge *judge, const HostGroup *group)
+{
+	const PfsCells *cells = judge->cells;
+	double half = cells->quantum / 2;
+	uint32_t count = 0;
+	uint32_t far_hosts = 0;
+	double middle;
+	double deviation;
+
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		double before = judge->shares_before[host];
+		double after = judge->shares_after[host];
+
+		if (group->weights[host] <= 0 || before + after <= 0)
+			continue;
+		judge->ratios[host] = log((after * judge->after[host] + half) / judge->after[host]) -
+							  log((before * judge->before[host] + half) / judge->before[host]);
+		judge->sorted[count++] = judge->ratios[host];
+	}
+	if (count < 3)
+		return 0;
+	middle = median_of(judge->sorted, count);
+	for (uint32_t i = 0; i < count; i++)
+		judge->sorted[i] = fabs(judge->sorted[i] - middle);
+	deviation = DEVIATION_OF_MEDIAN * median_of(judge->sorted, count);
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		double before = judge->shares_before[host] * judge->before[host] + half;
+		double after = judge->shares_after[host] * judge->after[host] + half;
+		double distance;
+		double bound;
+
+		if (group->weights[host] <= 0 ||
+			judge->shares_before[host] + judge->shares_after[host] <= 0)
+			continue;
+		distance = judge->ratios[host] - middle;
+		bound = FAR_DEVIATIONS *
+				fmax(deviation, sqrt(cells->quantum / before + cells->quantum / after));
+		if (fabs(distance) <= bound)
+			continue;
+		far_hosts++;
+		judge->shares_after[host] =
+			judge->shares_before[host] * exp(middle + copysign(bound, distance));
+	}
+	return far_hosts;
+}
+
+/* The change of a function in a group of hosts that are paired, and its variance by host. */
+static Contrast
+group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t now)
+{
+	const PfsCells *cells = judge->cells;
+	Contrast contrast = { .change = NAN };
+	double before = 0;
+	double after = 0;
+
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		if (group->weights[host] <= 0)
+			continue;
+		judge->shares_before[host] =
+			judge_base_sum(judge, function, host, now) / judge->before[host];
+		judge->shares_after[host] = judge_cell(judge, function, host)[now] / judge->after[host];
+		contrast.base_share += group->weights[host] * judge->shares_before[host];
+		contrast.share += group->weights[host] * judge->shares_after[host];
+	}
+	contrast.far_hosts = group_bound_far_hosts(judge, group);
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		if (group->weights[host] <= 0)
+			continue;
+		before += group->weights[host] * judge->shares_before[host];
+		after += group->weights[host] * judge->shares_after[host];
+	}
+	if (before <= 0 || after <= 0 || group->count < 2)
+		return contrast;
+	contrast.change = log(after / before);
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		double influence = group->weights[host] * (judge->shares_after[host] / after -
+												   judge->shares_before[host] / before);
+
+		if (group->weights[host] > 0)
+			contrast.variance += influence * influence;
+	}
+	contrast.variance *= group->count / (group->count - 1.0);
+	contrast.change -= judge->slopes[function] * group->load;
+	return contrast;
+}
+
+/* Adds the variance of one side of an unpaired contrast: hosts weigh as much as they have. */
+static double
+unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint32_t now,
+			  bool is_base, double *variance)
+{
+	const PfsCells *cells = judge->cells;
+	double sum = 0;
+	double whole = 0;
+	uint32_t count = 0;
+
+	*variance = 0;
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		if (wholes[host] <= 0)
+			continue;
+		sum += is_base ? judge_base_sum(judge, function, host, now)
+					   : judge_cell(judge, function, host)[now];
+		whole += wholes[host];
+		count++;
+	}
+	if (count < 2 || sum <= 0)
+		return 0;
+	for (uint32_t host = 0; host < cells->host_count; host++)
+	{
+		double value;
+		double influence;
+
+		if (wholes[host] <= 0)
+			continue;
+		value = is_base ? judge_base_sum(judge, function, host, now)
+						: judge_cell(judge, function, host)[now];
+		influence = value / sum - wholes[host] / whole;
+		*variance += influence * influence;
+	}
+	*variance *= count / (count - 1.0);
+	return sum / whole;
+}
+
+static Contrast
+unpaired_contrast(Judge *judge, uint32_t function, uint32_t now)
+{
+	Contrast contrast = { .change = NAN };
+	double base_variance;
+
+	contrast.base_share = unpaired_side(judge, judge->before, function, now, true, &base_variance);
+	contrast.share = unpaired_side(judge, judge->after, function, now, false, &contrast.variance);
+	contrast.variance += base_variance;
+	if (contrast.base_share > 0 && contrast.share > 0)
+		contrast.change = log(contrast.share / contrast.base_share);
+	return contrast;
+}
+
+/* The change of the code in the middle: the median of the functions, weighted by their shares. */
+static double
+judge_reference(Judge *judge)
+{
+	uint32_t count = 0;
+	double bound = INFINITY;
+	double all = 0;
+	double passed = 0;
+
+	for (uint32_t i = 0; i < judge->cells->function_count; i++)
+	{
+		if (isnan(judge->contrasts[i].change))
+			continue;
+		judge->order[count] = i;
+		judge->values[count++] = judge->contrasts[i].base_share;
+	}
+	if (count == 0)
+		return 0;
+	qsort(judge->values, count, sizeof(double), compare_doubles);
+	if (count >= REFERENCE_RANK)
+		bound = judge->values[count - REFERENCE_RANK];
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const Contrast *contrast = &judge->contrasts[judge->order[i]];
+
+		/* pairs of change and weight, sorted by change */
+		judge->weights[2 * i] = contrast->change;
+		judge->weights[2 * i + 1] = fmin(contrast->base_share, bound);
+		all += judge->weights[2 * i + 1];
+	}
+	qsort(judge->weights, count, 2 * sizeof(double), compare_doubles);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		passed += judge->weights[2 * i + 1];
+		if (passed >= all / 2)
+			return judge->weights[2 * i];
+	}
+	return judge->weights[2 * (count - 1)];
+}
+
+/* Fills contrasts with the changes of all functions from the rest of the base to a period. */
+static void
+changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
+{
+	judge_prepare_hosts(judge, now);
+	for (uint32_t function = 0; function < judge->cells->function_count; function++)
+	{
+		Contrast *contrast = &judge->contrasts[function];
+
+		if (judge->cells->design == PFS_DESIGN_UNPAIRED)
+		{
+			*contrast = unpaired_contrast(judge, function, now);
+			continue;
+		}
+		*contrast = group_contrast(judge, &judge->groups[0], function, now);
+		if (judge->cells->design == PFS_DESIGN_CANARY)
+		{
+			Contrast old = group_contrast(judge, &judge->groups[1], function, now);
+
+			contrast->change -= old.change;
+			contrast->variance += old.variance;
+		}
+	}
+	if (!reference->is_known)
+		reference->changes[now] = judge_reference(judge);
+	for (uint32_t function = 0; function < judge->cells->function_count; function++)
+		judge->contrasts[function].change -= reference->changes[now];
+}
+
+/* --- noise of the past --- */
+
+static void
+changes_add_past(Judge *judge, PfsReference *reference)
+{
+	uint32_t count = judge->cells->function_count;
+
+	memset(judge->excess, 0, sizeof(double) * count);
+	memset(judge->pasts, 0, sizeof(uint32_t) * count);
+	if (judge->base_count < 2)
+		return;
+	for (uint32_t period = 0; period < judge->base_count; period++)
+	{
+		changes_contrast(judge, period, reference);
+		for (uint32_t function = 0; function < count; function++)
+		{
+			const Contrast *contrast = &judge->contrasts[function];
+
+			if (isnan(contrast->change) || contrast->variance <= 0)
+				continue;
+			judge->excess[function] += contrast->change * contrast->change / contrast->variance;
+			judge->pasts[function]++;
+		}
+	}
+}
+
+/*
+ * The prior of the functions' excess, and its degrees of freedom: 0 if the past says nothing. One
+ * degree of freedom of the periods is lost, because each is compared with the others.
+ */
+static double
+changes_draw_together(Judge *judge, double *freedom)
+{
+	uint32_t count = 0;
+	double mean = 0;
+	double spread = 0;
+	double expected = 0;
+	double prior;
+
+	for (uint32_t function = 0; function < judge->cells->function_count; function++)
+	{
+		double half = (judge->pasts[function] - 1.0) / 2;
+
+		if (judge->pasts[function] < 2)
+			continue;
+		judge->excess[function] /= 2 * half;
+		judge->values[count] =
+			log(fmax(judge->excess[function], LEAST_EXCESS)) - pfs_digamma(half) + log(half);
+		mean += judge->values[count++];
+		expected += pfs_trigamma(half);
+	}
+	*freedom = 0;
+	if (count < 2)
+		return 1;
+	mean /= count;
+	for (uint32_t i = 0; i < count; i++)
+		spread += (judge->values[i] - mean) * (judge->values[i] - mean);
+	spread = spread / (count - 1.0) - expected / count;
+	*freedom = MAX_PRIOR_FREEDOM;
+	if (spread <= LEAST_PRIOR_SPREAD)
+		return exp(mean);
+	prior = fmin(2 * pfs_trigamma_inverse(spread), MAX_PRIOR_FREEDOM);
+	*freedom = prior;
+	return exp(mean + pfs_digamma(prior / 2) - log(prior / 2));
+}
+
+/* --- the decision --- */
+
+/* Hosts that count on each side, less what their means take. */
+static double
+judge_host_freedom(const Judge *judge)
+{
+	uint32_t before = 0;
+	uint32_t after = 0;
+
+	if (judge->cells->design == PFS_DESIGN_PAIRED)
+		return judge->groups[0].count - 1.0;
+	if (judge->cells->design == PFS_DESIGN_CANARY)
+		return judge->groups[0].count + judge->groups[1].count - 2.0;
+	for (uint32_t host = 0; host < judge->cells->host_count; host++)
+	{
+		before += judge->before[host] > 0;
+		after += judge->after[host] > 0;
+	}
+	return fmin(before, after) - 1.0;
+}
+
+static void
+changes_decide(Judge *judge, double least, PfsChange *changes)
+{
+	double prior_freedom;
+	double prior = changes_draw_together(judge, &prior_freedom);
+	double load = judge->groups[0].load - (judge->group_count > 1 ? judge->groups[1].load : 0);
+	double host_freedom = judge_host_freedom(judge);
+
+	for (uint32_t function = 0; function < judge->cells->function_count; function++)
+	{
+		const Contrast *contrast = &judge->contrasts[function];
+		PfsChange *change = &changes[function];
+		double past = judge->pasts[function] > 0 ? judge->pasts[function] - 1.0 : 0;
+		double factor = 1;
+		double variance;
+
+		*change = (PfsChange){ .base_share = contrast->base_share,
+							   .share = contrast->share,
+							   .change = contrast->change,
+							   .error = NAN,
+							   .p_value = 1,
+							   .far_hosts = contrast->far_hosts };
+		if (isnan(contrast->change) || host_freedom < 1)
+			continue;
+		if (prior_freedom + past > 0)
+			factor =
+				(prior_freedom * prior + past * judge->excess[function]) / (prior_freedom + past);
+		variance = contrast->variance + judge->slope_variance[function] * load * load;
+		variance *= fmax(factor, 1);
+		change->error = sqrt(variance);
+		change->freedom = host_freedom;
+		if (prior_freedom + past > 0)
+			change->freedom = fmin(host_freedom, prior_freedom + past);
+		if (variance <= 0)
+			continue;
+		change->p_value =
+			fmin(1,
+				 pfs_student_tail((fabs(change->change) - least) / change->error, change->freedom) +
+					 pfs_student_tail((fabs(change->change) + least) / change->error,
+									  change->freedom));
+	}
+}
+
+static void
+changes_describe(const Judge *judge, PfsChangeBasis *basis)
+{
+	double paired = 0;
+	double all = 0;
+
+	*basis = (PfsChangeBasis){ .load_change = judge->groups[0].load };
+	for (uint32_t host = 0; host < judge->cells->host_count; host++)
+	{
+		bool counts = judge->before[host] > 0 && judge->after[host] > 0;
+
+		if (judge->cells->design == PFS_DESIGN_UNPAIRED)
+			basis->hosts += judge->before[host] > 0 || judge->after[host] > 0;
+		else
+			basis->hosts += counts;
+		all += judge->after[host];
+		if (counts)
+			paired += judge->after[host];
+	}
+	basis->paired_share = all > 0 ? paired / all : 0;
+}
+
+/* Cuts an array from the scratch memory; with NULL, only counts bytes. */
+static void *
+scratch_cut(char *scratch, size_t *used, size_t count, size_t size)
+{
+	void *array = scratch == NULL ? NULL : scratch + *used;
+
+	*used += (count * size + 15) / 16 * 16;
+	return array;
+}
+
+static size_t
+judge_lay_out(Judge *judge, const PfsCells *cells, char *scratch)
+{
+	size_t used = 0;
+	size_t hosts = cells->host_count;
+	size_t functions = cells->function_count;
+
+	*judge = (Judge){ .cells = cells,
+					  .base_count = cells->period_count - 1,
+					  .group_count = cells->design == PFS_DESIGN_CANARY ? 2 : 1 };
+	judge->base_wholes = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->base_sums = scratch_cut(scratch, &used, hosts * functions, sizeof(double));
+	judge->before = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->after = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->ratios = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->sorted = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->shares_before = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->shares_after = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->groups[0].weights = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->groups[1].weights = scratch_cut(scratch, &used, hosts, sizeof(double));
+	judge->slopes = scratch_cut(scratch, &used, functions, sizeof(double));
+	judge->slope_variance = scratch_cut(scratch, &used, functions, sizeof(double));
+	judge->contrasts = scratch_cut(scratch, &used, functions, sizeof(Contrast));
+	judge->excess = scratch_cut(scratch, &used, functions, sizeof(double));
+	judge->pasts = scratch_cut(scratch, &used, functions, sizeof(uint32_t));
+	judge->values = scratch_cut(scratch, &used, functions, sizeof(double));
+	judge->weights = scratch_cut(scratch, &used, functions, 2 * sizeof(double));
+	judge->order = scratch_cut(scratch, &used, functions, sizeof(uint32_t));
+	return used;
+}
+
+size_t
+pfs_changes_scratch_bytes(const PfsCells *cells)
+{
+	Judge judge;
+
+	return judge_lay_out(&judge, cells, NULL);
+}
+
+void
+pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference, PfsChange *changes,
+				  PfsChangeBasis *basis, void *scratch)
+{
+	Judge judge;
+
+	judge_lay_out(&judge, cells, scratch);
+	judge_add_base(&judge);
+	if (!reference->is_known)
+		reference->load_noise = judge_load_noise(&judge);
+	if (cells->design == PFS_DESIGN_UNPAIRED)
+	{
+		/* other hosts have other loads, so no slope can be told from a host */
+		memset(judge.slopes, 0, sizeof(double) * cells->function_count);
+		memset(judge.slope_variance, 0, sizeof(double) * cells->function_count);
+	}
+	else
+		changes_find_slopes(&judge, reference->load_noise);
+	changes_add_past(&judge, reference);
+	changes_contrast(&judge, judge.base_count, reference);
+	changes_decide(&judge, least, changes);
+	changes_describe(&judge, basis);
+	reference->is_known = true;
+}
+
+/* --- many tests --- */
+
+static int
+compare_indirect(const void *a, const void *b, void *values)
+{
+	const double *p = values;
+	double left = p[*(const uint32_t *) a];
+	double right = p[*(const uint32_t *) b];
+
+	return (left > right) - (left < right);
+}
+
+void
+pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order)
+{
+	double least = 1;
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		order[i] = i;
+		q[i] = p[i];
+	}
+	qsort_r(order, count, sizeof(uint32_t), compare_indirect, q);
+	for (uint32_t rank = count; rank > 0; rank--)
+	{
+		uint32_t i = order[rank - 1];
+
+		least = fmin(least, p[i] * count / rank);
+		q[i] = least;
+	}
+}
+
+double
+pfs_detectable_change(const PfsChange *change, double min_change, double max_rate, uint32_t found,
+					  uint32_t tested)
+{
+	double rate = max_rate * fmax(found, 1) / fmax(tested, 1);
+	double bound;
+
+	if (isnan(change->error) || change->freedom < 1)
+		return NAN;
+	bound = pfs_student_bound(rate / 2, change->freedom) + pfs_student_bound(0.05, change->freedom);
+	return fmax(min_change, expm1(bound * change->error));
+}

@@ -1,0 +1,104 @@
+/*
+ * changes.h
+ *		Decides which functions' shares of the whole changed with a deploy, from sums by
+ *		function, host and period.
+ *
+ * The unit of observation is the host: samples of one host, and neighbouring times of it, depend on
+ * each other. A change is the logarithm of the ratio of shares after and before, with the same
+ * weights of hosts on both sides. It is measured against the weighted median of all functions,
+ * because a function that grows makes all other shares smaller.
+ *
+ * All hosts also share noise, such as that of the traffic. So each period of the base is judged as
+ * if it followed a deploy, and the variance of a function grows by what its past shows beyond the
+ * differences between hosts. That excess is drawn together over functions (Smyth 2004, "Linear
+ * models and empirical Bayes methods"). The p-value is that of changes of at least a given size
+ * (McCarthy and Smyth 2009).
+ *
+ * The code neither allocates nor depends on the server.
+ */
+#ifndef PFS_CHANGES_H
+#define PFS_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum PfsDesign
+{
+	PFS_DESIGN_PAIRED,	/* each host before and after */
+	PFS_DESIGN_CANARY,	/* hosts with the new version against the others, at the same times */
+	PFS_DESIGN_UNPAIRED /* hosts of the base against other hosts after the deploy */
+} PfsDesign;
+
+/*
+ * Sums in the unit of the profile type. Cell (function, host, period) is at
+ * sums[(function * host_count + host) * period_count + period]; wholes has the sum of all
+ * functions, also of those that are not judged, at [host * period_count + period]. The last period
+ * is the one after the deploy, the others are the base, all of equal length.
+ */
+typedef struct PfsCells
+{
+	uint32_t function_count;
+	uint32_t host_count;
+	uint32_t period_count; /* at least 2; at least 3 for noise of the past */
+	const double *sums;
+	const double *wholes;
+	double quantum; /* value of one sample, > 0; half of it stands for none */
+	PfsDesign design;
+	const bool *is_new; /* by host, for PFS_DESIGN_CANARY */
+} PfsCells;
+
+typedef struct PfsChange
+{
+	double base_share;
+	double share;
+	double change;		/* logarithm; NAN if the function is missing on a side */
+	double error;		/* standard error of change */
+	double freedom;		/* its degrees of freedom */
+	double p_value;		/* 1 if change is NAN */
+	uint32_t far_hosts; /* hosts beyond the bound, which count as if at the bound */
+} PfsChange;
+
+typedef struct PfsChangeBasis
+{
+	uint32_t hosts;		 /* with samples on both sides; unpaired: on either */
+	double paired_share; /* of the samples after the deploy: those of hosts that the base has */
+	double load_change; /* logarithm of the ratio of all values after and before, mean over hosts */
+} PfsChangeBasis;
+
+/*
+ * What functions that divide the whole among them say of the others: the change of the code in the
+ * middle, for each period that is taken for the one after the deploy; and the variance that their
+ * noise gives to the logarithm of a host's whole, which is not load.
+ */
+typedef struct PfsReference
+{
+	double *changes; /* by period */
+	double load_noise;
+	bool is_known;
+} PfsReference;
+
+/* Bytes of scratch that pfs_changes_judge() needs. */
+size_t pfs_changes_scratch_bytes(const PfsCells *cells);
+
+/*
+ * Judges all functions. least is the size of a change that is none, as a logarithm. A reference
+ * that is not known is made of these functions, which should be own values; otherwise it is read.
+ */
+void pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference,
+					   PfsChange *changes, PfsChangeBasis *basis, void *scratch);
+
+/*
+ * Sets q[i] to the false discovery rate at which p[i] is found among count tests (Benjamini and
+ * Hochberg). order is scratch.
+ */
+void pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order);
+
+/*
+ * Change, as a share of the function's cost, that would be found 95 times of 100, if found of
+ * tested functions are.
+ */
+double pfs_detectable_change(const PfsChange *change, double min_change, double max_rate,
+							 uint32_t found, uint32_t tested);
+
+#endif

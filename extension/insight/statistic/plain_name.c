@@ -1,0 +1,84 @@
+/*
+ * plain_name.c
+ *		Suffixes are cut one after another, because gcc appends several.
+ */
+#include "insight/statistic/plain_name.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Of "::h0123456789abcdef". */
+#define RUST_HASH_LENGTH 19
+
+static const char *const clone_suffixes[] = { ".isra", ".constprop", ".part", ".cold",
+											  ".llvm", ".lto_priv",	 ".clone" };
+
+/* Length of the name without one suffix of a clone at its end; length if there is none. */
+static size_t
+cut_clone(const char *name, size_t length)
+{
+	size_t end = length;
+
+	while (end > 0 && isdigit((unsigned char) name[end - 1]))
+		end--;
+	if (end < length && end > 0 && name[end - 1] == '.')
+		end--;
+	else
+		end = length;
+	for (size_t i = 0; i < sizeof(clone_suffixes) / sizeof(clone_suffixes[0]); i++)
+	{
+		size_t suffix = strlen(clone_suffixes[i]);
+
+		if (end > suffix && memcmp(name + end - suffix, clone_suffixes[i], suffix) == 0)
+			return end - suffix;
+	}
+	return length;
+}
+
+static size_t
+cut_rust_hash(const char *name, size_t length)
+{
+	if (length <= RUST_HASH_LENGTH || memcmp(name + length - RUST_HASH_LENGTH, "::h", 3) != 0)
+		return length;
+	for (size_t i = length - RUST_HASH_LENGTH + 3; i < length; i++)
+		if (!isxdigit((unsigned char) name[i]))
+			return length;
+	return length - RUST_HASH_LENGTH;
+}
+
+/* Is a number of a lambda at this place: "#12}" behind "{lambda("? */
+static bool
+is_lambda_number(const char *name, size_t length, size_t at)
+{
+	size_t end = at + 1;
+
+	if (name[at] != '#' || at == 0 || name[at - 1] != ')')
+		return false;
+	while (end < length && isdigit((unsigned char) name[end]))
+		end++;
+	return end > at + 1 && end < length && name[end] == '}';
+}
+
+size_t
+pfs_plain_name(const char *name, size_t length, char *plain)
+{
+	size_t written = 0;
+	size_t shorter;
+
+	while ((shorter = cut_clone(name, length)) < length)
+		length = shorter;
+	length = cut_rust_hash(name, length);
+	for (size_t i = 0; i < length; i++)
+	{
+		if (is_lambda_number(name, length, i))
+		{
+			while (name[i + 1] != '}')
+				i++;
+			continue;
+		}
+		plain[written++] = name[i];
+	}
+	plain[written] = '\0';
+	return written;
+}

@@ -1,0 +1,25 @@
+/*
+ * student.h
+ *		Student's t distribution, and functions of the gamma family that estimates of variances
+ *		need.
+ *
+ * Numbers of degrees of freedom need not be whole. All functions return finite numbers for finite
+ * arguments in the stated ranges; relative errors are below 1e-9.
+ */
+#ifndef PFS_STUDENT_H
+#define PFS_STUDENT_H
+
+/* Probability that a t with these degrees of freedom (> 0) is greater than t. */
+double pfs_student_tail(double t, double freedom);
+
+/* The t whose upper tail is the probability, between 0 and 1 exclusive. */
+double pfs_student_bound(double tail, double freedom);
+
+/* First and second derivative of the logarithm of gamma; x > 0. */
+double pfs_digamma(double x);
+double pfs_trigamma(double x);
+
+/* The x with pfs_trigamma(x) = y; y > 0. */
+double pfs_trigamma_inverse(double y);
+
+#endif
