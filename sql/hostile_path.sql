@@ -123,6 +123,8 @@ INSERT INTO calls (call) VALUES
 	($$callgraph_dot('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$heatmap('cpu:samples:count:::delta', '2026-03-01 12:00Z', '2026-03-01 12:01Z')$$),
 	($$flamechart('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', width => '1 s')$$),
+	($$regressions('cpu:samples:count:::delta', at => '2026-03-01 12:00Z', host => 'service')$$),
+	($$regressions_basis('cpu:samples:count:::delta', at => '2026-03-01 12:00Z', host => 'service')$$),
 	($$filtered_share('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', focus => 'f')$$),
 	($$selection_status('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', focus => 'f')$$),
 	($$selection_error('cpu:samples:count:::delta', focus => 'f')$$),

@@ -52,6 +52,8 @@ BEGIN
 		('graphs', 'flamechart', E'SELECT lane, level, end_time - start_time AS length,\n  profstore.short_name(label) AS label\nFROM profstore.flamechart(''process_cpu:cpu'',\n  (SELECT max(last_seen) - interval ''20 s''\n   FROM profstore.series(''process_cpu:cpu'')))'),
 		('tables', 'top', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self, ''nanoseconds'') AS self\nFROM profstore.top(''process_cpu:cpu'')'),
 		('tables', 'top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(''process_cpu:cpu'')'),
+		('tables', 'regressions', E'SELECT profstore.short_name(function) AS function,\n  status, change, cores\nFROM profstore.regressions(\n  ''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
+		('tables', 'regressions_basis', E'SELECT method, hosts, samples_before,\n  samples_after, reason\nFROM profstore.regressions_basis(\n  ''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
 		('tables', 'timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
 		('tables', 'source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu:cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu:cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
 		('tables', 'filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu:cpu'',\n  ignore => ''{mapping="libc.so.6"}'')'),

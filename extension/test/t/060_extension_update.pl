@@ -82,7 +82,7 @@ $node->safe_psql('updated', q(SELECT profstore.grant_write('test_collector'); SE
 my @refused = qw(apply_retention callees callers callgraph callgraph_dot callgraph_of compact compact_in_steps filtered_share
 	firefox_profile flamechart flamegraph flamegraph_diff flamegraph_diff_html flamegraph_diff_of flamegraph_html flamegraph_json
 	flamegraph_of flamegraph_text folded folded_of heatmap import_folded import_perf_script import_pprof last_scan
-	merge_stacks pprof remove_samples report_html sandwich selection_status source speedscope stacks_in stacks_of timeseries top top_diff
+	merge_stacks pprof regressions regressions_basis remove_samples report_html sandwich selection_status source speedscope stacks_in stacks_of timeseries top top_diff
 	top_of valid_filter verify);
 my $examples = q(SELECT h.function || E'\t' || replace(h.example, E'\n', ' ') FROM profstore.help('.') AS h WHERE h.function <> 'untrack_stacks');
 my %seen;

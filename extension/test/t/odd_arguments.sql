@@ -101,7 +101,8 @@ END
 $$;
 
 -- All that is stored, as this session sees it: rows of every table that is no catalog, what the dictionary's view and the functions
--- make of them, what relations and grants there are. Sequences do not count: they go on after a rollback.
+-- make of them, what relations and grants there are. Sequences do not count: they go on after a rollback; nor do states of health, which the
+-- background worker records at any time.
 CREATE FUNCTION stored() RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 	SET search_path = pg_catalog SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET work_mem = '16MB' SET row_security = on
 	SET client_min_messages = error SET default_transaction_read_only = off AS
@@ -114,7 +115,7 @@ BEGIN
 	FOR relation IN SELECT c.oid::regclass AS name, c.relkind, format('%s %s %s', c.oid::regclass, c.relkind, c.relacl) AS shown FROM pg_class AS c
 		WHERE c.relnamespace IN ('profstore'::regnamespace, 'fuzz'::regnamespace) ORDER BY c.oid::regclass::text LOOP
 		sum := NULL;
-		IF relation.relkind = 'r' AND relation.name::text <> 'profstore.segments' OR relation.name = 'profstore.stacks'::regclass THEN
+		IF relation.relkind = 'r' AND relation.name::text NOT IN ('profstore.segments', 'profstore.health_states') OR relation.name = 'profstore.stacks'::regclass THEN
 			EXECUTE format('SELECT sum(hashtextextended(t::text, 0)::numeric) FROM %s AS t', relation.name) INTO sum;
 		END IF;
 		all_of := all_of || relation.shown || coalesce(sum::text, '') || E'\n';

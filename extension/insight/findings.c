@@ -1,0 +1,577 @@
+/*
+ * findings.c
+ *		1. findings_make_table(): cells of all hosts in the form of the statistic, for functions'
+ *		   own values, then for totals that say more than these.
+ *		2. findings_judge(): the statistic, on the whole time after the deploy and on its second
+ *		   half.
+ *		3. findings_find(): false discovery rates; half of the rate for each kind of value.
+ *		4. findings_explain(): changes that a caller or a callee explains.
+ */
+#include "insight/findings.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "base/arrays.h"
+#include "insight/statistic/student.h"
+
+#define MIN_HOSTS	3
+#define MIN_PERIODS 3
+
+/* A total is tested if it is this much more than the function's own value. */
+#define TOTAL_OF_SELF 1.2
+
+/* Below this part of the samples on paired hosts, hosts are taken as two groups. */
+#define LEAST_PAIRED 0.8
+
+/* A callee that holds this part of a caller's gain explains it. */
+#define EXPLAINING_PART 0.8
+
+/* A caller that holds this part of a function is asked whether it grew. */
+#define CALLER_PART	  0.8
+#define CALLER_LEVELS 3
+
+/* A caller of more than this part of all code has too many other reasons not to grow. */
+#define MAX_CALLER_SHARE 0.5
+
+/* A function without this part of the larger side on the other one is new or gone. */
+#define MISSING_PART 0.05
+
+typedef struct Table
+{
+	PfsCells cells;
+	double *sums;
+	double *wholes;
+	bool *is_new;
+	PfsFinding *findings;
+	PfsChange *changes;
+	double *references;
+} Table;
+
+const char *
+pfs_finding_name(PfsFindingStatus status)
+{
+	switch (status)
+	{
+		case PFS_FINDING_NONE:
+			break;
+		case PFS_FINDING_REGRESSION:
+			return "regression";
+		case PFS_FINDING_IMPROVEMENT:
+			return "improvement";
+		case PFS_FINDING_MOVED:
+			return "moved";
+		case PFS_FINDING_PASSING:
+			return "passing";
+		case PFS_FINDING_RENAMED:
+			return "renamed";
+		case PFS_FINDING_NEW:
+			return "new";
+		case PFS_FINDING_GONE:
+			return "gone";
+	}
+	return "unclear";
+}
+
+/* --- the table --- */
+
+/* Sum of the time after the deploy in a row of slots, or of its second half, which counts twice. */
+static double
+after_sum(const double *slots, uint32 slot, bool later)
+{
+	return later ? 2 * slots[slot + 1] : slots[slot] + slots[slot + 1];
+}
+
+/*
+ * The slot of a host after the deploy: that of the new version if it ran there. Without a canary,
+ * hosts with the old version only have nothing after the deploy.
+ */
+static uint32
+host_slot(const PfsFunctionCells *cells, uint32 host, bool has_canary, bool *is_new)
+{
+	uint32 base = cells->slot_count - PFS_AFTER_SLOTS;
+	const double *slots = cells->wholes + (Size) host * cells->slot_count;
+
+	*is_new = !has_canary || after_sum(slots, base + PFS_SLOT_NEW, false) > 0;
+	return base + (*is_new ? PFS_SLOT_NEW : PFS_SLOT_OLD);
+}
+
+static void
+copy_row(const double *from, double *to, uint32 base_count, uint32 slot, bool later)
+{
+	memcpy(to, from, sizeof(double) * base_count);
+	to[base_count] = after_sum(from, slot, later);
+}
+
+/* Fills the table with the values of its findings' functions. */
+static void
+findings_fill_table(Table *table, const PfsFunctionCells *from, bool has_canary, bool later)
+{
+	uint32 hosts = table->cells.host_count;
+	uint32 base_count = from->slot_count - PFS_AFTER_SLOTS;
+
+	for (uint32 host = 0; host < hosts; host++)
+	{
+		uint32 slot = host_slot(from, host, has_canary, &table->is_new[host]);
+
+		copy_row(from->wholes + (Size) host * from->slot_count,
+				 table->wholes + (Size) host * (base_count + 1), base_count, slot, later);
+		for (uint32 i = 0; i < table->cells.function_count; i++)
+		{
+			const double *values = table->findings[i].is_total ? from->totals : from->selves;
+
+			copy_row(values + ((Size) table->findings[i].place * hosts + host) * from->slot_count,
+					 table->sums + ((Size) i * hosts + host) * (base_count + 1), base_count, slot,
+					 later);
+		}
+	}
+}
+
+static Table
+findings_make_table(const PfsFunctionCells *from, uint32 hosts, PfsFinding *findings, uint32 count,
+					PfsDesign design, double quantum)
+{
+	uint32 periods = from->slot_count - PFS_AFTER_SLOTS + 1;
+	Table table = { .sums = PFS_ARRAY(double, (Size) count *hosts *periods),
+					.wholes = PFS_ARRAY(double, (Size) hosts *periods),
+					.is_new = PFS_ARRAY(bool, hosts),
+					.findings = findings,
+					.changes = PFS_ARRAY(PfsChange, count) };
+
+	table.cells = (PfsCells){ .function_count = count,
+							  .host_count = hosts,
+							  .period_count = periods,
+							  .sums = table.sums,
+							  .wholes = table.wholes,
+							  .quantum = quantum,
+							  .design = design,
+							  .is_new = table.is_new };
+	return table;
+}
+
+static void
+table_free(Table *table)
+{
+	pfree(table->sums);
+	pfree(table->wholes);
+	pfree(table->is_new);
+	pfree(table->changes);
+}
+
+/* --- the statistic --- */
+
+/*
+ * Judges the functions of a table twice. The references come from the table of own values, which is
+ * judged first.
+ */
+static void
+findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules *rules,
+			   PfsReference *reference, PfsReference *later_reference, PfsChangeBasis *basis)
+{
+	double least = log1p(rules->min_change / 2);
+	void *scratch = PFS_ARRAY(char, pfs_changes_scratch_bytes(&table->cells));
+	PfsChangeBasis ignored;
+
+	findings_fill_table(table, from, rules->has_canary, true);
+	pfs_changes_judge(&table->cells, least, later_reference, table->changes, &ignored, scratch);
+	for (uint32 i = 0; i < table->cells.function_count; i++)
+	{
+		table->findings[i].later_change = table->changes[i].change;
+		table->findings[i].later_error = table->changes[i].error;
+	}
+	CHECK_FOR_INTERRUPTS();
+	findings_fill_table(table, from, rules->has_canary, false);
+	pfs_changes_judge(&table->cells, least, reference, table->changes, basis, scratch);
+	for (uint32 i = 0; i < table->cells.function_count; i++)
+		table->findings[i].change = table->changes[i];
+	CHECK_FOR_INTERRUPTS();
+	pfree(scratch);
+}
+
+/* Sets the status of what is found among findings of one kind of value. */
+static uint32
+findings_find(PfsFinding *findings, uint32 count, const PfsFindingRules *rules)
+{
+	double *p = PFS_ARRAY(double, count);
+	double *q = PFS_ARRAY(double, count);
+	uint32 *order = PFS_ARRAY(uint32, count);
+	uint32 found = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		p[i] = findings[i].change.p_value;
+	pfs_false_discovery_rates(p, count, q, order);
+	for (uint32 i = 0; i < count; i++)
+	{
+		PfsFinding *finding = &findings[i];
+
+		/* own values and totals have half of the rate each */
+		finding->q_value = Min(1, 2 * q[i]);
+		if (isnan(finding->change.change) || finding->q_value > rules->max_rate ||
+			fabs(expm1(finding->change.change)) < rules->min_change)
+			continue;
+		finding->status =
+			finding->change.change > 0 ? PFS_FINDING_REGRESSION : PFS_FINDING_IMPROVEMENT;
+		found++;
+	}
+	pfree(p);
+	pfree(q);
+	pfree(order);
+	return found;
+}
+
+/* --- which functions --- */
+
+/* Sums of a function over hosts: the base, and the new version after the deploy. */
+static PfsCost
+cells_side_sums(const PfsFunctionCells *cells, const double *values, uint32 place, uint32 hosts)
+{
+	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
+	PfsCost sums = { 0, 0 };
+
+	for (uint32 host = 0; host < hosts; host++)
+	{
+		const double *slots = values + ((Size) place * hosts + host) * cells->slot_count;
+
+		for (uint32 slot = 0; slot < base_count; slot++)
+			sums.base += slots[slot];
+		sums.value += after_sum(slots, base_count + PFS_SLOT_NEW, false);
+	}
+	return sums;
+}
+
+/*
+ * Lists functions to test, by own value, or by a total that says more. Functions that one side
+ * lacks are not tested: they are new or gone, by their totals.
+ */
+static uint32
+findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
+			  const PfsFindingRules *rules, PfsFinding *findings)
+{
+	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
+	uint32 count = 0;
+
+	for (uint32 place = 0; place < cells->function_count; place++)
+	{
+		PfsCost self = cells_side_sums(cells, cells->selves, place, hosts);
+		PfsCost total = cells_side_sums(cells, cells->totals, place, hosts);
+		PfsCost tested = is_total ? total : self;
+
+		if (tested.base + tested.value < rules->least_total ||
+			(is_total && tested.base + tested.value < TOTAL_OF_SELF * (self.base + self.value)))
+			continue;
+		if (total.base / base_count < MISSING_PART * total.value ||
+			total.value < MISSING_PART * total.base / base_count)
+			continue;
+		findings[count++] = (PfsFinding){ .function = cells->functions[place],
+										  .place = place,
+										  .is_total = is_total,
+										  .q_value = NAN,
+										  .later_change = NAN };
+	}
+	return count;
+}
+
+/* Appends functions that one side lacks. */
+static uint32
+findings_list_missing(const PfsFunctionCells *cells, uint32 hosts, const PfsFindingRules *rules,
+					  double base_whole, double after_whole, PfsFinding *findings)
+{
+	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
+	uint32 count = 0;
+
+	for (uint32 place = 0; place < cells->function_count; place++)
+	{
+		PfsCost total = cells_side_sums(cells, cells->totals, place, hosts);
+		double base = total.base / base_count;
+		bool is_new = base < MISSING_PART * total.value;
+
+		if ((!is_new && total.value >= MISSING_PART * base) ||
+			total.base + total.value < rules->least_total)
+			continue;
+		findings[count++] =
+			(PfsFinding){ .status = is_new ? PFS_FINDING_NEW : PFS_FINDING_GONE,
+						  .function = cells->functions[place],
+						  .place = place,
+						  .is_total = true,
+						  .change = { .base_share = base_whole > 0 ? total.base / base_whole : 0,
+									  .share = after_whole > 0 ? total.value / after_whole : 0,
+									  .change = NAN,
+									  .error = NAN,
+									  .p_value = NAN },
+						  .q_value = NAN,
+						  .later_change = NAN };
+	}
+	return count;
+}
+
+/* --- explanations --- */
+
+/* The caller that holds most of a function on both sides; PFS_NO_FUNCTION if none holds enough. */
+static uint32
+main_caller(const PfsFunctionCosts *costs, uint32 function)
+{
+	const PfsFunctionCost *of = &costs->functions[function];
+	uint32 count;
+	const PfsCallCost *calls = pfs_calls_of(costs, function, &count);
+
+	for (uint32 i = 0; i < count; i++)
+		if (calls[i].caller != function && calls[i].cost.base >= CALLER_PART * of->total.base &&
+			calls[i].cost.value >= CALLER_PART * of->total.value)
+			return calls[i].caller;
+	return PFS_NO_FUNCTION;
+}
+
+static PfsFinding *
+find_total(PfsDeployFindings *all, uint32 function)
+{
+	for (uint32 i = 0; i < all->count; i++)
+		if (all->findings[i].is_total && all->findings[i].function == function)
+			return &all->findings[i];
+	return NULL;
+}
+
+static double
+finding_gain(const PfsFinding *finding)
+{
+	return finding->change.base_share * expm1(finding->change.change);
+}
+
+/*
+ * A caller's total that did not change by half of what the function did shows that cost moved
+ * between the caller's functions.
+ */
+static bool
+finding_is_moved(PfsDeployFindings *all, const PfsFunctionCosts *costs, const PfsFinding *finding)
+{
+	uint32 caller = finding->function;
+
+	for (int level = 0; level < CALLER_LEVELS; level++)
+	{
+		const PfsFinding *above;
+		double sign = copysign(1, finding->change.change);
+		double bound;
+
+		caller = main_caller(costs, caller);
+		if (caller == PFS_NO_FUNCTION)
+			return false;
+		above = find_total(all, caller);
+		if (above == NULL || isnan(above->change.error))
+			continue;
+		if (above->change.base_share > MAX_CALLER_SHARE)
+			return false;
+		bound = above->change.base_share * (sign * expm1(above->change.change) +
+											pfs_student_bound(0.05, above->change.freedom) *
+												hypot(above->change.error, all->reference_error));
+		/* the larger a caller, the more the reference's error matters to its gain */
+		if (bound < fabs(finding_gain(finding)) / 2)
+			return true;
+	}
+	return false;
+}
+
+/* In the second half of the time the change was less than half of that of the whole time. */
+static bool
+finding_is_passing(const PfsFinding *finding)
+{
+	double bound;
+
+	if (isnan(finding->later_error))
+		return false;
+	bound = fabs(finding->change.change) / 2;
+	return copysign(1, finding->change.change) * finding->later_change +
+			   pfs_student_bound(0.05, finding->change.freedom) * finding->later_error <
+		   bound;
+}
+
+/*
+ * A found total whose change is explained by one of a function below it is no row of its own: it is
+ * named there.
+ */
+static void
+finding_explain_callers(PfsDeployFindings *all, const PfsFunctionCosts *costs, PfsFinding *finding)
+{
+	uint32 caller = finding->function;
+
+	for (uint32 level = 0; level < costs->count; level++)
+	{
+		PfsFinding *above = find_total(all, caller);
+
+		if (above != NULL && above != finding && above->status == finding->status &&
+			fabs(finding_gain(finding)) >= EXPLAINING_PART * fabs(finding_gain(above)))
+		{
+			above->is_dropped = true;
+			if (caller != finding->function)
+				finding->within = costs->functions[caller].name;
+		}
+		caller = main_caller(costs, caller);
+		if (caller == PFS_NO_FUNCTION || caller == finding->function)
+			return;
+	}
+}
+
+static void
+findings_explain(PfsDeployFindings *all, const PfsFunctionCosts *costs)
+{
+	for (uint32 i = 0; i < all->count; i++)
+	{
+		PfsFinding *finding = &all->findings[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (finding->status != PFS_FINDING_REGRESSION && finding->status != PFS_FINDING_IMPROVEMENT)
+			continue;
+		if (finding_is_passing(finding))
+			finding->status = PFS_FINDING_PASSING;
+		else if (finding_is_moved(all, costs, finding))
+			finding->status = PFS_FINDING_MOVED;
+	}
+	for (uint32 i = 0; i < all->count; i++)
+		if (!all->findings[i].is_dropped && (all->findings[i].status == PFS_FINDING_REGRESSION ||
+											 all->findings[i].status == PFS_FINDING_IMPROVEMENT))
+			finding_explain_callers(all, costs, &all->findings[i]);
+}
+
+/* --- whether there is an answer --- */
+
+/* Sums over all hosts by period of the base, and after. */
+static void
+findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindings *all,
+					 double *paired_share)
+{
+	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
+	double paired = 0;
+	double after = 0;
+
+	for (uint32 host = 0; host < hosts; host++)
+	{
+		const double *slots = cells->wholes + (Size) host * cells->slot_count;
+		double base = 0;
+		double new = after_sum(slots, base_count + PFS_SLOT_NEW, false);
+
+		for (uint32 slot = 0; slot < base_count; slot++)
+			base += slots[slot];
+		all->base_samples += base;
+		all->whole_after += new + after_sum(slots, base_count + PFS_SLOT_OLD, false);
+		after += new;
+		if (base > 0)
+			paired += new;
+	}
+	all->after_samples = after;
+	*paired_share = after > 0 ? paired / after : 0;
+}
+
+/* The load changed so much more than within the base that its slopes say nothing. */
+static bool
+load_is_new(const PfsFunctionCells *cells, uint32 hosts, const PfsChangeBasis *basis)
+{
+	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
+	double least = INFINITY;
+	double most = 0;
+
+	for (uint32 slot = 0; slot < base_count; slot++)
+	{
+		double sum = 0;
+
+		for (uint32 host = 0; host < hosts; host++)
+			sum += cells->wholes[(Size) host * cells->slot_count + slot];
+		if (sum <= 0)
+			continue;
+		least = Min(least, sum);
+		most = Max(most, sum);
+	}
+	return most > 0 && fabs(basis->load_change) > log(2) + log(most / least);
+}
+
+/* How the reference of past periods deviates from 0. */
+static double
+reference_deviation(const PfsReference *reference, uint32 base_count)
+{
+	double squares = 0;
+
+	for (uint32 period = 0; period < base_count; period++)
+		squares += reference->changes[period] * reference->changes[period];
+	return sqrt(squares / base_count);
+}
+
+/* A function is among the first findings, those of own values. */
+static bool
+is_tested(const PfsDeployFindings *all, uint32 selves, uint32 function)
+{
+	for (uint32 i = 0; i < selves; i++)
+		if (all->findings[i].function == function)
+			return true;
+	return false;
+}
+
+static const char *
+reason_before(const PfsFunctionCells *cells, const PfsDeployFindings *all)
+{
+	if (cells->slot_count - PFS_AFTER_SLOTS < MIN_PERIODS)
+		return "the base has fewer than 3 periods";
+	if (all->base_samples <= 0)
+		return "there are no samples before the deploy";
+	if (all->after_samples <= 0)
+		return "there are no samples after the deploy";
+	return NULL;
+}
+
+PfsDeployFindings *
+pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
+					const PfsFunctionCosts *costs, const char **old_names,
+					const PfsFindingRules *rules)
+{
+	PfsDeployFindings *all = palloc0(sizeof(PfsDeployFindings));
+	uint32 periods = cells->slot_count - PFS_AFTER_SLOTS + 1;
+	PfsReference reference = { .changes = PFS_ARRAY(double, periods) };
+	PfsReference later_reference = { .changes = PFS_ARRAY(double, periods) };
+	double paired_share;
+	uint32 selves;
+	uint32 totals;
+	PfsChangeBasis ignored;
+
+	findings_weigh_sides(cells, hosts->count, all, &paired_share);
+	all->design = rules->has_canary				? PFS_DESIGN_CANARY
+				  : paired_share < LEAST_PAIRED ? PFS_DESIGN_UNPAIRED
+												: PFS_DESIGN_PAIRED;
+	all->reason = reason_before(cells, all);
+	all->findings = PFS_ARRAY(PfsFinding, 3 * (Size) cells->function_count);
+	if (all->reason != NULL)
+		return all;
+	selves = findings_list(cells, hosts->count, false, rules, all->findings);
+	totals = findings_list(cells, hosts->count, true, rules, all->findings + selves);
+	for (int is_total = 0; is_total < 2; is_total++)
+	{
+		uint32 count = is_total ? totals : selves;
+		Table table =
+			findings_make_table(cells, hosts->count, all->findings + (is_total ? selves : 0), count,
+								all->design, rules->quantum);
+
+		findings_judge(&table, cells, rules, &reference, &later_reference,
+					   is_total ? &ignored : &all->basis);
+		all->found += findings_find(table.findings, count, rules);
+		table_free(&table);
+	}
+	all->tested = selves + totals;
+	all->basis.paired_share = paired_share;
+	all->reference = reference.changes[periods - 1];
+	all->reference_error = reference_deviation(&reference, periods - 1);
+	all->count = all->tested;
+	if (all->basis.hosts < MIN_HOSTS)
+		all->reason = "fewer than 3 hosts have samples before and after the deploy";
+	else if (load_is_new(cells, hosts->count, &all->basis))
+		all->reason = "the load changed more than twice as much as within the base";
+	if (all->reason != NULL)
+	{
+		all->count = 0;
+		return all;
+	}
+	findings_explain(all, costs);
+	for (uint32 i = 0; i < all->count; i++)
+		if (all->findings[i].status == PFS_FINDING_NONE &&
+			old_names[all->findings[i].function] != NULL &&
+			(!all->findings[i].is_total || !is_tested(all, selves, all->findings[i].function)))
+			all->findings[i].status = PFS_FINDING_RENAMED;
+	all->count += findings_list_missing(cells, hosts->count, rules, all->base_samples,
+										all->after_samples, all->findings + all->count);
+	return all;
+}

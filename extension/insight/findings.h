@@ -1,0 +1,73 @@
+/*
+ * findings.h
+ *		What a deploy did to each function: the statistic's answers in words.
+ */
+#ifndef PFS_FINDINGS_H
+#define PFS_FINDINGS_H
+
+#include "profstore.h"
+
+#include "insight/function_cells.h"
+#include "insight/function_costs.h"
+#include "insight/statistic/changes.h"
+
+typedef enum PfsFindingStatus
+{
+	PFS_FINDING_NONE, /* nothing was found */
+	PFS_FINDING_REGRESSION,
+	PFS_FINDING_IMPROVEMENT,
+	PFS_FINDING_MOVED,	 /* what grew was taken from other callees of a caller */
+	PFS_FINDING_PASSING, /* the change was gone in the second half of the time */
+	PFS_FINDING_RENAMED,
+	PFS_FINDING_NEW,
+	PFS_FINDING_GONE
+} PfsFindingStatus;
+
+/* One function, by its own code or with what it calls. */
+typedef struct PfsFinding
+{
+	PfsFindingStatus status;
+	uint32 function; /* number in the costs */
+	uint32 place;	 /* among the cells */
+	bool is_total;
+	bool is_dropped; /* a caller of a function that explains its change */
+	PfsChange change;
+	double q_value;
+	double later_change; /* logarithm, of the second half of the time; NAN: unknown */
+	double later_error;
+	const char *within; /* a caller whose change this one explains; NULL: none */
+} PfsFinding;
+
+typedef struct PfsDeployFindings
+{
+	PfsDesign design;
+	const char *reason; /* why there is no answer; NULL: there is one */
+	uint32 count;
+	PfsFinding *findings; /* those of own code first */
+	uint32 tested;
+	uint32 found;
+	PfsChangeBasis basis;
+	double reference; /* logarithm */
+	double reference_error;
+	double base_samples;
+	double after_samples;
+	double whole_after; /* sum of all values after the deploy, of both versions */
+} PfsDeployFindings;
+
+typedef struct PfsFindingRules
+{
+	double min_change;
+	double max_rate; /* of false discoveries */
+	double quantum;	 /* value of a sample */
+	double least_total;
+	bool has_canary;
+} PfsFindingRules;
+
+/* Judges all functions that have cells. Lives in CurrentMemoryContext. */
+PfsDeployFindings *pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
+									   const PfsFunctionCosts *costs, const char **old_names,
+									   const PfsFindingRules *rules);
+
+const char *pfs_finding_name(PfsFindingStatus status);
+
+#endif

@@ -1,0 +1,492 @@
+/*
+ * regressions.c
+ *		regression_rows() and regression_basis(): the functions whose cost a deploy changed, and
+ *		what that answer rests on. SQL has chosen the periods (regressions.sql).
+ *
+ * 1. regressions_find_hosts(): series get hosts by a label, and versions.
+ * 2. One merge of both sides lists functions and calls (function_costs.c); renamed functions are
+ *    paired (renamed.c).
+ * 3. A scan of each period adds up the functions that have enough samples (function_cells.c).
+ * 4. The statistic judges them (findings.c).
+ */
+#include "profstore.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/arguments.h"
+#include "base/arrays.h"
+#include "base/srf.h"
+#include "insight/findings.h"
+#include "insight/function_cells.h"
+#include "insight/function_costs.h"
+#include "insight/renamed.h"
+#include "insight/statistic/student.h"
+#include "select/buckets.h"
+#include "select/series_groups.h"
+#include "views/view.h"
+
+/* Functions with fewer samples on both sides together are not tested. */
+#define LEAST_SAMPLES 400
+
+/* Cells may use this part of the memory of a query. */
+#define CELLS_SHARE(bytes) ((bytes) / 2)
+
+/* A function of this share is what detectable_at_1_percent is about. */
+#define ONE_PERCENT 0.01
+
+enum
+{
+	COL_FUNCTION,
+	COL_STATUS,
+	COL_BASE_SHARE,
+	COL_SHARE,
+	COL_CHANGE,
+	COL_CHANGE_LOW,
+	COL_CHANGE_HIGH,
+	COL_P_VALUE,
+	COL_Q_VALUE,
+	COL_CORES,
+	COL_CORES_LOW,
+	COL_CORES_HIGH,
+	COL_MEASURE,
+	COL_RENAMED_FROM,
+	COL_WITHIN,
+	COL_DETECTABLE,
+	COL_HOSTS,
+	COL_FAR_HOSTS,
+	COL_FILE,
+	COL_MAPPING,
+	COL_COUNT
+};
+
+enum
+{
+	BASIS_METHOD,
+	BASIS_HOSTS,
+	BASIS_PAIRED_SHARE,
+	BASIS_SAMPLES_BEFORE,
+	BASIS_SAMPLES_AFTER,
+	BASIS_TESTED,
+	BASIS_LEFT_OUT,
+	BASIS_LOAD_CHANGE,
+	BASIS_REFERENCE,
+	BASIS_DETECTABLE,
+	BASIS_REASON,
+	BASIS_COUNT
+};
+
+PG_FUNCTION_INFO_V1(profstore_regression_rows);
+PG_FUNCTION_INFO_V1(profstore_regression_basis);
+
+typedef struct Answer
+{
+	const PfsFunctionCosts *costs;
+	const PfsFunctionCells *cells;
+	const PfsDeployFindings *findings;
+	const char **old_names;
+	PfsFindingRules rules;
+	double cores_now; /* all code: cores, or values per second */
+} Answer;
+
+/* The value of an argument of type float8 in a range; name is for errors. */
+static double
+regressions_get_number(FunctionCallInfo fcinfo, const char *name, double most)
+{
+	double value = DatumGetFloat8(pfs_argument_require(fcinfo, name, NULL));
+
+	if (!(value >= 0 && value <= most))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be between 0 and %g", name, most)));
+	return value;
+}
+
+static PfsPeriods
+regressions_get_periods(FunctionCallInfo fcinfo)
+{
+	PfsPeriods periods = {
+		.base_from = DatumGetTimestampTz(pfs_argument_require(fcinfo, "from_ts", NULL)),
+		.after_from = DatumGetTimestampTz(pfs_argument_require(fcinfo, "after_from", NULL)),
+		.length_us =
+			pfs_step_us(DatumGetIntervalP(pfs_argument_require(fcinfo, "length", NULL)), "length"),
+		.base_count = (uint32) DatumGetInt32(pfs_argument_require(fcinfo, "base_count", NULL)),
+	};
+
+	if (periods.base_count < 1 || periods.base_count > 1000)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the base must have between 1 and 1000 periods")));
+	if (TIMESTAMP_NOT_FINITE(periods.base_from) || TIMESTAMP_NOT_FINITE(periods.after_from) ||
+		periods.after_from < periods.base_from ||
+		(periods.after_from - periods.base_from) / periods.base_count < periods.length_us)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the periods of the base end after the time after it begins")));
+	return periods;
+}
+
+/* --- hosts and versions --- */
+
+static ArrayType *
+array_of_label(const char *label)
+{
+	Datum text = CStringGetTextDatum(label);
+
+	return construct_array(&text, 1, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+static int32 *
+regressions_number_hosts(const PfsSelection *selection, const char *label, uint32 *count)
+{
+	PfsSeriesGroups groups = pfs_series_groups(selection, array_of_label(label));
+	int32 *numbers = PFS_ARRAY(int32, groups.count);
+
+	*count = 0;
+	for (int32 i = 0; i < groups.count; i++)
+		numbers[i] =
+			JsonContainerSize(&groups.groups[i].labels->root) == 0 ? -1 : (int32) (*count)++;
+	for (int i = 0; i < selection->distinct_count; i++)
+		groups.of_series[i] = numbers[groups.of_series[i]];
+	pfree(numbers);
+	if (*count == 0 && selection->series_count > 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("no series of the selection has the label \"%s\"", label),
+						errhint("Pass the label that tells hosts apart, such as host => "
+								"'instance'. profstore.label_names() lists the labels.")));
+	return groups.of_series;
+}
+
+static bool
+series_has_version(const PfsSeries *series, const char *version, bool *has_label)
+{
+	JsonbValue *value = getKeyJsonValueFromContainer(&series->labels->root, "version",
+													 (int) strlen("version"), NULL);
+
+	*has_label = value != NULL && value->type == jbvString;
+	return *has_label && strlen(version) == (size_t) value->val.string.len &&
+		   memcmp(version, value->val.string.val, strlen(version)) == 0;
+}
+
+/*
+ * Marks the series whose samples after the deploy are of the old version: those that the canary's
+ * selector picks; otherwise, if some series has the deploy's version as its label, those that have
+ * another one. Otherwise the time alone decides.
+ */
+static bool *
+regressions_mark_old(FunctionCallInfo fcinfo, const PfsSelection *selection, bool has_canary)
+{
+	bool *is_old = PFS_ARRAY0(bool, selection->distinct_count);
+	char *version = pfs_argument_text(fcinfo, "version");
+	bool has_version = false;
+	bool has_label;
+
+	if (has_canary)
+	{
+		PfsSelection *old = pfs_selection_get_range(fcinfo, "canary", "from_ts", "to_ts");
+
+		for (int i = 0; i < selection->series_count; i++)
+			if (pfs_selection_series(old, selection->series[i].id) != NULL)
+				is_old[selection->series[i].index] = true;
+		return is_old;
+	}
+	if (version == NULL)
+		return is_old;
+	for (int i = 0; i < selection->series_count; i++)
+		if (series_has_version(&selection->series[i], version, &has_label))
+			has_version = true;
+	for (int i = 0; has_version && i < selection->series_count; i++)
+		if (!series_has_version(&selection->series[i], version, &has_label) && has_label)
+			is_old[selection->series[i].index] = true;
+	return is_old;
+}
+
+static PfsHosts
+regressions_find_hosts(FunctionCallInfo fcinfo, const PfsSelection *selection, bool has_canary)
+{
+	PfsHosts hosts;
+
+	hosts.of_series =
+		regressions_number_hosts(selection,
+								 TextDatumGetCString(pfs_argument_require(fcinfo, "host", NULL)),
+								 &hosts.count);
+	hosts.is_old = regressions_mark_old(fcinfo, selection, has_canary);
+	return hosts;
+}
+
+/* The selection without the series of the old version. */
+static PfsSelection
+regressions_new_series(const PfsSelection *selection, const bool *is_old)
+{
+	PfsSelection kept = *selection;
+
+	kept.series = PFS_ARRAY(PfsSeries, selection->series_count);
+	kept.series_ids = PFS_ARRAY(int64, selection->series_count);
+	kept.series_count = 0;
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		if (is_old[selection->series[i].index])
+			continue;
+		kept.series[kept.series_count] = selection->series[i];
+		kept.series_ids[kept.series_count++] = selection->series_ids[i];
+	}
+	return kept;
+}
+
+/* --- units --- */
+
+/* The component of a profile type, counted from 0; an empty text if it has fewer. */
+static char *
+type_component(const char *profile_type, int number)
+{
+	const char *end;
+
+	for (; number > 0; number--)
+	{
+		profile_type = strchr(profile_type, ':');
+		if (profile_type == NULL)
+			return pstrdup("");
+		profile_type++;
+	}
+	end = strchrnul(profile_type, ':');
+	return pnstrdup(profile_type, (Size) (end - profile_type));
+}
+
+/*
+ * The value of one sample: the period if that has the unit of the values, 1 of counts. For other
+ * types, such as the time of contentions, a thousandth of a percent of all values stands for it.
+ */
+static double
+regressions_quantum(const PfsSelection *selection, const PfsFunctionCosts *costs)
+{
+	char *unit = type_component(selection->profile_type, 2);
+	double all = 0;
+	int64 period = 0;
+
+	for (int i = 0; i < selection->series_count; i++)
+		period = Max(period, selection->series[i].period);
+	if (strcmp(unit, type_component(selection->profile_type, 4)) == 0 && period > 0)
+		return (double) period;
+	if (strcmp(unit, "count") == 0)
+		return 1;
+	for (uint32 i = 0; i < costs->count; i++)
+		all += costs->functions[i].self.base + costs->functions[i].self.value;
+	return Max(all * 1e-5, 1);
+}
+
+/* --- the answer --- */
+
+/* Begins with the function's first argument, which pfs_result_begin() has allowed to be read. */
+static Answer
+regressions_answer(FunctionCallInfo fcinfo)
+{
+	PfsSelection *selection = pfs_selection_get_range(fcinfo, "selector", "from_ts", "to_ts");
+	PfsPeriods periods = regressions_get_periods(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	bool has_canary = pfs_argument(fcinfo, "canary") != NULL;
+	PfsSelection after;
+	PfsSelection base = *selection;
+	PfsHosts hosts;
+	PfsStackStream *stream;
+	PfsSymbols *symbols;
+	PfsFunctionCosts *costs;
+	Answer answer;
+	double per_second;
+
+	pfs_selection_tell_unknown(selection);
+	if (!selection->delta)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("regressions require a delta profile type"),
+				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
+	answer.rules = (PfsFindingRules){
+		.min_change = regressions_get_number(fcinfo, "min_change", 10),
+		.max_rate = regressions_get_number(fcinfo, "max_fdr", 1),
+		.has_canary = has_canary,
+	};
+	hosts = regressions_find_hosts(fcinfo, selection, has_canary);
+	base.to = periods.base_from + (int64) periods.base_count * periods.length_us;
+	after = regressions_new_series(selection, hosts.is_old);
+	after.from = periods.after_from;
+	after.to = periods.after_from + periods.length_us;
+	stream = pfs_stack_stream_compare(&after, &base, false);
+	pfs_stack_stream_keep(stream);
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(&filters);
+	costs = pfs_function_costs(stream, symbols);
+	answer.rules.quantum = regressions_quantum(selection, costs);
+	answer.rules.least_total = LEAST_SAMPLES * answer.rules.quantum;
+	answer.old_names = pfs_pair_renamed(costs, periods.base_count,
+										answer.rules.least_total / (periods.base_count + 1));
+	answer.cells =
+		pfs_function_cells(selection, &periods, &hosts, costs, stream, symbols,
+						   answer.rules.least_total, CELLS_SHARE(pfs_hash_memory_bytes()));
+	answer.costs = costs;
+	answer.findings =
+		pfs_deploy_findings(answer.cells, &hosts, costs, answer.old_names, &answer.rules);
+	per_second =
+		strcmp(selection->unit, "nanoseconds") == 0 ? (double) USECS_PER_SEC * 1000.0 : 1.0;
+	answer.cores_now = answer.findings->whole_after / per_second *
+					   ((double) USECS_PER_SEC / (double) periods.length_us);
+	return answer;
+}
+
+static Datum
+float_or_null(double value, bool *is_null)
+{
+	*is_null = isnan(value) || isinf(value);
+	return Float8GetDatum(*is_null ? 0 : value);
+}
+
+static double
+finding_cores(const Answer *answer, const PfsFinding *finding, double change)
+{
+	if (isnan(finding->change.change))
+		return (finding->change.share - finding->change.base_share) * answer->cores_now;
+	return finding->change.base_share * change * answer->cores_now;
+}
+
+static void
+regressions_put_row(const PfsResult *result, const Answer *answer, const PfsFinding *finding)
+{
+	const PfsFunctionCost *function = &answer->costs->functions[finding->function];
+	const PfsChange *change = &finding->change;
+	double half =
+		isnan(change->error) ? NAN : pfs_student_bound(0.025, change->freedom) * change->error;
+	double low = expm1(change->change - half);
+	double high = expm1(change->change + half);
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT] = { false };
+
+	values[COL_FUNCTION] = CStringGetTextDatum(function->name);
+	values[COL_STATUS] = CStringGetTextDatum(pfs_finding_name(finding->status));
+	values[COL_BASE_SHARE] = Float8GetDatum(change->base_share);
+	values[COL_SHARE] = Float8GetDatum(change->share);
+	values[COL_CHANGE] = float_or_null(expm1(change->change), &nulls[COL_CHANGE]);
+	values[COL_CHANGE_LOW] = float_or_null(low, &nulls[COL_CHANGE_LOW]);
+	values[COL_CHANGE_HIGH] = float_or_null(high, &nulls[COL_CHANGE_HIGH]);
+	values[COL_P_VALUE] = float_or_null(change->p_value, &nulls[COL_P_VALUE]);
+	values[COL_Q_VALUE] = float_or_null(finding->q_value, &nulls[COL_Q_VALUE]);
+	values[COL_CORES] = Float8GetDatum(finding_cores(answer, finding, expm1(change->change)));
+	values[COL_CORES_LOW] =
+		float_or_null(change->base_share * low * answer->cores_now, &nulls[COL_CORES_LOW]);
+	values[COL_CORES_HIGH] =
+		float_or_null(change->base_share * high * answer->cores_now, &nulls[COL_CORES_HIGH]);
+	values[COL_MEASURE] = CStringGetTextDatum(finding->is_total ? "total" : "self");
+	values[COL_RENAMED_FROM] =
+		pfs_text_or_null(answer->old_names[finding->function], &nulls[COL_RENAMED_FROM]);
+	values[COL_WITHIN] = pfs_text_or_null(finding->within, &nulls[COL_WITHIN]);
+	values[COL_DETECTABLE] =
+		float_or_null(pfs_detectable_change(change, answer->rules.min_change,
+											answer->rules.max_rate, answer->findings->found,
+											answer->findings->tested),
+					  &nulls[COL_DETECTABLE]);
+	values[COL_HOSTS] = Int32GetDatum((int32) answer->findings->basis.hosts);
+	values[COL_FAR_HOSTS] = Int32GetDatum((int32) change->far_hosts);
+	values[COL_FILE] = pfs_text_or_null(function->file, &nulls[COL_FILE]);
+	values[COL_MAPPING] = pfs_text_or_null(*function->mapping == '\0' ? NULL : function->mapping,
+										   &nulls[COL_MAPPING]);
+	pfs_result_put(result, values, nulls);
+}
+
+typedef struct SortedVerdict
+{
+	const PfsFinding *finding;
+	double cores;
+	const char *name;
+} SortedVerdict;
+
+static int
+compare_findings(const void *a, const void *b)
+{
+	const SortedVerdict *left = a;
+	const SortedVerdict *right = b;
+
+	if (left->cores != right->cores)
+		return left->cores > right->cores ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+PGDLLEXPORT Datum
+profstore_regression_rows(PG_FUNCTION_ARGS)
+{
+	PfsResult result = pfs_result_begin(fcinfo);
+	int64 max_rows = pfs_max_rows_get(fcinfo);
+	Answer answer = regressions_answer(fcinfo);
+	SortedVerdict *sorted = PFS_ARRAY(SortedVerdict, answer.findings->count);
+	uint32 count = 0;
+
+	if (answer.findings->reason != NULL)
+		ereport(NOTICE, (errmsg("no change can be judged: %s", answer.findings->reason),
+						 errhint("profstore.regressions_basis() shows the samples before and "
+								 "after the deploy.")));
+	for (uint32 i = 0; i < answer.findings->count; i++)
+	{
+		const PfsFinding *finding = &answer.findings->findings[i];
+
+		if (finding->status == PFS_FINDING_NONE || finding->is_dropped)
+			continue;
+		sorted[count++] =
+			(SortedVerdict){ finding,
+							 finding_cores(&answer, finding, expm1(finding->change.change)),
+							 answer.costs->functions[finding->function].name };
+	}
+	qsort(sorted, count, sizeof(SortedVerdict), compare_findings);
+	for (uint32 i = 0; i < count && i < max_rows; i++)
+		regressions_put_row(&result, &answer, sorted[i].finding);
+	return (Datum) 0;
+}
+
+/* Detectable change of the function whose share is nearest to one percent. */
+static double
+regressions_detectable(const Answer *answer)
+{
+	const PfsFinding *nearest = NULL;
+
+	for (uint32 i = 0; i < answer->findings->tested; i++)
+	{
+		const PfsFinding *finding = &answer->findings->findings[i];
+
+		if (isnan(finding->change.error) || finding->change.base_share <= 0)
+			continue;
+		if (nearest == NULL || fabs(log(finding->change.base_share / ONE_PERCENT)) <
+								   fabs(log(nearest->change.base_share / ONE_PERCENT)))
+			nearest = finding;
+	}
+	if (nearest == NULL || answer->findings->reason != NULL)
+		return NAN;
+	return pfs_detectable_change(&nearest->change, answer->rules.min_change, answer->rules.max_rate,
+								 answer->findings->found, answer->findings->tested);
+}
+
+PGDLLEXPORT Datum
+profstore_regression_basis(PG_FUNCTION_ARGS)
+{
+	static const char *const methods[] = { "before and after", "canary",
+										   "before and after, other hosts" };
+	PfsResult result = pfs_result_begin(fcinfo);
+	Answer answer = regressions_answer(fcinfo);
+	const PfsDeployFindings *findings = answer.findings;
+	Datum values[BASIS_COUNT];
+	bool nulls[BASIS_COUNT] = { false };
+
+	values[BASIS_METHOD] = CStringGetTextDatum(methods[findings->design]);
+	values[BASIS_HOSTS] = Int32GetDatum((int32) findings->basis.hosts);
+	values[BASIS_PAIRED_SHARE] = Float8GetDatum(findings->basis.paired_share);
+	values[BASIS_SAMPLES_BEFORE] =
+		Int64GetDatum((int64) (findings->base_samples / answer.rules.quantum));
+	values[BASIS_SAMPLES_AFTER] =
+		Int64GetDatum((int64) (findings->whole_after / answer.rules.quantum));
+	values[BASIS_TESTED] = Int32GetDatum((int32) findings->tested);
+	values[BASIS_LEFT_OUT] = Int32GetDatum((int32) answer.cells->left_out);
+	values[BASIS_LOAD_CHANGE] =
+		float_or_null(expm1(findings->basis.load_change), &nulls[BASIS_LOAD_CHANGE]);
+	values[BASIS_REFERENCE] = float_or_null(expm1(findings->reference), &nulls[BASIS_REFERENCE]);
+	values[BASIS_DETECTABLE] =
+		float_or_null(regressions_detectable(&answer), &nulls[BASIS_DETECTABLE]);
+	values[BASIS_REASON] = pfs_text_or_null(findings->reason, &nulls[BASIS_REASON]);
+	pfs_result_put(&result, values, nulls);
+	return (Datum) 0;
+}

@@ -1,0 +1,168 @@
+/*
+ * renamed.c
+ *		Compares each function that is gone with each new one; both are few after a deploy.
+ */
+#include "insight/renamed.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "base/arrays.h"
+
+/* A side with less than this part of the other one is none. */
+#define MISSING_PART 0.05
+
+/* Two functions are one if their callers' shares have this cosine, … */
+#define LEAST_LIKENESS 0.8
+
+/* … and one costs at most so many times as much as the other. */
+#define MAX_SIZE_RATIO 2.0
+
+/* Beyond this number on a side, the smallest are not compared. */
+#define MAX_UNPAIRED 500
+
+typedef struct Unpaired
+{
+	uint32 function;
+	double size; /* per period */
+} Unpaired;
+
+static int
+compare_unpaired(const void *a, const void *b)
+{
+	const Unpaired *left = a;
+	const Unpaired *right = b;
+
+	if (left->size != right->size)
+		return left->size > right->size ? -1 : 1;
+	return (left->function > right->function) - (left->function < right->function);
+}
+
+/* Lists the functions that one side lacks, largest first. */
+static Unpaired *
+list_unpaired(const PfsFunctionCosts *costs, uint32 base_count, double least_total, bool is_new,
+			  uint32 *count)
+{
+	Unpaired *list = PFS_ARRAY(Unpaired, costs->count);
+
+	*count = 0;
+	for (uint32 i = 0; i < costs->count; i++)
+	{
+		double base = costs->functions[i].total.base / base_count;
+		double value = costs->functions[i].total.value;
+		double size = is_new ? value : base;
+
+		if (size >= least_total && (is_new ? base : value) < MISSING_PART * size)
+			list[(*count)++] = (Unpaired){ i, size };
+	}
+	qsort(list, *count, sizeof(Unpaired), compare_unpaired);
+	*count = Min(*count, MAX_UNPAIRED);
+	return list;
+}
+
+/* Cosine of the parts that the callers have of a gone and a new function. */
+static double
+callers_likeness(const PfsFunctionCosts *costs, uint32 gone, uint32 new)
+{
+	uint32 gone_count;
+	uint32 new_count;
+	const PfsCallCost *old_calls = pfs_calls_of(costs, gone, &gone_count);
+	const PfsCallCost *new_calls = pfs_calls_of(costs, new, &new_count);
+	double product = 0;
+	double old_square = 0;
+	double new_square = 0;
+
+	for (uint32 i = 0; i < gone_count; i++)
+		old_square += old_calls[i].cost.base * old_calls[i].cost.base;
+	for (uint32 j = 0, i = 0; j < new_count; j++)
+	{
+		new_square += new_calls[j].cost.value * new_calls[j].cost.value;
+		while (i < gone_count && old_calls[i].caller < new_calls[j].caller)
+			i++;
+		if (i < gone_count && old_calls[i].caller == new_calls[j].caller)
+			product += old_calls[i].cost.base * new_calls[j].cost.value;
+	}
+	return old_square > 0 && new_square > 0 ? product / sqrt(old_square * new_square) : 0;
+}
+
+/* The best old function of a new one; PFS_NO_FUNCTION if none is like it. */
+static uint32
+find_old(const PfsFunctionCosts *costs, const Unpaired *new, const Unpaired *gone,
+		 uint32 gone_count, const bool *is_taken)
+{
+	uint32 best = PFS_NO_FUNCTION;
+	double least_distance = log(MAX_SIZE_RATIO);
+
+	for (uint32 i = 0; i < gone_count; i++)
+	{
+		double distance = fabs(log(new->size / gone[i].size));
+
+		if (is_taken[i] || distance > least_distance ||
+			strcmp(costs->functions[new->function].mapping,
+				   costs->functions[gone[i].function].mapping) != 0 ||
+			callers_likeness(costs, gone[i].function, new->function) < LEAST_LIKENESS)
+			continue;
+		best = i;
+		least_distance = distance;
+	}
+	return best;
+}
+
+/* Gives what the old function has to the new one. */
+static void
+join_functions(PfsFunctionCosts *costs, uint32 old, uint32 new)
+{
+	PfsFunctionCost *from = &costs->functions[old];
+	PfsFunctionCost *to = &costs->functions[new];
+
+	to->self.base += from->self.base;
+	to->self.value += from->self.value;
+	to->total.base += from->total.base;
+	to->total.value += from->total.value;
+	from->self = from->total = (PfsCost){ 0, 0 };
+	for (uint32 symbol = 0; symbol < costs->symbol_count; symbol++)
+		if (costs->of_symbol[symbol] == old)
+			costs->of_symbol[symbol] = new;
+	for (uint32 i = 0; i < costs->call_count; i++)
+	{
+		if (costs->calls[i].caller == old)
+			costs->calls[i].caller = new;
+		if (costs->calls[i].callee == old)
+			costs->calls[i].callee = new;
+	}
+}
+
+const char **
+pfs_pair_renamed(PfsFunctionCosts *costs, uint32 base_count, double least_total)
+{
+	const char **old_names = PFS_ARRAY0(const char *, costs->count);
+	uint32 gone_count;
+	uint32 new_count;
+	Unpaired *gone = list_unpaired(costs, base_count, least_total, false, &gone_count);
+	Unpaired *new = list_unpaired(costs, base_count, least_total, true, &new_count);
+	bool *is_taken = PFS_ARRAY0(bool, gone_count);
+	uint32 *old_of = PFS_ARRAY(uint32, new_count);
+
+	/* all pairs are found by the callers' names before any is joined */
+	for (uint32 i = 0; i < new_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		old_of[i] = find_old(costs, &new[i], gone, gone_count, is_taken);
+		if (old_of[i] != PFS_NO_FUNCTION)
+			is_taken[old_of[i]] = true;
+	}
+	for (uint32 i = 0; i < new_count; i++)
+	{
+		if (old_of[i] == PFS_NO_FUNCTION)
+			continue;
+		old_names[new[i].function] = costs->functions[gone[old_of[i]].function].name;
+		join_functions(costs, gone[old_of[i]].function, new[i].function);
+	}
+	pfs_calls_sort(costs);
+	pfree(gone);
+	pfree(new);
+	pfree(is_taken);
+	pfree(old_of);
+	return old_names;
+}
