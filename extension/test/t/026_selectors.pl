@@ -339,6 +339,8 @@ is((attempt('postgres', 'team_a', "SELECT * FROM profstore.folded('$type')"))[0]
 $node->safe_psql('postgres', q(SELECT profstore.grant_read('team_a', '{team="a"}')));
 is((attempt('postgres', 'team_a', "SELECT value FROM profstore.folded('$type')"))[1], "50000\n", 'granting again switches it on');
 
+unlike((attempt('postgres', 'team_a', q(SELECT * FROM profstore.folded_of('{0:1}'))))[1], qr/HINT/, 'no hint advises to lift the selector');
+
 # from everything to a selector and back
 $node->safe_psql('postgres', q(SELECT profstore.grant_read('later', '{team="a"}')));
 is((attempt('postgres', 'later', 'SELECT count(*) FROM profstore.series'))[1], "1\n", 'a role that read everything is restricted');

@@ -47,6 +47,7 @@ sub run
 	return $err =~ /ERROR:  (\w{5}):/ ? $1 : $out;
 }
 
+is(run('postgres', 'operator', q(INSERT INTO profstore.losses (node, reason, count) VALUES ('of_operator', 'full', 1))), '', 'losses of a host');
 is(run('postgres', 'operator', intern('b', 'SECRET', $store)), '', 'a writer without a selector stores');
 is(run('postgres', 'operator', $store =~ s/:series/1/r =~ s/:stack/0/r), '', 'by any id');
 my ($series, $function, $location, $stack) = split /\|/, $node->safe_psql('postgres',
@@ -83,7 +84,10 @@ sub check
 	# ids that a session has for one role are not those of another, and content that another session has interned is found and proven
 	is(run($database, 'postgres', 'SET ROLE operator;' . intern('b', 'SECRET', "SET ROLE team_a; $store")), '55000', "$name: ids of another role in a session");
 	is(run($database, 'team_a', intern('a', 'SECRET', $store)), '', "$name: a name that it knows is its own");
-	# a function of another owner that runs as the tenant stores no more than the tenant
+	# the label of a host makes no rows about it visible that another role has stored
+	is(run($database, 'team_a', qq(SELECT cardinality(profstore.intern_series('{$type}', ARRAY['{"team": "a", "node": "of_operator"}']::jsonb[], '{1}')); SELECT count(*) FROM profstore.losses)),
+		"1\n0", "$name: a label of its own choosing shows no losses of others");
+	is($node->safe_psql($database, 'SELECT count(*) FROM profstore.losses'), '1', "$name: which are there");
 	is(run($database, 'team_a', q(SELECT string_agg(DISTINCT f.function, ',' ORDER BY f.function) FROM profstore.top('folded', now() - interval '1 hour', now() + interval '1 min') AS f)),
 		'imported,main', "$name: what it has stored it reads");
 }
