@@ -429,7 +429,8 @@ read_scheduler_code(const AgentOptions *options, SchedulerCode *code)
 	int result = options->off_cpu_ms > 0 ? scheduler_code_read("/proc/kallsyms", code) : 0;
 
 	if (result != 0)
-		log_event(LOG_WARNING, "agent", "stacks of waits begin in the scheduler",
+		log_event(LOG_WARNING, "agent",
+				  "could not find the scheduler's functions; stacks of waits include them",
 				  log_text("detail", strerror(-result)));
 }
 

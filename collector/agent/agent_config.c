@@ -40,7 +40,7 @@ read_flag(ConfigReader *reader, const Node *node, void *field)
 	if (flag->kind == FLAG_SWITCH)
 		return config_read_bool(reader, node, flag->value);
 	if (node->kind != NODE_SCALAR)
-		return config_fail(reader, node, "A text is expected");
+		return config_fail(reader, node, "Expected a string");
 	return flag_take(flag, node->text, reader->failure) == EXIT_OK || fail_flag(reader, node);
 }
 

@@ -84,7 +84,7 @@ load_validity(ArrowBatch *batch, ArrowArray *array)
 	if (!arrow_buffer_next(batch, &array->validity))
 		return false;
 	return array->validity.length == 0 || array->validity.length >= (array->length + 7) / 8 ||
-		   batch_fail(batch, "the validity of an array is shorter than it");
+		   batch_fail(batch, "the validity bitmap is shorter than its array");
 }
 
 /* Loads offsets. An array without items may have no offsets. */

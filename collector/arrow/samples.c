@@ -82,7 +82,7 @@ arrow_find_key(RowReading *reading, uint32_t row)
 		if (reading->key_columns[i] == NULL)
 			continue;
 		if (!arrow_place(reading->key_columns[i], row, &place))
-			return work_fail(reading->work, "a sample refers to what is not there");
+			return work_fail(reading->work, "a sample's label index is out of range");
 		if (!place.is_null)
 			reading->key[i] = place.item;
 	}
@@ -150,7 +150,7 @@ arrow_read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 	return true;
 }
 
-/* Agents of old do not say it: what was counted over a time adds up. */
+/* Old agents do not send the temporality: values counted over a duration are deltas. */
 static bool
 row_read_delta(RowReading *reading, uint32_t row, bool *is_delta)
 {

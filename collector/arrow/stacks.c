@@ -412,7 +412,7 @@ stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *
 		uint32_t location;
 
 		if (!arrow_place(items, first + i, &place))
-			return work_fail(work, "a stack refers to a location that is not there");
+			return work_fail(work, "a stack's location index is out of range");
 		if (place.is_null)
 			continue;
 		if (!find_location(reader, place.item, &location))

@@ -94,7 +94,7 @@ config_read_fields(ConfigReader *reader, const Node *node, const ConfigField *fi
 				   void *object)
 {
 	if (node->kind != NODE_MAPPING)
-		return config_fail(reader, node, "Keys and values are expected");
+		return config_fail(reader, node, "Expected keys and values");
 	for (size_t i = 0; i < node->count; i++)
 	{
 		const Node *key = node->items[2 * i];
@@ -117,7 +117,7 @@ config_read_items(ConfigReader *reader, const Node *node, size_t item_bytes, Con
 	char *items;
 
 	if (node->kind != NODE_SEQUENCE)
-		return config_fail(reader, node, "A list is expected");
+		return config_fail(reader, node, "Expected a list");
 	items = config_alloc(reader, (node->count + 1) * item_bytes);
 	if (items == NULL)
 		return false;
@@ -147,7 +147,7 @@ config_refuse(ConfigReader *reader, const Node *node, void *field)
 static bool
 config_is_text(ConfigReader *reader, const Node *node)
 {
-	return node->kind == NODE_SCALAR || config_fail(reader, node, "A text is expected");
+	return node->kind == NODE_SCALAR || config_fail(reader, node, "Expected a string");
 }
 
 bool
@@ -196,7 +196,7 @@ config_read_bool(ConfigReader *reader, const Node *node, void *field)
 
 	if (node->kind != NODE_SCALAR || !node->plain ||
 		(!is_one_of(node->text, yes) && !is_one_of(node->text, no)))
-		return config_fail(reader, node, "true or false is expected");
+		return config_fail(reader, node, "Expected true or false");
 	*(bool *) field = is_one_of(node->text, yes);
 	return true;
 }
@@ -211,7 +211,7 @@ config_read_number(ConfigReader *reader, const Node *node, void *field)
 	if (node->kind == NODE_SCALAR && node->text[0] >= '0' && node->text[0] <= '9')
 		value = strtoll(node->text, &end, 10);
 	if (end == NULL || *end != '\0' || errno != 0)
-		return config_fail(reader, node, "A whole number is expected, not below 0");
+		return config_fail(reader, node, "Expected a whole number, not below 0");
 	*(int64_t *) field = value;
 	return true;
 }
@@ -265,7 +265,7 @@ bool
 config_read_duration(ConfigReader *reader, const Node *node, void *field)
 {
 	if (node->kind != NODE_SCALAR || !config_parse_duration(node->text, field))
-		return config_fail(reader, node, "A duration is expected, such as 10s or 1m30s");
+		return config_fail(reader, node, "Expected a duration, such as 10s or 1m30s");
 	return true;
 }
 
@@ -281,7 +281,7 @@ config_read_pairs(ConfigReader *reader, const Node *node, void *field)
 	ConfigPair *pairs;
 
 	if (node->kind != NODE_MAPPING)
-		return config_fail(reader, node, "Keys and values are expected");
+		return config_fail(reader, node, "Expected keys and values");
 	pairs = config_alloc(reader, (node->count + 1) * sizeof(ConfigPair));
 	for (size_t i = 0; pairs != NULL && i < node->count; i++)
 	{

@@ -70,7 +70,8 @@ sd_file_read_settings(ConfigReader *reader, const Node *node, void *field)
 	FileSettings *settings = field;
 
 	return config_read_fields(reader, node, CONFIG_FIELDS(fields), settings) &&
-		   (settings->patterns.count > 0 || config_fail(reader, node, "files must not be empty"));
+		   (settings->patterns.count > 0 ||
+			config_fail(reader, node, "\"files\" needs at least one pattern"));
 }
 
 static Discovery *

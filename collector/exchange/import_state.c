@@ -22,12 +22,17 @@
 ExitCode
 import_init(Import *import, const ExchangeOptions *options, Failure *failure)
 {
+	int error;
+
 	*import = (Import){ .options = options };
 	pthread_mutex_init(&import->lock, NULL);
 	clock_condition_init(&import->changed);
-	if (gate_open(&import->gate) == 0)
+	error = gate_open(&import->gate);
+	if (error == 0)
 		return EXIT_OK;
-	return failure_set(failure, EXIT_INTERNAL, "could not set up the import");
+	failure_set(failure, EXIT_INTERNAL, "could not create an eventfd");
+	failure_detail(failure, "%s.", strerror(-error));
+	return EXIT_INTERNAL;
 }
 
 void

@@ -107,7 +107,7 @@ http_read_oauth2(ConfigReader *reader, const Node *node, void *field)
 	if (oauth2->client_secret.text == NULL && oauth2->client_secret.file == NULL)
 		return config_fail(reader, node, "client_secret is missing");
 	if (!http_is_url(oauth2->token_url))
-		return config_fail(reader, node, "A token_url of http or https is expected");
+		return config_fail(reader, node, "token_url must begin with http:// or https://");
 	oauth2->http.no_redirects = true; /* the request contains a secret */
 	return http_check_secret(reader, node, &oauth2->client_secret, "The client's secret") &&
 		   http_check_proxy(reader, node, &oauth2->http) && check_params(reader, node, oauth2) &&

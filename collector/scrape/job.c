@@ -18,7 +18,7 @@ read_params(ConfigReader *reader, const Node *node, void *field)
 	ScrapeParam *params;
 
 	if (node->kind != NODE_MAPPING)
-		return config_fail(reader, node, "Keys and values are expected");
+		return config_fail(reader, node, "Expected keys and values");
 	params = config_alloc(reader, (node->count + 1) * sizeof(ScrapeParam));
 	for (size_t i = 0; params != NULL && i < node->count; i++)
 	{
@@ -36,7 +36,7 @@ read_scheme(ConfigReader *reader, const Node *node, void *field)
 	if (!config_read_text(reader, node, field))
 		return false;
 	return strcmp(node->text, "http") == 0 || strcmp(node->text, "https") == 0 ||
-		   config_fail(reader, node, "http or https is expected");
+		   config_fail(reader, node, "Expected http or https");
 }
 
 static const ConfigField job_fields[] = {

@@ -89,7 +89,7 @@ read_kinds(ConfigReader *reader, const Node *node, ScrapeJob *job)
 	size_t given = node == NULL || node_is_null(node) ? 0 : node->count;
 
 	if (given > 0 && node->kind != NODE_MAPPING)
-		return config_fail(reader, node, "Keys and values are expected");
+		return config_fail(reader, node, "Expected keys and values");
 	job->profiles.items = config_alloc(reader, (given + DEFAULT_COUNT) * sizeof(ProfileKind));
 	if (job->profiles.items == NULL)
 		return false;

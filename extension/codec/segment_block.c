@@ -148,7 +148,7 @@ read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t 
 		return pfs_stream_block(decoder, block, NULL, values, error);
 	if (reader->streams[column->value_stream].length > 0)
 		return pfs_reader_fail(error, PFS_CORRUPT,
-							   "segment lacks the rows that others are told above", 0);
+							   "segment lacks the numbers of rows that other columns refer to", 0);
 	values_fill(values, column->least, pfs_block_rows(reader->row_count, block));
 	return PFS_OK;
 }

@@ -131,7 +131,7 @@ notice_gaps(const PfsImportCall *call)
 				(errmsg_plural("%llu part of the profile was not understood and is not stored",
 							   "%llu parts of the profile were not understood and are not stored",
 							   (unsigned long) skipped->count, (unsigned long long) skipped->count),
-				 errdetail("The first was seen at %s.",
+				 errdetail("The first skipped part is at %s.",
 						   fault_place(skipped->first_line, skipped->first_offset))));
 	if (pfs_profile_lacks_frames(&call->profile))
 		ereport(NOTICE, (errmsg("no sample of the profile has a stack"),

@@ -160,7 +160,7 @@ read_escape(PfsSelectorText *text)
 		text->at++;
 		number = token_read_number(text, escape, 16, digits, digits);
 		if (!is_valid_unicode_codepoint(number) || (number >= 0xD800 && number <= 0xDFFF))
-			pfs_selector_fail(text, escape, "escape sequence is no Unicode character");
+			pfs_selector_fail(text, escape, "escape sequence is not a valid Unicode code point");
 		pg_unicode_to_server(number, encoded);
 		appendStringInfoString(&text->quoted, (const char *) encoded);
 		return;
@@ -175,7 +175,7 @@ read_escape(PfsSelectorText *text)
 	else
 		pfs_selector_fail(text, escape, "unrecognized escape sequence");
 	if (number == 0 || number > 0xFF)
-		pfs_selector_fail(text, escape, "escape sequence is no character of text");
+		pfs_selector_fail(text, escape, "escape sequence is not a valid character");
 	appendStringInfoChar(&text->quoted, (char) number);
 }
 

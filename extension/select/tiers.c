@@ -95,5 +95,5 @@ pfs_tier_notice(const PfsTier *tier, TimestampTz end)
 	noticed[tier - pfs_tiers] = statement;
 	ereport(NOTICE,
 			(errmsg("samples before %s are kept by the %s", timestamptz_to_str(end), tier->name),
-			 errdetail("A bucket counts if it begins in the range.")));
+			 errdetail("A bucket of a tier is included if it begins in the range.")));
 }

@@ -130,7 +130,7 @@ func testOperator() {
 	wrong["spec"].(object)["scrapeConfig"].(object)["interval"] = "soon"
 	api.set(resources, "shop/api", wrong, false)
 	ok(eventually(20, func() bool {
-		return logged("could not use a ParcaScrapeConfig", "resource=shop/api", "A duration is expected") == 1
+		return logged("could not use a ParcaScrapeConfig", "resource=shop/api", "Expected a duration") == 1
 	}), "operator (fake API): one that becomes wrong is told of", s.log)
 	before := value("SELECT max(last_scrape) FROM profstore.targets WHERE labels->>'job' = 'renamed'")
 	ok(eventually(10, func() bool {

@@ -44,7 +44,7 @@ pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end
 		if (i > first && count != expected)
 			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 							errmsg("%s: arrays must be of one length", caller),
-							errdetail("One has %u elements, another has %u.", expected, count)));
+							errdetail("One array has %u elements, another %u.", expected, count)));
 		expected = count;
 	}
 	return expected;
