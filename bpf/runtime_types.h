@@ -73,7 +73,7 @@ struct pfs_python_layout {
 	__u8 frame_previous;
 	__u8 frame_instruction;
 	__u8 frame_owner; /* in bytes */
-	__u8 boundary;	  /* its value in a frame that ends what one loop executes */
+	__u8 boundary;	  /* owner of the frame that is the entry of one run of the loop */
 	__u8 code_name;	  /* word that leads to the name, whose hash enters the check; 0: it does not */
 	__u8 is_index;	  /* frame_instruction is an index, not an address */
 	__u8 unused[3];

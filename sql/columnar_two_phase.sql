@@ -1,4 +1,4 @@
--- Prepared transactions: rows come with COMMIT PREPARED, from any session.
+-- Prepared transactions: rows become visible with COMMIT PREPARED, which any session may run.
 CREATE TABLE t (a int4) USING profstore;
 BEGIN;
 INSERT INTO t VALUES (1);

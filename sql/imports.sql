@@ -67,7 +67,7 @@ SELECT profstore.import_perf_script(:'script', '{"kind": "odd"}', '294276-12-31 
 SELECT profstore.import_perf_script(:'script', '{"kind": "odd"}', '4714-11-24 00:00:00+00 BC');
 SELECT profstore.import_folded('a 1', '{"kind": "odd"}', '1969-12-31 23:59:59.999999Z');
 SELECT count(*) = :series AS same, count(*) FILTER (WHERE labels @> '{"kind": "odd"}') AS odd FROM profstore.series;
--- none is the time of the import; by hand goes before that of the file
+-- a profile without a time gets the time of the import; an argument overrides the time of the file
 BEGIN;
 SELECT profstore.import_pprof(strings('', 'a') || sample_type(1, 1) || sample('{}', '{1}') || number(10, 1) || number(9, 0), '{"kind": "none"}');
 SELECT time = now() AS now FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.series('{kind="none"}'));

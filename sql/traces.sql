@@ -171,7 +171,7 @@ SELECT * FROM profstore.drop_before('2026-01-01 10:30Z') ORDER BY relation;
 SELECT relation, dropped, rows FROM profstore.drop_before('2026-01-02 00:00Z') ORDER BY relation;
 SELECT tableoid::regclass, count(*) FROM profstore.trace_samples GROUP BY 1;
 SELECT profstore.set_retention('1 day', '1000 years');
--- also where their partition is not to be had
+-- retain() removes the trace samples of a partition, too
 SELECT * FROM profstore_internal.retain('profstore.samples_20260102', 'minute', now());
 SELECT count(*) FROM profstore.trace_samples;
 SELECT * FROM profstore.verify();

@@ -101,7 +101,7 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader) &&
 		(reader.origin_us >= request->limits.first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
 	{
-		/* what was unpacked is not needed any more */
+		/* frees the unpacked buffers */
 		arena_fini(&decoding.arena);
 		arena_init(&decoding.arena, &decoding.budget);
 		if (request->stacks.length == 0 ||

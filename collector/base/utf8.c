@@ -54,8 +54,8 @@ utf8_valid(const char *text)
 }
 
 /*
- * Checks whole characters only, so it needs four readable bytes each time: the last bytes are
- * copied into a NUL-terminated buffer.
+ * utf8_length() may read four bytes, so the last bytes, which are fewer, are copied into a
+ * NUL-terminated buffer.
  */
 bool
 utf8_valid_bytes(const char *bytes, size_t length)

@@ -2,7 +2,7 @@
  * losses.h
  *		Everything that is dropped, or stored in part, from the kernel to the database, by reason.
  *
- * The counts only rise; losses_take gives what was added since it was last asked, which goes into
+ * The counts only rise; losses_take() returns what was added since its last call, which goes into
  * the log and, with the batch, into the table profstore.losses. Any thread may add.
  */
 #ifndef COLLECTOR_LOSSES_H

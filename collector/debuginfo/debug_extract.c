@@ -162,8 +162,8 @@ copy_all(Extraction *extraction)
 }
 
 /*
- * Reads the build ID, and decides whether the file is needed as a whole. Returns -ENOENT if nothing
- * names code.
+ * Reads the build ID, and decides whether the file is needed as a whole. Returns -ENOENT if it
+ * has no DWARF, no symbol table and no table of Go's functions.
  */
 static int
 describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES], bool *whole)

@@ -265,7 +265,10 @@ make_sets(Adding *adding)
 			   : -ENOMEM;
 }
 
-/* Returns true if sums exceed 64 bits and so remain several rows, which one batch cannot hold. */
+/*
+ * Returns false if two rows have one series, stack and time, because their sum exceeds 64 bits: a
+ * batch cannot hold both.
+ */
 static bool
 rows_differ(const PfsSampleRows *rows)
 {

@@ -235,7 +235,7 @@ apply_tls(Applying *applying)
  * same proxy even if it was opened with other credentials.
  */
 static bool
-proxy_is_told_who(const HttpSettings *settings)
+proxy_has_credentials(const HttpSettings *settings)
 {
 	return settings->proxy_headers.count > 0 ||
 		   (settings->proxy_url != NULL && strchr(settings->proxy_url, '@') != NULL);
@@ -259,7 +259,7 @@ apply_proxy(Applying *applying)
 	if (!add_headers(applying, &settings->proxy_headers, &applying->auth->proxy_headers))
 		return false;
 	curl_easy_setopt(easy, CURLOPT_PROXYHEADER, applying->auth->proxy_headers);
-	if (proxy_is_told_who(settings))
+	if (proxy_has_credentials(settings))
 	{
 		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 		curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);

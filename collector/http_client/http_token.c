@@ -162,7 +162,10 @@ make_form(const HttpToken *token, const HttpOauth2 *oauth2, const char *secret)
 	return NULL;
 }
 
-/* Sets the header. Both values are escaped like a form's: RFC 6749, 2.3.1. */
+/*
+ * Sets basic authentication with the client's id and secret, both escaped like values of a form
+ * (RFC 6749, 2.3.1).
+ */
 static bool
 set_header(HttpTokenRequest *ask, const HttpOauth2 *oauth2, const char *secret)
 {

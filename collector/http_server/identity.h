@@ -17,7 +17,10 @@
 
 typedef struct Identities Identities;
 
-/* Returns EXIT_IO or EXIT_CONFIG, with a failure that names the line, if the file is invalid. */
+/*
+ * Reads the file of tokens. Returns EXIT_OK; EXIT_IO if it cannot be read; EXIT_CONFIG, with path
+ * and line in the detail, if a line is invalid; EXIT_INTERNAL on out of memory.
+ */
 ExitCode identities_read(const char *path, Identities **identities, Failure *failure);
 void identities_free(Identities *identities); /* accepts NULL */
 

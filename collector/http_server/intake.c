@@ -607,7 +607,10 @@ intake_drop_all(Connection *connection)
 
 /* --- what takes too long --- */
 
-/* Returns when its client must get an answer, somewhat before the client's own timeout. */
+/*
+ * Returns the nanoseconds after dispatch at which the loop answers in place of the call's owner:
+ * the service's or the server's limit, or 4/5 of the client's timeout if that is shorter.
+ */
 static int64_t
 answer_after_ns(const Loop *loop, const Call *call)
 {

@@ -62,7 +62,10 @@ connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *ques
 											   : "too many uploads, or bytes of them");
 }
 
-/* UploadJob; the message was read before. */
+/*
+ * An UploadJob. Reading the message cannot fail, because connect_should_upload() has read it
+ * before.
+ */
 static void
 connect_should_job(void *context, Connection *connection, const DbError *away, Call *call)
 {

@@ -65,7 +65,10 @@ parca_answer_should(Receiver *receiver, Call *call, const UploadQuestion *questi
 	}
 }
 
-/* UploadJob; the message was read before. */
+/*
+ * An UploadJob. Reading the message cannot fail, because parca_should_upload() has read it
+ * before.
+ */
 static void
 parca_should_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
@@ -133,7 +136,10 @@ parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *ques
 		upload_refuse_end(receiver, call, question->build_id, end);
 }
 
-/* UploadJob; the message was read before. */
+/*
+ * An UploadJob. Reading the message cannot fail, because parca_initiate_upload() has read it
+ * before.
+ */
 static void
 parca_initiate_job(void *context, Connection *connection, const DbError *away, Call *call)
 {

@@ -272,7 +272,10 @@ next_loop(const MachineStack *machine, const LoopCode *loops, size_t loop_count,
 	return true;
 }
 
-/* Runs of a chain whose loops are counted. */
+/*
+ * Iteration over the runs of a chain: frames between two marks, which one loop of the interpreter
+ * executes. A chain that was cut lacks marks; their number is known if the chain counts its loops.
+ */
 typedef struct CountedRuns
 {
 	const ChainStack *chain;

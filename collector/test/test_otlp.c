@@ -394,7 +394,7 @@ fingerprint_of(Span body, uint8_t fingerprint[FINGERPRINT_BYTES])
 	batch_free(batch);
 }
 
-/* Replaces a text by another one of its length, wherever it is. */
+/* Replaces all occurrences of a text by another one of the same length. */
 static void
 patch(Proto *body, const char *text, const char *by)
 {

@@ -177,8 +177,8 @@ note_thread(PastImages *images, SidebandKind kind, uint32_t pid, uint64_t time_n
 }
 
 /*
- * However many programs come and go, what is known of those that run stays, and others are not in
- * doubt.
+ * Programs that exit do not push out the mappings of programs that run, nor make the records of
+ * other processes uncertain.
  */
 static void
 test_ended(void **state)
@@ -680,7 +680,7 @@ test_wakes_half_full(void **state)
 	past_images_free(past);
 }
 
-/* A BPF program that the kernel compiles: -1 where it may not be loaded. */
+/* Loads a BPF program, which the kernel compiles; -1 if that is not permitted. */
 static int
 load_program(void)
 {

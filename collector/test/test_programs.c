@@ -588,7 +588,7 @@ test_deep_and_astray(void **state)
 		assert_int_equal(PFS_FRAME_ADDRESS(words[pfs_walk_place(i)]), CODE + 0x100 * i);
 }
 
-/* A walk that takes too long is handed over where it was. */
+/* A walk that exceeds its time is handed to user space, with its state after the last frame. */
 static void
 test_out_of_time(void **state)
 {

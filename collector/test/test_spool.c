@@ -246,7 +246,7 @@ count_files(void)
 	return count;
 }
 
-/* What one process puts there the next one finds, in order; what it removed is gone. */
+/* A spool that is opened again has the batches that were put and not removed, in order. */
 static void
 test_found(void **state)
 {

@@ -134,8 +134,8 @@ void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
  * Loads CFI of generated code from a process's memory, with absolute addresses from *start to *end.
- * Returns as unwinder_binary_load(), and -ENOENT: it describes no code; -E2BIG: all generated code
- * together would take more than a quarter of the tables.
+ * Returns 0; -ENOENT if it describes no code; -ENOMEM; -E2BIG if all generated code together would
+ * take more than a quarter of the tables; -ENOSPC if there is no room at present.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);

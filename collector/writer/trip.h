@@ -13,7 +13,7 @@
 /* The destination of a statement's answer, and its parameters if the trip owns them. */
 typedef struct TripRequest
 {
-	InternKind *kind; /* the answer contains ids of some of its missing items; NULL if not */
+	InternKind *kind; /* the answer has ids of missing items of this kind; NULL: no ids */
 	uint32_t first;
 	uint32_t count;
 	Buffer *buffers; /* NULL, or STATEMENT_MAX_PARAMS buffers */

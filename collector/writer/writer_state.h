@@ -38,7 +38,7 @@ struct Writer
 	Queue queue;
 	uint64_t careful_until; /* batches up to this order were refused together: … */
 	uint32_t careful_count; /* … at most this many go together now */
-	char *new_conninfo;		/* to be used from now on; NULL if none */
+	char *new_conninfo;		/* replaces conninfo at the next connect; NULL if none */
 	bool hurry;				/* the next attempt must not wait */
 	bool stopping;			/* stop once the queue is empty */
 	bool stop_now;

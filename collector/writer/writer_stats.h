@@ -28,7 +28,7 @@ typedef struct WriterStats
 	uint64_t denied_count;
 	size_t queued_bytes; /* in memory */
 	/* of the spool; 0 without one */
-	uint64_t spooled_batches; /* batches that are there now */
+	uint64_t spooled_batches; /* batches in the spool at present */
 	uint64_t spooled_bytes;	  /* size of all its files */
 	uint64_t spool_limit_bytes;
 	uint64_t batches_spooled; /* batches that were put there */

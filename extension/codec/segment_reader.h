@@ -27,7 +27,7 @@ typedef struct Column
 	bool is_parted;	 /* kind 6: the sums of the groups have a stream of their own */
 	bool is_shared;	 /* kind 8: the base has the values */
 	int measure;	 /* kind 10: values are stored minus unit times this column; -1: otherwise */
-	bool is_above;	 /* kind 12: values are stored minus unit times the rows of the base's groups */
+	bool is_above;	 /* kind 12: values are stored minus unit times the base's number of rows */
 	uint64_t unit;
 	int value_stream;
 	int null_stream; /* -1: none */

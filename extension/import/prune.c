@@ -3,9 +3,10 @@
  *		drop_frames and keep_frames, as pprof applies them to each file that it reads.
  *
  * 1. Functions: which ones match.
- * 2. Locations: one whose outermost function matches is dropped; of one that matches further in,
- *    the lines up to the outermost match are removed and the rest stays, as the end of stacks.
- * 3. Stacks, from the root on: the first such location behind one without a match ends the stack.
+ * 2. Locations: a location whose outermost function matches is dropped. If an inlined function
+ *    matches instead, its line and the lines inlined into it are removed; the outer lines stay.
+ * 3. Stacks: going from the root to the leaf, the first location with a match that comes after a
+ *    location without one ends the stack.
  *
  * Lines and the locations of samples are contiguous in their arrays, so the remaining ones are
  * moved together.

@@ -92,7 +92,7 @@ struct PfsStackTable
 	uint32 max_fractions;
 	Size bytes;
 	MemoryContext context;		 /* for the sort */
-	MemoryContext pages_context; /* for the pages only, which are freed at once */
+	MemoryContext pages_context; /* has only the pages; they are freed together */
 	Size pages_bytes;
 	page_table_hash *pages;
 	bool is_full;		  /* pages have reached pages_bytes */

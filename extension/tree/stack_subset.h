@@ -16,7 +16,7 @@
 #include "dictionary/cache/dictionary.h"
 #include "merge/stack_sums.h"
 
-/* All shapes of a tree, and one that is made for nodes without a place. */
+/* One for each shape of a tree, and one built for nodes that have no place in a shape yet. */
 #define PFS_MAX_SUBSET_PARTS (PFS_MAX_SHAPES + 1)
 
 typedef struct PfsStackSubset

@@ -536,7 +536,7 @@ reader_walker_run(void *argument)
 			make_wanted_table(reader);
 			handled = 0;
 		}
-		/* after the times of tables that were just used */
+		/* read the clock after the tables were used: their times must not lie in the future */
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 		if (atomic_exchange(&reader->shrinking, false))
 			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);

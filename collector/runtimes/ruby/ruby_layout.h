@@ -14,13 +14,13 @@ typedef struct RubyLayout
 	uint8_t minor;
 	uint8_t frame_bytes;	/* of a control frame */
 	uint8_t line_bytes;		/* of an entry of the table of lines */
-	uint16_t lines;			/* in the body: the table of lines */
-	uint16_t line_count;	/* in the body */
-	uint16_t ranks;			/* in the body: which positions have an entry; 0: the entries know */
-	bool first_line_tagged; /* it is an object, not a number */
+	uint16_t lines;			/* offset in the body: pointer to the table of lines */
+	uint16_t line_count;	/* offset in the body: number of its entries */
+	uint16_t ranks;			/* offset in the body: bitmap of positions; 0: entries have them */
+	bool first_line_tagged; /* the first line is stored as a Fixnum object */
 	bool has_variable;		/* the execution context is a thread-local variable */
-	bool string_length;		/* of a short string, too: in a word before its characters */
-	uint32_t singleton;		/* flag of classes of one object; 0: classes have no names here */
+	bool string_length;		/* short strings, too, have their length in a word before the text */
+	uint32_t singleton;		/* flag of singleton classes; 0: names of classes are not read */
 } RubyLayout;
 
 /* The last field of a body that is read ends before this. */

@@ -49,7 +49,7 @@
 #define WORKER_DATA_DEFAULT	   (128UL << 20)
 /* eighths of the memory limit: above it binaries are closed before another is opened */
 #define WORKER_BUSY_SHARE	   4
-/* growth since the last binary was opened, above which all are closed */
+/* eighths of the memory limit: all binaries are closed if one grows memory by more */
 #define WORKER_GROWTH_SHARE	   2
 #define WORKER_KEPT_SHARE	   2 /* private memory that an idle worker may hold */
 /* gives way to other programs, but gets its share on a busy machine */

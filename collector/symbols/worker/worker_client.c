@@ -63,7 +63,7 @@ typedef struct Outstanding
 	uint32_t limit;		/* greatest number of answers */
 	Blame blame;		/* the files of the question; their owners pay */
 	int64_t asked_ns;
-	int64_t cpu_ns; /* CPU time that the worker had used before */
+	int64_t cpu_ns; /* CPU time of the worker when the question was sent */
 } Outstanding;
 
 /* A killed worker that has not ended, because it waits for a file system. */

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# An agent whose database comes later, changes its password, or is another one from now on. Sourced by run: $collector, $programs, $work and the
-# database are there.
+# An agent that starts before its database, whose password changes, or that is given another database. Sourced by run, which sets $collector,
+# $programs and $work.
 
 rows_of() { sql -d "${2:-$PGDATABASE}" -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = '$1'"; }
 has_rows() { [ "$(rows_of "$@")" -gt 0 ]; }

@@ -30,7 +30,7 @@ SPAN = otlp_requests.SPANS[0]
 VERSIONS = ("WriteArrow", "Write")
 STORE = "/parca.profilestore.v1alpha1.ProfileStoreService/"
 
-# frames as the agent has them: raw ones of two files, those of kernel, interpreter and agent with names
+# frames as the agent sends them: two files without symbols; named frames of the kernel, an interpreter and a symbolized file
 LIBRARY = {"Type": "native", "File": "libwork.so.1", "BuildID": "aa11", "Address": 0x1000}
 PROGRAM = {"Type": "native", "File": "/usr/bin/program", "BuildID": "bb22", "Address": 0x2000}
 HASHED = {"Type": "native", "File": "go-program", "BuildID": "0123456789abcdef0123456789abcdef", "Address": 0x30}

@@ -37,7 +37,7 @@ typedef struct PfsSharedFacts
  */
 void pfs_shared_area_init(void);
 
-/* Returns true if a copy of that size may be put in. */
+/* Returns true if a copy of that size is small enough to be shared. */
 bool pfs_shared_has_room(Size bytes);
 
 /*

@@ -76,7 +76,7 @@ typedef struct Wanted
 	int64 address;
 	PfsAnswer answer;
 	bool has_build_id;	   /* of its mapping */
-	bool is_told;		   /* its answer was recorded for a stored location */
+	bool has_answer;	   /* its answer was recorded for a stored location */
 	struct Sealed *sealed; /* sealed locations at the same place */
 } Wanted;
 
@@ -378,7 +378,7 @@ find_at_place(const Finding *finding, Wanted *wanted)
 		if (is_poorer)
 		{
 			pfs_answer_tell(stored->id, best, wanted->has_build_id);
-			wanted->is_told |= best == &wanted->answer;
+			wanted->has_answer |= best == &wanted->answer;
 		}
 		if ((is_poorer || pfs_answers_are_equal(&stored->answer, best)) &&
 			(smallest == 0 || stored->id < smallest))
@@ -535,7 +535,7 @@ require_named(const void *items, uint32 count)
 	{
 		const PfsAnswer *answer = &wanted[i].answer;
 
-		if (wanted[i].item.id != 0 && !wanted[i].is_told)
+		if (wanted[i].item.id != 0 && !wanted[i].has_answer)
 			continue;
 		if (wanted[i].mapping_id != 0)
 			mappings.ids[mappings.count++] = wanted[i].mapping_id;

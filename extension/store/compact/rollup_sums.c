@@ -342,14 +342,14 @@ pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *r
 												.segments = &rollup->segments });
 	numbers_hash *pairs = numbers_create(CurrentMemoryContext, 1024, NULL);
 	uint64 most = (uint64) rollup->series.count * MOST_PARTS_PER_SERIES;
-	bool is_told = true;
+	bool fits = true;
 	PfsBlock block;
 
-	while (is_told && pfs_block_scan_next(scan, &block))
-		is_told = note_stack_series(block.values[0], block.values[1], block.row_count, pairs) &&
-				  pairs->members <= most;
+	while (fits && pfs_block_scan_next(scan, &block))
+		fits = note_stack_series(block.values[0], block.values[1], block.row_count, pairs) &&
+			   pairs->members <= most;
 	pfs_block_scan_end(scan);
-	return is_told ? list_numbers(pairs) : (PfsNumbers){ 0, NULL };
+	return fits ? list_numbers(pairs) : (PfsNumbers){ 0, NULL };
 }
 
 PfsNumbers

@@ -23,8 +23,8 @@ bool pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *roll
 					 PfsRows *rows);
 
 /*
- * Lists the parts of the stacks in which each series has stacks; empty if series are so scattered
- * that the list would not pay.
+ * Returns the distinct pairs of stack part and series, packed (PFS_STACK_SERIES_BITS), ascending.
+ * Empty if there are more than MOST_PARTS_PER_SERIES pairs per series, or an id cannot be packed.
  */
 PfsNumbers pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup);
 

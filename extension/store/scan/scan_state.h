@@ -76,7 +76,7 @@ typedef struct PfsKeeping
 	bool has_all_series; /* filters keep all series of the unit; otherwise those in wanted */
 	PfsNumbers wanted;
 
-	const PfsKeptChunk *chunk; /* the kept chunk whose rows are being given; NULL: none */
+	const PfsKeptChunk *chunk; /* the kept chunk that is being returned; NULL: none */
 	uint32 next_run;
 	uint32 next_row;
 

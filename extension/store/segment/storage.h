@@ -59,7 +59,10 @@ void pfs_storage_create(const RelFileLocator *locator, char persistence);
  */
 void pfs_storage_take_over(Relation old_table, Relation new_table);
 
-/* Gives a file that the current subtransaction has created a new id, and so no rows. */
+/*
+ * Writes a new id into a file that the current subtransaction created. Rows stored under the old id
+ * no longer belong to the table.
+ */
 void pfs_storage_renew(Relation relation);
 
 /*

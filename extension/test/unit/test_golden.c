@@ -220,7 +220,7 @@ golden_write(const char *name, const PfsSegment *segment)
 	fclose(file);
 }
 
-/* Reads the stored segment; as many streams as the fresh one has. */
+/* Reads the stored segment, which must have stream_count streams. */
 static void
 golden_read(const char *name, uint32_t stream_count, PfsSegment *segment)
 {

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# A thread waits with its stack pointer in a page that userfaultfd never fills in: whoever reads its stack waits, too. As a rule only root may do that.
+# A thread waits with its stack pointer in a page that userfaultfd never fills in: a read of its stack through /proc hangs. userfaultfd needs root by default.
 round=waits
 flags=(--off-cpu 10ms)
 wall=wallclock:wall:nanoseconds:wall:nanoseconds:delta
