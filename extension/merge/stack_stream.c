@@ -1,6 +1,7 @@
 /*
  * stack_stream.c
- *		Parts of sums: from tables, from a file that keeps them, or from memory.
+ *		Sums a selection into a table, reads one or two tables in order, and returns parts of
+ *		them: from the tables, from a file that keeps the parts, or from memory.
  */
 #include "merge/stack_stream.h"
 
@@ -10,9 +11,12 @@
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
-#include "merge/selection_sums.h"
-#include "merge/stack_reader.h"
+#include "dictionary/cache/doubts.h"
+#include "merge/scrapes.h"
+#include "merge/series_sums.h"
+#include "merge/stack_table.h"
 #include "select/range_partitions.h"
+#include "select/sample_scan.h"
 
 /*
  * A part of a stream has as many stacks as take half of the memory, counting what a walk needs for
@@ -25,6 +29,253 @@
 /* Two sides are summed one after the other; the first then keeps less than half of this. */
 #define SIDE_SHARE(bytes) ((bytes) / 4 * 3)
 
+/* --- the samples of a selection into a table --- */
+
+static void
+sum_delta(const PfsSelection *selection, PfsStackTable *table)
+{
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE, PFS_PART_PAIRS);
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+		pfs_stack_table_add_rows(table, block.stacks, block.values, block.row_count);
+	pfs_sample_scan_end(scan);
+}
+
+/*
+ * Sums by (series, stack), in at most bytes of memory, and first counts scrapes per series, because
+ * a sum can be divided only when all times are known. It takes two scans, because segments have
+ * their sums by stack and by time in two tables.
+ */
+static void
+sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
+{
+	const int64 *scrape_counts = pfs_count_scrapes(selection);
+	PfsSeriesSums *sums = pfs_series_sums_of(selection, PFS_PART_PAIRS, bytes);
+	PfsSeriesKey key;
+	int128 sum;
+
+	while (pfs_series_sums_next(sums, &key, &sum))
+	{
+		/* retention stores a scrape beside its sums; sums of other origin count as one */
+		int64 scrapes = Max(scrape_counts[key.series], 1);
+		int128 rest = (sum % scrapes) * (INT64CONST(1) << PFS_FRACTION_BITS);
+
+		pfs_stack_table_add(table, key.id, sum / scrapes, (int64) (rest / scrapes));
+	}
+	pfs_series_sums_end(sums);
+}
+
+/* Adds the values of one scrape of each series. */
+static void
+sum_chosen(const PfsSelection *selection, PfsStackTable *table)
+{
+	const TimestampTz *chosen = pfs_choose_scrapes(selection);
+	PfsSelection narrow = *selection;
+	const PfsSeries *series = NULL;
+	PfsSampleScan *scan;
+	PfsSampleBlock block;
+
+	narrow.from = narrow.to = selection->from;
+	for (int i = 0; i < selection->distinct_count; i++)
+	{
+		if (chosen[i] == DT_NOBEGIN)
+			continue;
+		narrow.from = narrow.from == narrow.to ? chosen[i] : Min(narrow.from, chosen[i]);
+		narrow.to = Max(narrow.to, chosen[i] + 1);
+	}
+	scan = pfs_sample_scan_begin(&narrow, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK |
+											  PFS_SAMPLE_VALUE);
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			series = pfs_selection_next_series(selection, series, block.series[row]);
+			if (block.times[row] == chosen[series->index])
+				pfs_stack_table_add(table, block.stacks[row], block.values[row], 0);
+		}
+	}
+	pfs_sample_scan_end(scan);
+}
+
+/*
+ * Sums the samples, using at most bytes of memory. The table and memory of the scan are in
+ * CurrentMemoryContext.
+ */
+static PfsStackTable *
+sum_selection(const PfsSelection *selection, Size bytes)
+{
+	bool averages = !selection->delta && !pfs_picks_scrapes(selection);
+	Size table_bytes = averages ? bytes / 2 : bytes;
+	PfsStackTable *table =
+		pfs_stack_table_begin(averages ? (uint32) selection->distinct_count : 0, table_bytes);
+
+	if (selection->delta)
+		sum_delta(selection, table);
+	else if (averages)
+		sum_instant(selection, table, bytes - table_bytes);
+	else
+		sum_chosen(selection, table);
+	return table;
+}
+
+/* --- one or two tables in ascending order of stack ids --- */
+
+/* Stacks of a side that are in memory. */
+#define SIDE_STACKS 64
+
+/*
+ * Values are multiplied by numerator / denominator, which is at least 1, and rounded, halves away
+ * from 0.
+ */
+typedef struct Scale
+{
+	int64 numerator;
+	int64 denominator; /* 0: there are no values */
+} Scale;
+
+#define NO_SCALE ((Scale){ 1, 1 })
+
+typedef struct Side
+{
+	PfsStackTable *table; /* NULL: there is none, or it was read to its end */
+	Scale scale;
+	uint32 count;
+	uint32 next;
+	PfsStackSum sums[SIDE_STACKS];
+} Side;
+
+/*
+ * Reads a table of sums, or two tables side by side, in ascending order of stack ids. Two tables are
+ * merged, with a few stacks of each in memory.
+ */
+typedef struct StackReader
+{
+	Size count; /* upper bound of the number of stacks; PFS_COUNT_UNKNOWN */
+	Side values;
+	Side *bases; /* NULL: there are none */
+} StackReader;
+
+static int64
+scale_value(int64 value, Scale scale)
+{
+	int128 product = (int128) value * scale.numerator;
+	int128 half = scale.denominator / 2;
+
+	return pfs_clip((product + (product < 0 ? -half : half)) / scale.denominator);
+}
+
+/* Like pfs_stack_table_read(), for the side's table, and scales the values. */
+static uint32
+read_scaled(Side *side, PfsStackSum *sums, uint32 room)
+{
+	uint32 count = pfs_stack_table_read(side->table, sums, room);
+
+	/* an empty range has no values */
+	if (side->scale.numerator != side->scale.denominator && side->scale.denominator != 0)
+		for (uint32 i = 0; i < count; i++)
+			sums[i].sides.value = scale_value(sums[i].sides.value, side->scale);
+	return count;
+}
+
+static Size
+begin_side(Side *side, PfsStackTable *table, Scale scale)
+{
+	*side = (Side){ .table = table, .scale = scale };
+	return pfs_stack_table_finish(table);
+}
+
+static void
+end_side(Side *side)
+{
+	if (side->table != NULL)
+		pfs_stack_table_end(side->table);
+	side->table = NULL;
+}
+
+/* Finishes the table, which then belongs to the reader. */
+static StackReader *
+stack_reader_begin(PfsStackTable *values, Scale scale)
+{
+	StackReader *reader = palloc0(sizeof(StackReader));
+
+	reader->count = begin_side(&reader->values, values, scale);
+	return reader;
+}
+
+/* Adds a table of bases beside the values. Call it before reading. */
+static void
+stack_reader_add_base(StackReader *reader, PfsStackTable *bases, Scale scale)
+{
+	Size count;
+
+	reader->bases = palloc(sizeof(Side));
+	count = begin_side(reader->bases, bases, scale);
+	reader->count = count == PFS_COUNT_UNKNOWN || reader->count == PFS_COUNT_UNKNOWN
+						? PFS_COUNT_UNKNOWN
+						: reader->count + count;
+}
+
+/* Returns the next stack of a side; NULL at its end. */
+static const PfsStackSum *
+run_peek(Side *side)
+{
+	if (side->next < side->count)
+		return &side->sums[side->next];
+	if (side->table == NULL)
+		return NULL;
+	side->next = 0;
+	side->count = read_scaled(side, side->sums, SIDE_STACKS);
+	if (side->count < SIDE_STACKS)
+		end_side(side);
+	return side->count > 0 ? side->sums : NULL;
+}
+
+static bool
+next_pair(StackReader *reader, PfsStackSum *pair)
+{
+	const PfsStackSum *value = run_peek(&reader->values);
+	const PfsStackSum *base = run_peek(reader->bases);
+
+	if (value == NULL && base == NULL)
+		return false;
+	*pair = pfs_stack_sum_pair(&value, &base);
+	reader->values.next += value != NULL;
+	reader->bases->next += base != NULL;
+	return true;
+}
+
+/*
+ * Returns the next stacks whose sum is not 0 on at least one side, up to room of them; fewer only
+ * at the end.
+ */
+static uint32
+stack_reader_next(StackReader *reader, PfsStackSum *sums, uint32 room)
+{
+	uint32 count = 0;
+
+	if (reader->bases == NULL)
+		return read_scaled(&reader->values, sums, room);
+	while (count < room && next_pair(reader, &sums[count]))
+		count++;
+	return count;
+}
+
+static void
+stack_reader_end(StackReader *reader)
+{
+	end_side(&reader->values);
+	if (reader->bases != NULL)
+	{
+		end_side(reader->bases);
+		pfree(reader->bases);
+	}
+	pfree(reader);
+}
+
+/* --- streams --- */
+
 /*
  * A stream has one of three sources: an array of sums, a reader, or a reader that is copied to a
  * temporary file.
@@ -32,12 +283,12 @@
 struct PfsStackStream
 {
 	MemoryContext context;
-	uint32 room;			/* stacks of a part */
-	PfsStackSum *sums;		/* all, or those read last */
-	Size count;				/* count of sums, … */
-	Size next;				/* … of which this many have been returned */
-	PfsStackReader *reader; /* NULL: read to its end */
-	BufFile *file;			/* gets a copy of what is read; NULL: not wanted, or not needed */
+	uint32 room;		 /* stacks of a part */
+	PfsStackSum *sums;	 /* all, or those read last */
+	Size count;			 /* count of sums, … */
+	Size next;			 /* … of which this many have been returned */
+	StackReader *reader; /* NULL: read to its end */
+	BufFile *file;		 /* gets a copy of what is read; NULL: not wanted, or not needed */
 };
 
 uint32
@@ -63,16 +314,16 @@ create_stream(void)
 
 /* Reads the first part, which shows whether there are others. */
 static void
-read_first(PfsStackStream *stream, PfsStackReader *reader)
+read_first(PfsStackStream *stream, StackReader *reader)
 {
-	Size count = pfs_stack_reader_count(reader);
+	Size count = reader->count;
 	uint32 room = (uint32) Min(stream->room, count);
 
 	stream->sums = PFS_ARRAY(PfsStackSum, room);
 	/* Fewer stacks than room: the reader is at its end, and its memory can be freed. */
-	stream->count = pfs_stack_reader_next(reader, stream->sums, room);
+	stream->count = stack_reader_next(reader, stream->sums, room);
 	if (stream->count < stream->room || count == stream->room)
-		pfs_stack_reader_end(reader);
+		stack_reader_end(reader);
 	else
 		stream->reader = reader;
 }
@@ -83,8 +334,8 @@ pfs_stack_stream_begin(const PfsSelection *selection)
 	PfsStackStream *stream = create_stream();
 	MemoryContext caller = MemoryContextSwitchTo(stream->context);
 
-	read_first(stream, pfs_stack_reader_begin(pfs_selection_sum(selection, pfs_hash_memory_bytes()),
-											  PFS_NO_SCALE));
+	read_first(stream,
+			   stack_reader_begin(sum_selection(selection, pfs_hash_memory_bytes()), NO_SCALE));
 	MemoryContextSwitchTo(caller);
 	return stream;
 }
@@ -152,7 +403,7 @@ read_more(PfsStackStream *stream)
 {
 	if (stream->reader != NULL)
 	{
-		stream->count = pfs_stack_reader_next(stream->reader, stream->sums, stream->room);
+		stream->count = stack_reader_next(stream->reader, stream->sums, stream->room);
 		if (stream->file != NULL)
 			keep_sums(stream);
 	}
@@ -184,7 +435,7 @@ pfs_stack_stream_rewind(PfsStackStream *stream)
 	if (stream->file == NULL)
 		return;
 	if (stream->reader != NULL)
-		pfs_stack_reader_end(stream->reader);
+		stack_reader_end(stream->reader);
 	stream->reader = NULL;
 	stream->count = 0;
 	if (BufFileSeek(stream->file, 0, 0, SEEK_SET) != 0)
@@ -198,7 +449,7 @@ pfs_stack_stream_end(PfsStackStream *stream)
 	if (stream->file != NULL)
 		BufFileClose(stream->file);
 	if (stream->reader != NULL)
-		pfs_stack_reader_end(stream->reader);
+		stack_reader_end(stream->reader);
 	MemoryContextDelete(stream->context);
 }
 
@@ -217,12 +468,12 @@ range_length(const PfsSelection *selection)
 PfsStackStream *
 pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base, bool by_rate)
 {
-	PfsScale value_scale = PFS_NO_SCALE;
-	PfsScale base_scale = PFS_NO_SCALE;
+	Scale value_scale = NO_SCALE;
+	Scale base_scale = NO_SCALE;
 	PfsStackStream *stream;
 	Size side_bytes = SIDE_SHARE(pfs_hash_memory_bytes());
 	PfsStackTable *values;
-	PfsStackReader *reader;
+	StackReader *reader;
 	MemoryContext caller;
 
 	if (strcmp(selection->profile_type, base->profile_type) != 0)
@@ -239,10 +490,10 @@ pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base
 	}
 	stream = create_stream();
 	caller = MemoryContextSwitchTo(stream->context);
-	values = pfs_selection_sum(selection, side_bytes);
+	values = sum_selection(selection, side_bytes);
 	pfs_stack_table_settle(values);
-	reader = pfs_stack_reader_begin(values, value_scale);
-	pfs_stack_reader_add_base(reader, pfs_selection_sum(base, side_bytes), base_scale);
+	reader = stack_reader_begin(values, value_scale);
+	stack_reader_add_base(reader, sum_selection(base, side_bytes), base_scale);
 	read_first(stream, reader);
 	MemoryContextSwitchTo(caller);
 	return stream;
