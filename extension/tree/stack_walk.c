@@ -2,7 +2,7 @@
  * stack_walk.c
  *		Walkers over the nodes of all dictionary partitions of the stacks.
  *
- * 1. Stacks are added part by part (stack_part.h): those of a dictionary partition whose leaves are
+ * 1. Stacks are added part by part (StackPart): those of a dictionary partition whose leaves are
  *    in one shape. Filters drop some. Walkers begin at the root, at leaves, or at the outermost
  *    frame of a function (add_start()).
  * 2. A walker returns the frames of its node's location one by one (pfs_stack_walk_next()). Behind
@@ -13,12 +13,14 @@
  */
 #include "tree/stack_walk.h"
 
+#include "common/int.h"
 #include "miscadmin.h"
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
+#include "base/sides.h"
 #include "tree/node_path.h"
-#include "tree/stack_part.h"
+#include "tree/stack_subset.h"
 #include "tree/stack_verdicts.h"
 
 #define INITIAL_WALKERS 1024
@@ -30,6 +32,124 @@
 
 /* An age is (partition, index of the node). */
 #define AGE_INDEX_BITS 32
+
+/* --- parts --- */
+
+/*
+ * All or some stacks of a dictionary partition, sorted by the places of their leaves, and running
+ * sums over them. Stacks below a node are neighbours. The arrays live in the context that was
+ * current at creation; the leaves belong to the subset.
+ */
+typedef struct StackPart
+{
+	PfsTreeShape shape;
+	uint64 age; /* common part of the age of all its nodes; their indexes are added */
+	uint32 stack_count;
+	uint32 *leaves;			   /* ascending */
+	PfsSides *before;		   /* sum of the stacks before each, and last of all; modulo 2^64 */
+	PfsWideSides *wide_before; /* exact values of before; NULL if no sum exceeds int8 */
+} StackPart;
+
+/* Computes exact running sums. */
+static void
+stack_part_make_wide(StackPart *part)
+{
+	PfsWideSides sum = { 0, 0 };
+
+	part->wide_before = PFS_ARRAY(PfsWideSides, (Size) part->stack_count + 1);
+	for (uint32 stack = 0; stack < part->stack_count; stack++)
+	{
+		part->wide_before[stack] = sum;
+		pfs_add_sides(&sum, pfs_subtract_sides(part->before[stack + 1], part->before[stack]));
+	}
+	part->wide_before[part->stack_count] = sum;
+}
+
+/*
+ * Adds the magnitude of a value; returns false if the sum exceeds int8, so that some total might.
+ */
+static bool
+add_magnitude(int64 value, int64 *size)
+{
+	return value != PG_INT64_MIN && !pg_add_s64_overflow(*size, value < 0 ? -value : value, size);
+}
+
+/* Makes a part of the stacks of a subset that pass; NULL: all do. */
+static StackPart
+stack_part_make(const PfsStackSubset *subset, const bool *passing, uint64 age)
+{
+	StackPart part = { .shape = subset->shape, .age = age, .leaves = subset->ordered_leaves };
+	PfsSides sum = { 0, 0 };
+	PfsSides size = { 0, 0 };
+	bool fits = true;
+
+	part.before = PFS_ARRAY(PfsSides, (Size) subset->stack_count + 1);
+	for (uint32 i = 0; i < subset->stack_count; i++)
+	{
+		uint32 stack = subset->order[i];
+		PfsSides sides = subset->stacks[stack].sides;
+
+		if (passing != NULL && !passing[stack])
+			continue;
+		part.before[part.stack_count] = sum;
+		part.leaves[part.stack_count++] = subset->ordered_leaves[i];
+		sum.value = (int64) ((uint64) sum.value + (uint64) sides.value);
+		sum.base = (int64) ((uint64) sum.base + (uint64) sides.base);
+		fits &= add_magnitude(sides.value, &size.value) && add_magnitude(sides.base, &size.base);
+	}
+	part.before[part.stack_count] = sum;
+	if (!fits)
+		stack_part_make_wide(&part);
+	return part;
+}
+
+/* Sum of stacks first .. end - 1, modulo 2^64. */
+static inline PfsSides
+stack_part_sum(const StackPart *part, uint32 first, uint32 end)
+{
+	return pfs_subtract_sides(part->before[end], part->before[first]);
+}
+
+static inline PfsWideSides
+stack_part_wide_sum(const StackPart *part, uint32 first, uint32 end)
+{
+	PfsSides sum;
+
+	if (unlikely(part->wide_before != NULL))
+		return (PfsWideSides){ part->wide_before[end].value - part->wide_before[first].value,
+							   part->wide_before[end].base - part->wide_before[first].base };
+	sum = stack_part_sum(part, first, end);
+	return (PfsWideSides){ sum.value, sum.base };
+}
+
+static inline void
+stack_part_add_sum(PfsWideSides *sum, const StackPart *part, uint32 first, uint32 end)
+{
+	PfsWideSides more = stack_part_wide_sum(part, first, end);
+
+	pfs_add_wide_sides(sum, &more);
+}
+
+/*
+ * Position of the first stack at or behind stack whose leaf's place is not less than place. Fast if
+ * it is near.
+ */
+static inline uint32
+stack_part_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
+{
+	uint32 step = 1;
+
+	while (stack < end && step <= end - stack && part->leaves[stack + step - 1] < place)
+	{
+		stack += step;
+		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
+	}
+	end = (uint32) Min((uint64) stack + step, end);
+	PFS_BISECT(stack, end, middle, part->leaves[middle] < place);
+	return stack;
+}
+
+/* --- walkers --- */
 
 typedef struct Walker
 {
@@ -47,7 +167,7 @@ struct PfsStackWalk
 	PfsSymbols *symbols;
 	bool inverted;
 	uint32 function;
-	PfsStackPart *parts;
+	StackPart *parts;
 	uint32 part_count;
 	uint32 part_capacity;
 	int32 partition; /* partition of the last part */
@@ -111,21 +231,21 @@ append_walker(PfsStackWalk *walk, const Walker *walker)
 static void
 add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
-	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
+	const StackPart *part = &walk->parts[walk->part_count - 1];
 	Walker walker = {
 		.part = walk->part_count - 1, .place = place, .first = first, .end = end, .passed = passed
 	};
 
 	walker.age = part->age | part->shape.indexes[walk->inverted ? part->leaves[first] : place];
 	pfs_stack_walk_link(walk, append_walker(walk, &walker), &walk->start);
-	pfs_stack_part_add_sum(&walk->start_total, part, first, end);
+	stack_part_add_sum(&walk->start_total, part, first, end);
 }
 
 /* Begins all paths of the last part at the function's outermost frame. */
 static void
 start_at_function(PfsStackWalk *walk)
 {
-	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
+	const StackPart *part = &walk->parts[walk->part_count - 1];
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 outermost = 0; /* depth of the node with that frame; 0: none */
 	uint32 passed = 0;
@@ -155,7 +275,7 @@ start_at_function(PfsStackWalk *walk)
 			uint32 place = path.places[outermost - 1];
 
 			add_start(walk, place, stack,
-					  pfs_stack_part_from(part, stack, part->stack_count, part->shape.ends[place]),
+					  stack_part_from(part, stack, part->stack_count, part->shape.ends[place]),
 					  passed);
 		}
 	}
@@ -173,14 +293,14 @@ append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passin
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
 	walk->partition = partition;
-	walk->parts[walk->part_count] = pfs_stack_part_make(subset, passing, walk->age);
+	walk->parts[walk->part_count] = stack_part_make(subset, passing, walk->age);
 	walk->is_wide |= walk->parts[walk->part_count++].wide_before != NULL;
 }
 
 static void
 start_part(PfsStackWalk *walk)
 {
-	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
+	const StackPart *part = &walk->parts[walk->part_count - 1];
 
 	if (part->stack_count == 0)
 		return;
@@ -202,7 +322,7 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 	walk->inverted = inverted;
 	walk->function = function;
 	walk->part_capacity = INITIAL_PARTS;
-	walk->parts = PFS_ARRAY(PfsStackPart, INITIAL_PARTS);
+	walk->parts = PFS_ARRAY(StackPart, INITIAL_PARTS);
 	walk->walker_capacity = INITIAL_WALKERS;
 	walk->walkers = PFS_ARRAY(Walker, INITIAL_WALKERS);
 	return walk;
@@ -278,7 +398,7 @@ pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list)
 	{
 		const Walker *walker = &walk->walkers[list];
 
-		pfs_stack_part_add_sum(&total, &walk->parts[walker->part], walker->first, walker->end);
+		stack_part_add_sum(&total, &walk->parts[walker->part], walker->first, walker->end);
 	}
 	return total;
 }
@@ -322,7 +442,7 @@ static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	const Walker walker = walk->walkers[at];
-	const PfsStackPart *part = &walk->parts[walker.part];
+	const StackPart *part = &walk->parts[walker.part];
 	uint32 child = walker.place + 1;
 	uint32 stack = walker.first;
 	bool is_free = true;
@@ -330,7 +450,7 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 	/* stacks that end in this node come first */
 	while (stack < walker.end && part->leaves[stack] == walker.place)
 		stack++;
-	pfs_stack_part_add_sum(ended, part, walker.first, stack);
+	stack_part_add_sum(ended, part, walker.first, stack);
 	while (stack < walker.end)
 	{
 		Walker below = { .part = walker.part, .first = stack };
@@ -339,7 +459,7 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 		below.place = child;
 		below.age = part->age | part->shape.indexes[child];
 		child = part->shape.ends[child];
-		stack = below.end = pfs_stack_part_from(part, stack + 1, walker.end, child);
+		stack = below.end = stack_part_from(part, stack + 1, walker.end, child);
 		if (is_free)
 			walk->walkers[at] = below;
 		pfs_stack_walk_link(walk, is_free ? at : append_walker(walk, &below), list);
@@ -351,10 +471,10 @@ static void
 go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	Walker *walker = &walk->walkers[at];
-	const PfsStackPart *part = &walk->parts[walker->part];
+	const StackPart *part = &walk->parts[walker->part];
 
 	if (walker->place == 0)
-		pfs_stack_part_add_sum(ended, part, walker->first, walker->end);
+		stack_part_add_sum(ended, part, walker->first, walker->end);
 	else
 	{
 		walker->place = part->shape.parents[walker->place];
@@ -370,7 +490,7 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 	{
 		uint32 at = *list;
 		Walker *walker = &walk->walkers[at];
-		const PfsStackPart *part = &walk->parts[walker->part];
+		const StackPart *part = &walk->parts[walker->part];
 		int32 location = part->shape.locations[walker->place];
 		PfsFrames frames = frames_of(walk, location);
 
@@ -380,9 +500,8 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 			uint32 frame = walk->inverted ? frames.count - 1 - walker->passed : walker->passed;
 
 			walker->passed++;
-			*step =
-				(PfsStep){ at, walker->age, pfs_stack_part_sum(part, walker->first, walker->end),
-						   location, frames.frames[frame] };
+			*step = (PfsStep){ at, walker->age, stack_part_sum(part, walker->first, walker->end),
+							   location, frames.frames[frame] };
 			return true;
 		}
 		if (walk->inverted)
@@ -405,8 +524,7 @@ typedef struct OpenNode
  * the path, so a node's total is a difference of running sums.
  */
 static void
-visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *visitor,
-		   void *state)
+visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *visitor, void *state)
 {
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 capacity = path.capacity;
@@ -427,11 +545,11 @@ visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *
 		for (; depth > shared; depth--)
 		{
 			PfsFrames frames = frames_of(walk, part->shape.locations[path.places[depth - 1]]);
-			PfsSides total = pfs_stack_part_sum(part, open[depth].first, stack);
+			PfsSides total = stack_part_sum(part, open[depth].first, stack);
 			PfsWideSides wide;
 
 			if (unlikely(part->wide_before != NULL))
-				wide = pfs_stack_part_wide_sum(part, open[depth].first, stack);
+				wide = stack_part_wide_sum(part, open[depth].first, stack);
 			for (uint32 i = frames.count; i > 0; i--)
 				visitor->leave(state, frames.frames[i - 1], total,
 							   part->wide_before != NULL ? &wide : NULL);
@@ -458,7 +576,7 @@ visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *
 				open[depth + 1].symbol = frames.frames[frames.count - 1].symbol;
 		}
 		visitor->end(state, part->age | part->shape.indexes[part->leaves[stack]],
-					 open[depth].symbol, pfs_stack_part_sum(part, stack, stack + 1));
+					 open[depth].symbol, stack_part_sum(part, stack, stack + 1));
 	}
 	pfree(open);
 	pfree(path.places);
