@@ -17,22 +17,6 @@ typedef union Options
 	ExchangeOptions exchange;
 } Options;
 
-/* A command's two functions, over the member of Options that is its own. */
-#define COMMAND(name, member, ...)                              \
-	static size_t name##_command_flags(void *room, Flag *flags) \
-	{                                                           \
-		Options *options = room;                                \
-                                                                \
-		return name##_flags(&options->member, flags);           \
-	}                                                           \
-	static ExitCode name##_command_run(const CommandCall *call) \
-	{                                                           \
-		const Options *options = call->options;                 \
-                                                                \
-		log_apply(&options->member.log);                        \
-		return name##_run(&options->member, ##__VA_ARGS__);     \
-	}
-
 /* A command of the agent's options, some of which a configuration file may have: it reads both. */
 #define AGENT_COMMAND(name)                                       \
 	static size_t name##_command_flags(void *room, Flag *flags)   \

@@ -21,80 +21,11 @@ typedef union Options
 	DebuginfoOptions debuginfo;
 } Options;
 
-static size_t
-scrape_command_flags(void *room, Flag *flags)
-{
-	return scrape_flags(&((Options *) room)->scrape, flags);
-}
-
-static ExitCode
-scrape_command_run(const CommandCall *call)
-{
-	const Options *options = call->options;
-
-	log_apply(&options->scrape.log);
-	return scrape_run(&options->scrape);
-}
-
-static size_t
-receive_command_flags(void *room, Flag *flags)
-{
-	return receive_flags(&((Options *) room)->receive, flags);
-}
-
-static ExitCode
-receive_command_run(const CommandCall *call)
-{
-	const Options *options = call->options;
-
-	log_apply(&options->receive.log);
-	return receive_run(&options->receive);
-}
-
-static size_t
-pods_command_flags(void *room, Flag *flags)
-{
-	return pods_flags(&((Options *) room)->pods, flags);
-}
-
-static ExitCode
-pods_command_run(const CommandCall *call)
-{
-	const Options *options = call->options;
-
-	log_apply(&options->pods.log);
-	return pods_run(&options->pods);
-}
-
-static size_t
-symbolize_command_flags(void *room, Flag *flags)
-{
-	return symbolize_flags(&((Options *) room)->symbolize, flags);
-}
-
-static ExitCode
-symbolize_command_run(const CommandCall *call)
-{
-	const Options *options = call->options;
-
-	log_apply(&options->symbolize.log);
-	return symbolize_run(&options->symbolize);
-}
-
-static size_t
-debuginfo_command_flags(void *room, Flag *flags)
-{
-	return debuginfo_flags(&((Options *) room)->debuginfo, flags);
-}
-
-static ExitCode
-debuginfo_command_run(const CommandCall *call)
-{
-	const Options *options = call->options;
-
-	log_apply(&options->debuginfo.log);
-	return debuginfo_run(&options->debuginfo, call->operands, call->operand_count);
-}
+COMMAND(scrape, scrape)
+COMMAND(receive, receive)
+COMMAND(pods, pods)
+COMMAND(symbolize, symbolize)
+COMMAND(debuginfo, debuginfo, call->operands, call->operand_count)
 
 static const Command commands[] = {
 	{ "scrape", "", "fetch pprof profiles from targets, configured like Parca",

@@ -49,6 +49,25 @@ typedef struct CommandTable
 	void *options; /* large enough for the options of any command */
 } CommandTable;
 
+/*
+ * Defines name_command_flags() and name_command_run(), for a command whose options are a member of
+ * the program's union Options. Further arguments go to name_run().
+ */
+#define COMMAND(name, member, ...)                              \
+	static size_t name##_command_flags(void *room, Flag *flags) \
+	{                                                           \
+		Options *options = room;                                \
+                                                                \
+		return name##_flags(&options->member, flags);           \
+	}                                                           \
+	static ExitCode name##_command_run(const CommandCall *call) \
+	{                                                           \
+		const Options *options = call->options;                 \
+                                                                \
+		log_apply(&options->member.log);                        \
+		return name##_run(&options->member, ##__VA_ARGS__);     \
+	}
+
 /* The whole of main(): runs the command and returns the process's exit code. */
 ExitCode command_main(const CommandTable *table, int argc, char **argv);
 
