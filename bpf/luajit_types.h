@@ -64,7 +64,6 @@ struct pfs_luajit_layout {
 #define PFS_LUAJIT_LINK_C		 1
 #define PFS_LUAJIT_LINK_CONTINUE 2
 #define PFS_LUAJIT_LINK_VARARG	 3
-#define PFS_LUAJIT_LINK_C_GUARD	 5
 
 /* The payload: the number of the instruction behind the executed one, and a check. */
 #define PFS_LUAJIT_CHECK_BITS	  36

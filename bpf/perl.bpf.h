@@ -25,7 +25,6 @@
 #define PFS_PERL_CONTEXT_TYPE	   0 /* its lowest byte */
 #define PFS_PERL_CONTEXT_COP	   2
 #define PFS_PERL_CONTEXT_RETURN	   6
-#define PFS_PERL_CONTEXT_FUNCTION  8
 #define PFS_PERL_CONTEXT_WORDS_OLD 12 /* up to 5.30; in later versions a word more, … */
 #define PFS_PERL_CONTEXT_WORDS	   13 /* and the function one word further */
 

@@ -13,11 +13,10 @@
 #include "base/table.h"
 #include "formats/series_names.h"
 
-#define ROW_STEPS		8
-#define DELTA			"delta"
-#define NOTHING			UINT32_MAX
-#define FIXED_COLUMNS	(ARROW_TYPE_PARTS + 2) /* of a series: temporality and period beside them */
-#define KEY_TEMPORALITY ARROW_TYPE_PARTS
+#define ROW_STEPS	  8
+#define DELTA		  "delta"
+#define NOTHING		  UINT32_MAX
+#define FIXED_COLUMNS (ARROW_TYPE_PARTS + 2) /* of a series: temporality and period beside them */
 
 /* What a row's series is made of: items of its columns, and the period. */
 typedef struct SeriesItem

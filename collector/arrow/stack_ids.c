@@ -120,7 +120,6 @@ stack_ids_read(StackIds *ids, ArrowWork *work, Span bytes)
 /* --- the stream that asks --- */
 
 #define PREFIX_BYTES	 8
-#define MESSAGE_BYTES	 36 /* a Message up to its header: root, vtable, table */
 #define SCHEMA_BYTES	 192
 #define RECORDS_BYTES	 152
 #define HEADER_SCHEMA	 1

@@ -15,9 +15,6 @@
 
 #include "runtime_types.h"
 
-#define PYTHON_MINOR_FIRST 6
-#define PYTHON_MINOR_LAST  15
-
 /* The first version whose builds have a table of offsets. */
 #define PYTHON_MINOR_OFFSETS 13
 

@@ -15,7 +15,6 @@
 #define LOCATION_SHORT_LAST 9
 #define LOCATION_ONE_LINE	10
 #define LOCATION_TWO_LINES	12
-#define LOCATION_NO_COLUMNS 13
 #define LOCATION_LONG		14
 #define LONG_NUMBERS		3 /* behind the line */
 

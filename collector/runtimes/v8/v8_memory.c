@@ -19,9 +19,6 @@
 #define STRING_THIN		  5
 #define STRING_ONE_BYTE	  8
 
-/* Fields of the forms, behind the length: the first word is that of the characters otherwise. */
-#define SECOND_WORD 8
-
 #define FORMS_MAX		16 /* strings that lead to each other */
 #define CHARACTERS_STEP 256
 

@@ -24,7 +24,6 @@
 #define DW_EH_PE_pcrel	  0x10
 #define DW_EH_PE_datarel  0x30
 #define DW_EH_PE_indirect 0x80
-#define DW_EH_PE_omit	  0xff
 #endif
 #define ENCODING_FORMAT_MASK	  0x0f
 #define ENCODING_APPLICATION_MASK 0x70
