@@ -163,9 +163,6 @@ line_append_field(Line *line, const LogField *field)
 			else
 				snprintf(number, sizeof(number), "null");
 			break;
-		case LOG_KIND_FLAG:
-			snprintf(number, sizeof(number), "%s", field->number ? "true" : "false");
-			break;
 	}
 	line_append_plain(line, field->key, number);
 }

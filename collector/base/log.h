@@ -40,8 +40,7 @@ typedef enum LogKind
 {
 	LOG_KIND_TEXT,
 	LOG_KIND_NUMBER,
-	LOG_KIND_REAL,
-	LOG_KIND_FLAG
+	LOG_KIND_REAL
 } LogKind;
 
 typedef struct LogField
@@ -69,12 +68,6 @@ static inline LogField
 log_real(const char *key, double value)
 {
 	return (LogField){ .key = key, .kind = LOG_KIND_REAL, .real = value };
-}
-
-static inline LogField
-log_flag(const char *key, bool value)
-{
-	return (LogField){ .key = key, .kind = LOG_KIND_FLAG, .number = value };
 }
 
 /* May be called at any time. Before the first call the log has level info and format logfmt. */

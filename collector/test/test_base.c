@@ -408,14 +408,14 @@ test_log_logfmt(void **state)
 	log_configure(LOG_INFO, false);
 	log_capture();
 	log_event(LOG_DEBUG, "test", "not shown");
-	log_event(LOG_INFO, "test", "plain", log_number("n", -3), log_flag("on", true),
-			  log_real("share", 0.25), log_text("empty", ""), log_text("none", NULL));
+	log_event(LOG_INFO, "test", "plain", log_number("n", -3), log_real("share", 0.25),
+			  log_text("empty", ""), log_text("none", NULL));
 	log_event(LOG_ERROR, "test", "could not", log_text("detail", "a \"b\"\n\x01\\=\xff\xc3\xa9"),
 			  log_text("path", "/usr/bin/x"));
 	text = log_captured();
 	assert_null(strstr(text, "not shown"));
 	assert_int_equal(strncmp(text, "ts=20", 5), 0);
-	assert_non_null(strstr(text, "Z level=info mod=test msg=plain n=-3 on=true share=0.25\nts=20"));
+	assert_non_null(strstr(text, "Z level=info mod=test msg=plain n=-3 share=0.25\nts=20"));
 	assert_string_equal(
 		after_time(text, "level=error"),
 		"level=error mod=test msg=\"could not\" "
@@ -430,13 +430,13 @@ test_log_json(void **state)
 
 	log_configure(LOG_DEBUG, true);
 	log_capture();
-	log_event(LOG_DEBUG, "test", "say \"x\"", log_number("n", 3), log_flag("on", false),
-			  log_real("bad", 1.0 / 0.0), log_text("s", "t\tu"));
+	log_event(LOG_DEBUG, "test", "say \"x\"", log_number("n", 3), log_real("bad", 1.0 / 0.0),
+			  log_text("s", "t\tu"));
 	text = log_captured();
 	assert_int_equal(strncmp(text, "{\"ts\":\"20", 9), 0);
 	assert_string_equal(after_time(text, ",\"level\""),
 						",\"level\":\"debug\",\"mod\":\"test\",\"msg\":\"say \\\"x\\\"\",\"n\":3,"
-						"\"on\":false,\"bad\":null,\"s\":\"t\\tu\"}\n");
+						"\"bad\":null,\"s\":\"t\\tu\"}\n");
 	free(text);
 	log_configure(LOG_INFO, false);
 }
