@@ -311,13 +311,15 @@ get_functions(PfsCursor *cursor, uint32_t count, PfsPackedFunction *functions)
 	return !cursor->failed && cursor->offset == cursor->length;
 }
 
-PfsStatus
-pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAllocator allocator,
-					 PfsPackedFunction *functions, void **memory, PfsError *error)
+/*
+ * Checks the header and unpacks the body into *memory, which the caller must free even after an
+ * error; the cursor stands at its start.
+ */
+static PfsStatus
+chunk_open(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, size_t most_bytes,
+		   PfsAllocator allocator, void **memory, PfsCursor *cursor, PfsError *error)
 {
-	PfsStatus status =
-		check_header(bytes, length, KIND_FUNCTIONS, count, MAX_FUNCTIONS_BODY, error);
-	PfsCursor cursor;
+	PfsStatus status = check_header(bytes, length, kind, count, most_bytes, error);
 	size_t body_length;
 
 	*memory = NULL;
@@ -327,10 +329,20 @@ pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAll
 	*memory = allocator.realloc(allocator.context, NULL, body_length + 1);
 	if (*memory == NULL)
 		return no_memory(error);
-	status = unpack_body(bytes, length, *memory, error);
+	*cursor = pfs_cursor(*memory, body_length);
+	return unpack_body(bytes, length, *memory, error);
+}
+
+PfsStatus
+pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAllocator allocator,
+					 PfsPackedFunction *functions, void **memory, PfsError *error)
+{
+	PfsCursor cursor;
+	PfsStatus status = chunk_open(bytes, length, KIND_FUNCTIONS, count, MAX_FUNCTIONS_BODY,
+								  allocator, memory, &cursor, error);
+
 	if (status != PFS_OK)
 		return status;
-	cursor = pfs_cursor(*memory, body_length);
 	if (!get_functions(&cursor, count, functions))
 		return chunk_corrupt(error, "a function cannot be read", cursor.offset);
 	return PFS_OK;
@@ -419,21 +431,11 @@ PfsStatus
 pfs_locations_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAllocator allocator,
 					 PfsPackedLocation *locations, void **memory, PfsError *error)
 {
-	PfsStatus status =
-		check_header(bytes, length, KIND_LOCATIONS, count, MAX_LOCATIONS_BODY, error);
 	PfsCursor cursor;
-	size_t body_length;
+	PfsStatus status = chunk_open(bytes, length, KIND_LOCATIONS, count, MAX_LOCATIONS_BODY,
+								  allocator, memory, &cursor, error);
 
-	*memory = NULL;
 	if (status != PFS_OK)
 		return status;
-	body_length = pfs_load32(bytes + BODY_LENGTH_AT);
-	*memory = allocator.realloc(allocator.context, NULL, body_length + 1);
-	if (*memory == NULL)
-		return no_memory(error);
-	status = unpack_body(bytes, length, *memory, error);
-	if (status != PFS_OK)
-		return status;
-	cursor = pfs_cursor(*memory, body_length);
 	return chunk_unpack_places(&cursor, count, allocator, locations, memory, error);
 }

@@ -299,14 +299,17 @@ parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *pa
 	return pairs.count > 0;
 }
 
-bool
-pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
-				 const PfsBlockFilter *filters, PfsNumbers *parts)
+/*
+ * Finds the filter on series; NULL if there is none. Returns false if other filters divide what the
+ * roll-up sums.
+ */
+static bool
+find_series_filter(const PfsRollup *rollup, Relation relation, int filter_count,
+				   const PfsBlockFilter *filters, const PfsBlockFilter **by_series)
 {
 	PfsRowKey key = pfs_row_key(relation);
-	bool is_filtered_by_series = false;
 
-	*parts = (PfsNumbers){ 0, NULL };
+	*by_series = NULL;
 	for (int i = 0; i < filter_count; i++)
 	{
 		if (filters[i].keeps_nulls)
@@ -316,12 +319,27 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 			if (!pfs_filter_contains(&filters[i], rollup->time_min, rollup->time_max))
 				return false;
 		}
-		else if (filters[i].attnum != key.series || is_filtered_by_series ||
-				 (!series_suit(rollup, &filters[i]) && !parts_suit(rollup, &filters[i], parts)))
+		else if (filters[i].attnum != key.series || *by_series != NULL)
 			return false;
-		is_filtered_by_series |= filters[i].attnum == key.series;
+		else
+			*by_series = &filters[i];
 	}
-	return rollup->stack_count > 0 && (is_filtered_by_series || rollup->others.count == 0);
+	return true;
+}
+
+bool
+pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
+				 const PfsBlockFilter *filters, PfsNumbers *parts)
+{
+	const PfsBlockFilter *by_series;
+
+	*parts = (PfsNumbers){ 0, NULL };
+	if (rollup->stack_count <= 0 ||
+		!find_series_filter(rollup, relation, filter_count, filters, &by_series))
+		return false;
+	if (by_series == NULL)
+		return rollup->others.count == 0;
+	return series_suit(rollup, by_series) || parts_suit(rollup, by_series, parts);
 }
 
 PfsNumbers
@@ -365,28 +383,14 @@ bool
 pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_count,
 					   const PfsBlockFilter *filters, PfsNumbers *pieces)
 {
-	PfsRowKey key = pfs_row_key(relation);
-	bool is_filtered_by_series = false;
+	const PfsBlockFilter *by_series;
 
-	for (int i = 0; i < filter_count; i++)
-	{
-		if (filters[i].keeps_nulls)
-			return false;
-		if (filters[i].attnum == key.time)
-		{
-			if (!pfs_filter_contains(&filters[i], rollup->time_min, rollup->time_max))
-				return false;
-		}
-		else if (filters[i].attnum != key.series || is_filtered_by_series ||
-				 passes_any(&filters[i], rollup->others))
-			return false;
-		else
-		{
-			is_filtered_by_series = true;
-			*pieces = list_pieces(rollup, &filters[i]);
-		}
-	}
-	return is_filtered_by_series && rollup->pieces.count > 0 && pieces->count > 0;
+	if (rollup->pieces.count == 0 ||
+		!find_series_filter(rollup, relation, filter_count, filters, &by_series) ||
+		by_series == NULL || passes_any(by_series, rollup->others))
+		return false;
+	*pieces = list_pieces(rollup, by_series);
+	return pieces->count > 0;
 }
 
 PfsRollup *
