@@ -147,8 +147,8 @@ typedef struct Side
 } Side;
 
 /*
- * Reads a table of sums, or two tables side by side, in ascending order of stack ids. Two tables are
- * merged, with a few stacks of each in memory.
+ * Reads a table of sums, or two tables side by side, in ascending order of stack ids. Two tables
+ * are merged, with a few stacks of each in memory.
  */
 typedef struct StackReader
 {
