@@ -212,6 +212,9 @@ int batch_add_batch(Batch *batch, const Batch *other);
  */
 int batch_add_series_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last);
 
+/* Adds the stacks from first to last - 1 and the items that they refer to, without samples. */
+int batch_add_stacks_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last);
+
 /* Adds the losses and unwinding counts of another batch. */
 int batch_add_counts_of(Batch *batch, const Batch *other);
 

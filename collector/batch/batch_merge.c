@@ -1,10 +1,10 @@
 /*
  * batch_merge.c
- *		Adds one batch to another: all of it, or the items that some of its series need.
+ *		Adds one batch to another: all of it, or the items that some series or stacks need.
  *
  * The kinds are added in an order in which each refers only to earlier ones; a map for each kind
- * translates the other batch's indexes. If only some series are added, the items that they need are
- * marked first, in the opposite order.
+ * translates the other batch's indexes. If only some series or stacks are added, the items that
+ * they need are marked first, in the opposite order.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,6 +23,8 @@ typedef struct Merge
 	uint32_t *series;
 	uint32_t first_series; /* series that are added */
 	uint32_t last_series;
+	uint32_t first_stack; /* stacks that are added without series */
+	uint32_t last_stack;
 	bool is_part; /* otherwise everything is added, and the marks are NULL */
 	bool *mapping_marks;
 	bool *function_marks;
@@ -255,8 +257,8 @@ add_counts(Merge *merge)
 	return err;
 }
 
-static void
-mark_stacks(Merge *merge)
+static int
+mark_stacks_of_series(Merge *merge)
 {
 	const BatchSample *samples;
 	const BatchTrace *traces;
@@ -267,10 +269,19 @@ mark_stacks(Merge *merge)
 		merge->stack_marks[samples[i].stack] |= has_series(merge, samples[i].series);
 	for (size_t i = 0; i < trace_count; i++)
 		merge->stack_marks[traces[i].sample.stack] |= has_series(merge, traces[i].sample.series);
+	return 0;
+}
+
+static int
+mark_stack_range(Merge *merge)
+{
+	for (uint32_t i = merge->first_stack; i < merge->last_stack; i++)
+		merge->stack_marks[i] = true;
+	return 0;
 }
 
 /* Marks the locations of the marked stacks, and their mappings and functions. */
-static void
+static int
 mark_locations(Merge *merge)
 {
 	const BatchStack *stacks;
@@ -292,11 +303,11 @@ mark_locations(Merge *merge)
 		for (uint32_t j = 0; j < location->line_count; j++)
 			merge->function_marks[location->lines[j].function] = true;
 	}
+	return 0;
 }
 
-/* Marks all items that the chosen series need. */
 static int
-mark_all(Merge *merge)
+marks_create(Merge *merge)
 {
 	const BatchMapping *mappings;
 	const BatchFunction *functions;
@@ -310,8 +321,6 @@ mark_all(Merge *merge)
 	if (merge->mapping_marks == NULL || merge->function_marks == NULL ||
 		merge->location_marks == NULL || merge->stack_marks == NULL)
 		return -ENOMEM;
-	mark_stacks(merge);
-	mark_locations(merge);
 	return 0;
 }
 
@@ -349,12 +358,26 @@ batch_add_batch(Batch *batch, const Batch *other)
 int
 batch_add_series_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last)
 {
-	static int (*const steps[])(
-		Merge *) = { mark_all,		   merge_add_mappings, merge_add_functions, merge_add_locations,
-					 merge_add_stacks, merge_add_series,   merge_add_samples,	merge_add_traces,
-					 merge_add_notes };
+	static int (*const steps[])(Merge *) = {
+		marks_create,		 mark_stacks_of_series, mark_locations,	  merge_add_mappings,
+		merge_add_functions, merge_add_locations,	merge_add_stacks, merge_add_series,
+		merge_add_samples,	 merge_add_traces,		merge_add_notes
+	};
 	Merge merge = {
 		.to = batch, .from = other, .first_series = first, .last_series = last, .is_part = true
+	};
+
+	return run_steps(&merge, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
+int
+batch_add_stacks_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last)
+{
+	static int (*const steps[])(
+		Merge *) = { marks_create,		  mark_stack_range,	   mark_locations,	merge_add_mappings,
+					 merge_add_functions, merge_add_locations, merge_add_stacks };
+	Merge merge = {
+		.to = batch, .from = other, .first_stack = first, .last_stack = last, .is_part = true
 	};
 
 	return run_steps(&merge, steps, sizeof(steps) / sizeof(steps[0]));

@@ -63,115 +63,15 @@ step_end(const Batch *batch, uint32_t first, size_t *cost)
 	return at;
 }
 
-/* Indexes in another batch of items that were copied there; UINT32_MAX: not copied. */
-typedef struct StepMaps
-{
-	uint32_t *mappings;
-	uint32_t *functions;
-	uint32_t *locations;
-} StepMaps;
-
-static uint32_t *
-make_map(size_t count)
-{
-	uint32_t *map = malloc((count + 1) * sizeof(uint32_t));
-
-	if (map != NULL)
-		memset(map, 0xFF, (count + 1) * sizeof(uint32_t));
-	return map;
-}
-
-/* Copies a location with its mapping and functions, each unless maps contains it. */
-static int
-copy_location(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
-{
-	const BatchMapping *mappings;
-	const BatchFunction *functions;
-	const BatchLocation *locations;
-	BatchLocation copy;
-	BatchLine *lines;
-	int err = 0;
-
-	batch_mappings(from, &mappings);
-	batch_functions(from, &functions);
-	batch_locations(from, &locations);
-	copy = locations[index];
-	lines = calloc((size_t) copy.line_count + 1, sizeof(BatchLine));
-	if (lines == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; err == 0 && i < copy.line_count; i++)
-	{
-		const uint32_t function = copy.lines[i].function;
-
-		if (maps->functions[function] == UINT32_MAX)
-			err = batch_add_function(to, &functions[function], &maps->functions[function]);
-		lines[i] = (BatchLine){ maps->functions[function], copy.lines[i].line };
-	}
-	if (err == 0 && copy.mapping != BATCH_NO_MAPPING)
-	{
-		if (maps->mappings[copy.mapping] == UINT32_MAX)
-			err = batch_add_mapping(to, &mappings[copy.mapping], &maps->mappings[copy.mapping]);
-		copy.mapping = maps->mappings[copy.mapping];
-	}
-	copy.lines = lines;
-	if (err == 0)
-		err = batch_add_location(to, &copy, &maps->locations[index]);
-	free(lines);
-	return err;
-}
-
-/* Copies a stack with its locations, each unless maps contains it. */
-static int
-copy_stack(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
-{
-	const BatchStack *stacks;
-	BatchStack copy;
-	uint32_t *frames;
-	uint32_t added;
-	int err = 0;
-
-	batch_stacks(from, &stacks);
-	copy = stacks[index];
-	frames = calloc((size_t) copy.depth + 1, sizeof(uint32_t));
-	if (frames == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; err == 0 && i < copy.depth; i++)
-	{
-		const uint32_t location = copy.locations[i];
-
-		if (maps->locations[location] == UINT32_MAX)
-			err = copy_location(to, from, maps, location);
-		frames[i] = maps->locations[location];
-	}
-	copy.locations = frames;
-	if (err == 0)
-		err = batch_add_stack(to, &copy, &added);
-	free(frames);
-	return err;
-}
-
 /* Makes a batch of some stacks without samples; NULL if out of memory. */
 static Batch *
 make_step(const Batch *batch, uint32_t first, uint32_t end)
 {
-	const BatchMapping *mappings;
-	const BatchFunction *functions;
-	const BatchLocation *locations;
-	const StepMaps maps = { make_map(batch_mappings(batch, &mappings)),
-							make_map(batch_functions(batch, &functions)),
-							make_map(batch_locations(batch, &locations)) };
-	Batch *step = NULL;
-	int err = maps.mappings == NULL || maps.functions == NULL || maps.locations == NULL ||
-					  batch_create(STEP_BYTES, &step) != 0
-				  ? -ENOMEM
-				  : 0;
+	Batch *step;
 
-	for (uint32_t i = first; err == 0 && i < end; i++)
-		err = copy_stack(step, batch, &maps, i);
-	free(maps.mappings);
-	free(maps.functions);
-	free(maps.locations);
-	if (err == 0)
+	if (batch_create(STEP_BYTES, &step) != 0)
+		return NULL;
+	if (batch_add_stacks_of(step, batch, first, end) == 0)
 		return step;
 	batch_free(step);
 	return NULL;

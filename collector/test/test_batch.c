@@ -584,6 +584,63 @@ test_parts_by_series(void **state)
 	batch_free(together);
 }
 
+/* A part by stacks has these stacks in order, with their locations, and nothing else. */
+static void
+test_parts_by_stacks(void **state)
+{
+	Batch *whole = new_batch(BUDGET_BYTES);
+	const BatchStack *stacks;
+	const BatchLocation *locations;
+	const BatchMapping *mappings;
+	uint32_t count;
+
+	for (int i = 0; i < 15; i++)
+		assert_int_equal(add_one_of_each(whole, i), 0);
+	count = (uint32_t) batch_stacks(whole, &stacks);
+	batch_locations(whole, &locations);
+	batch_mappings(whole, &mappings);
+	assert_true(count >= 6);
+	for (uint32_t first = 0; first < count; first += 3)
+	{
+		uint32_t end = first + 3 < count ? first + 3 : count;
+		Batch *part = new_batch(BUDGET_BYTES);
+		const BatchStack *own;
+		const BatchLocation *own_locations;
+		const BatchMapping *own_mappings;
+		const BatchSeries *series;
+		const BatchSample *samples;
+		uint32_t depths = 0;
+
+		assert_int_equal(batch_add_stacks_of(part, whole, first, end), 0);
+		assert_int_equal(batch_series(part, &series), 0);
+		assert_int_equal(batch_samples(part, &samples), 0);
+		assert_int_equal(batch_stacks(part, &own), end - first);
+		batch_mappings(part, &own_mappings);
+		batch_locations(part, &own_locations);
+		for (uint32_t i = first; i < end; i++)
+		{
+			assert_int_equal(own[i - first].depth, stacks[i].depth);
+			depths += stacks[i].depth;
+			for (uint32_t j = 0; j < stacks[i].depth; j++)
+			{
+				const BatchLocation *expected = &locations[stacks[i].locations[j]];
+				const BatchLocation *found = &own_locations[own[i - first].locations[j]];
+
+				assert_int_equal(found->address, expected->address);
+				assert_int_equal(found->line_count, expected->line_count);
+				assert_int_equal(found->mapping == BATCH_NO_MAPPING,
+								 expected->mapping == BATCH_NO_MAPPING);
+				if (found->mapping != BATCH_NO_MAPPING)
+					assert_string_equal(own_mappings[found->mapping].file,
+										mappings[expected->mapping].file);
+			}
+		}
+		assert_true(batch_locations(part, &own_locations) <= depths);
+		batch_free(part);
+	}
+	batch_free(whole);
+}
+
 /* Traces follow their samples when batches are merged; each needs a sample's parts and an id. */
 static void
 test_traces(void **state)
@@ -665,6 +722,7 @@ main(void)
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_batches_are_merged),
 		cmocka_unit_test(test_parts_by_series),
+		cmocka_unit_test(test_parts_by_stacks),
 		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_merging_without_memory),
 	};
