@@ -51,9 +51,9 @@ def environment(sdk):
     return dict(os.environ, **more)
 
 
-def start(sdk):
+def work(sdk):
     command = [part.replace("ADDRESS", f"http://{push.main.address}").replace("NAME", f"{sdk}.sdk") for part in SDKS[sdk][0]]
-    return subprocess.Popen([*command, SECONDS], env=environment(sdk), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.run([*command, SECONDS], env=environment(sdk), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def shares(kind, service, samples_ns=10_000_000):
@@ -85,14 +85,13 @@ def check_labels(sdk, kind):
 
 
 def test_sdks():
-    """All of them at once."""
-    programs = {sdk: start(sdk) for sdk in SDKS if is_there(sdk, f"the SDK {sdk}")}
+    """One after the other: those that sample by time of the clock would count what others use of the processors."""
     before = push.main.metric("requests_invalid_total")
-    for sdk, program in programs.items():
-        text = program.communicate()[0]
-        same(program.returncode, 0, f"{sdk}: ends well", text)
-    for sdk in programs:
-        _, kind, types = SDKS[sdk]
+    for sdk, (_, kind, types) in SDKS.items():
+        if not is_there(sdk, f"the SDK {sdk}"):
+            continue
+        done = work(sdk)
+        same(done.returncode, 0, f"{sdk}: ends well", done.stdout)
         check_types(sdk, types)
         check_labels(sdk, kind)
         check_shares(sdk, kind)
