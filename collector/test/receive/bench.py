@@ -1,5 +1,6 @@
 """Samples a second that "receive" takes and commits, from 8 clients and known stacks: see .dev/bench receive."""
 
+import http.client
 import json
 import socket
 import struct
@@ -12,12 +13,15 @@ import grpc
 
 import otlp_requests
 import push
+import pyroscope_push
 from harness import Receiver, eventually, number, sql
 from push import SCRATCH
 
 CLIENTS = 8
 SECONDS = 15
 STACKS = 5000
+SDK_STACKS, SDK_FUNCTIONS = 250, 300  # of a large request of Pyroscope's SDKs
+PROFILE_BEGIN = b"\x0a\x04\x08\x01\x10\x02\x1a"  # of raw_profile(): its sample type, and its mapping
 DEPTH = 30
 
 
@@ -51,21 +55,48 @@ def fixed64(value):
     return struct.pack("<Q", value)
 
 
-def raw_body():
-    """The same as one profile of pprof, not compressed: so that its time can be changed."""
+def raw_profile(stacks, functions=2000):
+    """A profile of pprof, not compressed: so that its time can be changed."""
     field = push.message_field
     number_ = lambda n, value: bytes([n << 3]) + varint(value)
-    texts = ["", "cpu", "nanoseconds", "prog.c", "benchmark", "/bin/prog"] + [f"function_{i}" for i in range(2000)]
+    texts = ["", "cpu", "nanoseconds", "prog.c", "benchmark", "/bin/prog"] + [f"function_{i}" for i in range(functions)]
     parts = [field(1, number_(1, 1) + number_(2, 2)), field(3, number_(1, 1) + number_(5, 5) + number_(6, 4))]
-    for i in range(STACKS):
-        stack = b"".join(varint((i * 7 + d * (1 + i % 13)) % 2000 + 1) for d in range(DEPTH))
+    for i in range(stacks):
+        stack = b"".join(varint((i * 7 + d * (1 + i % 13)) % functions + 1) for d in range(DEPTH))
         parts.append(field(2, field(1, stack) + field(2, varint(1 + i % 5))))
-    for i in range(2000):
+    for i in range(functions):
         parts.append(field(4, number_(1, i + 1) + number_(2, 1) + number_(3, 4096 + 16 * i) + field(4, number_(1, i + 1) + number_(2, i + 1))))
         parts.append(field(5, number_(1, i + 1) + number_(2, i + 6) + number_(4, 3)))
     parts += [field(6, text.encode()) for text in texts]
     parts += [number_(9, MARK), field(11, number_(1, 1) + number_(2, 2)), number_(12, 10_000_000)]
-    return push.write_raw_request({"__name__": "process_cpu", "service_name": "benchraw"}, b"".join(parts))
+    return b"".join(parts)
+
+
+def raw_body():
+    return push.write_raw_request({"__name__": "process_cpu", "service_name": "benchraw"}, raw_profile(STACKS))
+
+
+def pyroscope_body():
+    """A Push; send_to_pyroscope() makes every other one a multipart body of /ingest."""
+    return pyroscope_push.push_request({"__name__": "process_cpu", "service_name": "benchpush"}, raw_profile(SDK_STACKS, SDK_FUNCTIONS))
+
+
+connections = threading.local()
+
+
+def send_to_pyroscope(receiver, _, body):
+    """As SDKs do, over HTTP/1.1 with a connection for each client: Push and /ingest in turn."""
+    if getattr(connections, "port", None) != receiver.port:
+        connections.http, connections.port, connections.count = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60), receiver.port, 0
+    connections.count += 1
+    path, content = pyroscope_push.PUSH, pyroscope_push.PROTO
+    if connections.count % 2 == 0:
+        path = "/ingest?name=benchingest%7Bzone%3Deu%7D&spyName=gospy"
+        body, content = pyroscope_push.multipart(profile=body[body.index(PROFILE_BEGIN):-len(b"\x12\x080b9e77a5")])
+    connections.http.request("POST", path, body, {"Content-Type": content})
+    answer = connections.http.getresponse()
+    text = answer.read()
+    return "" if answer.status == 200 else f"{answer.status} {text}"
 
 
 def arrow_bodies(method):
@@ -154,7 +185,7 @@ def percentiles(latencies):
     return f"p50 {latencies[len(latencies) // 2] * 1000:.0f} ms, p99 {latencies[len(latencies) * 99 // 100] * 1000:.0f} ms"
 
 
-def measure(receiver, name, send, body, code_time):
+def measure(receiver, name, send, body, code_time, stacks):
     """A warm-up makes stacks known; then each request has a time of its own."""
     parts = body.split(code_time(MARK))
     body_at = lambda time_ns: code_time(time_ns).join(parts)
@@ -163,8 +194,8 @@ def measure(receiver, name, send, body, code_time):
     before = receiver.cpu_s(), backend_cpu_s()
     latencies, seconds = run_clients(receiver, CLIENTS, SECONDS, send, lambda time_ns: body_at(time_ns - 600_000_000_000))
     spent = [after - was for after, was in zip((receiver.cpu_s(), backend_cpu_s()), before)]
-    samples, resident = len(latencies) * STACKS, receiver.memory_kb() / 1024
-    if number("SELECT count(*) FROM profstore.samples") - rows != samples + len(alone) * STACKS:
+    samples, resident = len(latencies) * stacks, receiver.memory_kb() / 1024
+    if number("SELECT count(*) FROM profstore.samples") - rows != samples + len(alone) * stacks:
         sys.exit(f"{name}: not all samples that were told are there")
     print(f"{name}: {samples / seconds / 1000:.0f} k samples/s committed; CPU s per million: receiver {spent[0] / samples * 1e6:.2f}, "
           f"database {spent[1] / samples * 1e6:.2f}, so {samples / sum(spent) / 1000:.0f} k/s a core (goal: 300 k/s on two); "
@@ -188,17 +219,18 @@ if __name__ == "__main__":
     bench.ready()
     measure_idle(bench)
     bench.stop()
-    roads = [("OTLP", unary(push.EXPORT), otlp_body(), fixed64), ("WriteRaw", unary(push.WRITE_RAW), raw_body(), varint)]
+    roads = [("OTLP", unary(push.EXPORT), otlp_body(), fixed64, STACKS), ("WriteRaw", unary(push.WRITE_RAW), raw_body(), varint, STACKS),
+             ("Pyroscope", send_to_pyroscope, pyroscope_body(), varint, SDK_STACKS)]
     service = push.WRITE_RAW.rsplit("/", 1)[0]
     samples, = arrow_bodies("WriteArrow")
-    roads.append(("WriteArrow", unary(service + "/WriteArrow"), samples, fixed64))
+    roads.append(("WriteArrow", unary(service + "/WriteArrow"), samples, fixed64, STACKS))
     samples, record = arrow_bodies("Write")
-    roads.append(("Write", stream(service + "/Write", record), samples, fixed64))
-    for kind, road, request_body, time_code in roads:
+    roads.append(("Write", stream(service + "/Write", record), samples, fixed64, STACKS))
+    for kind, road, request_body, time_code, count in roads:
         if sys.argv[2:] and kind not in sys.argv[2:]:
             continue
         bench = Receiver("--client-requests=100000", "--answer-timeout=60s", "--max-memory=1GB")
         bench.ready()
-        measure(bench, kind, road, request_body, time_code)
+        measure(bench, kind, road, request_body, time_code, count)
         bench.stop()
     push.main.stop()
