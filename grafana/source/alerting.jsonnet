@@ -126,9 +126,9 @@ local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
       rule('health',
            'A check of health is bad',
            1,
-           '{{ $labels.check }} of {{ $labels.object }}: {{ $labels.action }}',
+           '{{ $labels.check }} of {{ $labels.name }} is at level {{ $values.A.Value }} of 2: {{ $labels.action }}',
            |||
-             SELECT check_name AS "check", object, action, 2 AS value
+             SELECT check_name AS "check", object AS name, action, 2 AS value
              FROM profstore.health()
              WHERE status = 'bad' AND check_name <> 'silent' AND check_name <> 'losses' AND check_name <> 'unsymbolized'
            |||,
