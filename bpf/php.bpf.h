@@ -212,11 +212,19 @@ static __always_inline int
 pfs_begin_php_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 {
 	const struct pfs_php_layout *layout = &chain->runtime.php;
+	__u64 globals = 0;
 
+	if (layout->has_threads)
+	{
+		if (pfs_read_user(thread_pointer + (__u64) (__s64) chain->runtime.state_offset, &globals))
+			return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+		if (!pfs_is_object(globals))
+			return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+	}
 	/* The state is the process's: its other threads do not execute PHP. */
-	if (thread_pointer != layout->thread_pointer)
+	else if (thread_pointer != layout->thread_pointer)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
-	if (pfs_read_user(layout->current, &chain->frame))
+	if (pfs_read_user(globals + layout->current, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	chain->record = 1; /* the next frame is the innermost one */
 	return 0;

@@ -79,10 +79,13 @@ struct pfs_python_layout {
 	__u8 unused[3];
 };
 
-/* PHP's state, one for the process, and offsets of the fields of its functions (php_frame.h). */
+/*
+ * PHP's state, one for the process or one for each thread, and offsets of the fields of its
+ * functions (php_frame.h).
+ */
 struct pfs_php_layout {
-	__u64 current;		  /* address of the word that has the innermost frame */
-	__u64 thread_pointer; /* of the thread that executes PHP */
+	__u64 current;		  /* address of the word that has the innermost frame, … */
+	__u64 thread_pointer; /* … and of the thread that executes PHP, unless has_threads */
 	__u64 loop_start;	  /* code of the loop, half-open */
 	__u64 loop_end;
 	__u64 compiled_start; /* code of PHP's JIT compiler; both 0 if there is no such code */
@@ -91,7 +94,9 @@ struct pfs_php_layout {
 	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */
 	__u8 function_file;
 	__u8 function_lines;
-	__u8 unused[4];
+	/* current is a distance from the address in the thread's variable at state_offset */
+	__u8 has_threads;
+	__u8 unused[3];
 };
 
 /*

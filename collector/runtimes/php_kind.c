@@ -11,6 +11,7 @@
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
 #include "runtimes/php/php_file.h"
+#include "runtimes/php/php_place.h"
 #include "runtimes/runtime_kind.h"
 
 #define MAPS_BYTES ((size_t) 1024 * 1024)
@@ -37,7 +38,8 @@ php_kind_describe(RuntimeTarget *target)
 	struct pfs_php_layout *layout = &target->entry.php;
 
 	*layout = php->layout;
-	layout->current = php->current + target->bias;
+	layout->current = php->current != 0 ? php->current + target->bias : 0;
+	layout->has_threads = php->distance != 0;
 	layout->loop_start = php->loop.start + target->bias;
 	layout->loop_end = php->loop.end + target->bias;
 	target->entry.marks = PFS_MARKS_COUNTED;
@@ -90,9 +92,20 @@ php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
 
 /* PHP that is not built for several threads runs in the process's first one. */
 static bool
+php_find_state(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
+{
+	const PhpFile *php = &target->file.php;
+
+	if (php->distance != 0)
+		return php_place_find(memory, php->distance + target->bias, thread_pointer,
+							  &target->entry.php, &target->entry.state_offset);
+	return is_first && php_frames_fit(memory, &target->entry.php);
+}
+
+static bool
 php_kind_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {
-	if (!is_first || !php_frames_fit(memory, &target->entry.php))
+	if (!php_find_state(memory, target, thread_pointer, is_first))
 		return false;
 	php_find_compiled(memory, target);
 	if (memory->stuck)

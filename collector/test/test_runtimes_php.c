@@ -395,6 +395,24 @@ test_broken_memory(void **state)
 	each_php(check_broken);
 }
 
+/* Returns the address of the word that has the innermost frame. */
+static uint64_t
+current_of(const Replay *replay)
+{
+	const struct pfs_runtime *entry = &replay->target.entry;
+	const RemotePieces piece = { .address = replay->registers.thread_pointer +
+											(uint64_t) (int64_t) entry->state_offset,
+								 .piece_bytes = sizeof(uint64_t),
+								 .count = 1 };
+	RemoteMemory memory = replay->memory;
+	uint64_t globals;
+
+	if (!entry->php.has_threads)
+		return entry->php.current;
+	assert_int_equal(remote_memory_read(&memory, &piece, &globals), sizeof(globals));
+	return globals + entry->php.current;
+}
+
 /* Offsets of no version: whatever stands there, the walk ends. */
 static void
 check_layouts(const char *php)
@@ -425,9 +443,10 @@ check_layouts(const char *php)
 		if (!php_layout_of(version, &other) || (other.function_file == layout.function_file &&
 												other.function_lines == layout.function_lines))
 			continue;
-		other.current = layout.current;
+		other.current = current_of(&replay);
 		assert_false(php_frames_fit(&replay.memory, &other));
 	}
+	layout.current = current_of(&replay);
 	assert_true(php_frames_fit(&replay.memory, &layout));
 	replay_end(&replay);
 }
@@ -578,6 +597,73 @@ test_merge_fiber(void **state)
 	assert_merged(&stacks, "m0 p1 m2 p2 m4 m5 p3 p4");
 }
 
+/* Globals of this thread, as PHP 8.2 for several threads has them: a frame, and its function. */
+static struct
+{
+	uint64_t words[128];
+	uint64_t frame[7];
+	uint64_t function[32];
+	uint64_t instructions[2][4];
+	uint64_t file[4];
+	uint64_t distance; /* of the executor's globals from words */
+} globals = { .instructions = { { 0 }, { 0, 0, 0, 7 } }, .distance = 64 };
+
+static _Thread_local uint64_t *volatile variable;
+
+static void
+fill_globals(void)
+{
+	globals.words[(64 + PHP_STATE_CURRENT) / 8] = (uintptr_t) globals.frame;
+	globals.frame[3] = (uintptr_t) globals.function;
+	globals.function[0] = PFS_PHP_USER;
+	globals.function[10] = 2; /* instructions */
+	globals.function[11] = (uintptr_t) globals.instructions;
+	globals.function[19] = (uintptr_t) globals.file;
+	globals.function[20] = 3 | UINT64_C(9) << 32;
+	globals.file[2] = 8;
+	memcpy(&globals.file[3], "file.php", 8);
+	variable = globals.words;
+}
+
+/* PHP for several threads: a thread's variable leads to its frames, and one without has none. */
+static void
+test_threads(void **state)
+{
+	uint64_t thread_pointer = (uintptr_t) __builtin_thread_pointer();
+	Replay replay = { .pid = getpid(), .registers = { .thread_pointer = thread_pointer } };
+	RuntimeTarget *target = &replay.target;
+	const struct pfs_chain *chain;
+
+	fill_globals();
+	assert_int_equal(patience_init(&replay.patience), 0);
+	replay.memory = (RemoteMemory){ .patience = &replay.patience, .pid = (uint32_t) getpid() };
+	target->file.kind = &php_kind;
+	target->file.php = (PhpFile){ .version = 802, .distance = (uintptr_t) &globals.distance };
+	assert_true(php_layout_of(802, &target->file.php.layout));
+	target->entry.kind = PFS_RUNTIME_PHP;
+	php_kind.describe(target);
+	assert_true(php_kind.place(&replay.memory, target, thread_pointer, false));
+	assert_int_equal(thread_pointer + (uint64_t) (int64_t) target->entry.state_offset,
+					 (uintptr_t) &variable);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->found, 2);
+	variable = NULL;
+	assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_NO_STATE);
+
+	/* numbers and frames that cannot be */
+	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
+	variable = globals.words;
+	globals.distance = 1;
+	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
+	globals.distance = UINT64_MAX - 63;
+	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
+	globals.distance = 64;
+	globals.instructions[1][3] = 10; /* behind the last line */
+	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
+	patience_fini(&replay.patience);
+}
+
 int
 main(void)
 {
@@ -585,8 +671,9 @@ main(void)
 		cmocka_unit_test(test_all_versions),  cmocka_unit_test(test_deep_recursion),
 		cmocka_unit_test(test_fibers),		  cmocka_unit_test(test_leaf_lines),
 		cmocka_unit_test(test_compiled_code), cmocka_unit_test(test_broken_memory),
-		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_stale_code),
-		cmocka_unit_test(test_other_threads), cmocka_unit_test(test_merge_fiber),
+		cmocka_unit_test(test_threads),		  cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_other_threads),
+		cmocka_unit_test(test_merge_fiber),
 	};
 
 	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);

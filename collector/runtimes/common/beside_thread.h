@@ -6,6 +6,12 @@
 #ifndef COLLECTOR_BESIDE_THREAD_H
 #define COLLECTOR_BESIDE_THREAD_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/remote_memory.h"
+
 #define BESIDE_VARIABLES_BYTES 0x1000
 
 #ifdef __aarch64__
@@ -19,5 +25,11 @@
 #define BESIDE_VARIABLES_FROM (-BESIDE_VARIABLES_BYTES)
 #define BESIDE_SELF_DISTANCE  1 /* it is its pointer */
 #endif
+
+/*
+ * Reads words, of at most BESIDE_VARIABLES_BYTES, of which a part may not be mapped: those are 0.
+ * Returns false if none can be read.
+ */
+bool beside_thread_read(RemoteMemory *memory, uint64_t address, size_t count, uint64_t *words);
 
 #endif

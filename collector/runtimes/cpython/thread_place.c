@@ -10,7 +10,6 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "runtimes/common/beside_thread.h"
 #include "unwind/remote_words.h"
@@ -18,9 +17,6 @@
 #define VARIABLES_MINOR 15
 
 #define CANDIDATES_MAX 512
-
-#define PAGE_BYTES	4096 /* pages are as large, or larger */
-#define PIECE_PAGES (BESIDE_VARIABLES_BYTES / PAGE_BYTES + 1)
 
 /* Words of a piece of memory that may be addresses of states, and their places. */
 typedef struct Candidates
@@ -64,36 +60,6 @@ offset_of_code(const PythonFile *file, int32_t *offset)
 }
 
 /*
- * Reads the words of a piece of memory, of which a part may not be mapped. Words that cannot be
- * read are 0. Returns false if none can be read.
- */
-static bool
-read_words(RemoteMemory *memory, uint64_t address, size_t bytes, uint64_t *words)
-{
-	RemoteRange ranges[PIECE_PAGES];
-	uint8_t *next = (uint8_t *) words;
-	bool had = false;
-	size_t count = 0;
-
-	for (size_t done = 0; done < bytes; count++)
-	{
-		size_t left = PAGE_BYTES - (address + done) % PAGE_BYTES;
-
-		ranges[count] = (RemoteRange){ address + done, MIN(left, bytes - done), false };
-		done += ranges[count].bytes;
-	}
-	remote_memory_gather(memory, ranges, count, words);
-	for (size_t i = 0; i < count; i++)
-	{
-		if (!ranges[i].had)
-			memset(next, 0, ranges[i].bytes);
-		had |= ranges[i].had;
-		next += ranges[i].bytes;
-	}
-	return had;
-}
-
-/*
  * Searches bytes from a distance on. Finds the lowest word that leads to a state of just this
  * thread or, if wanted is not NULL, the word at that distance if it does.
  */
@@ -105,7 +71,7 @@ search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, in
 	uint64_t ids[CANDIDATES_MAX] = { 0 };
 	Candidates candidates;
 
-	if (!read_words(memory, thread_pointer + (uint64_t) (int64_t) from, bytes, words))
+	if (!beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) from, bytes / 8, words))
 		return false;
 	find_candidates(words, bytes / 8, from, file->layout.state_thread_id, &candidates);
 	remote_memory_gather(memory, candidates.states, candidates.count, ids);

@@ -22,8 +22,6 @@
 #define CONSTANTS_BYTES (64U << 20)
 #define CONSTANTS_READ	65536
 
-#define STATE_CURRENT 488 /* current_execute_data */
-
 /* Offsets in a function of a script (zend_op_array), in bytes. */
 typedef struct PhpOffsets
 {
@@ -112,9 +110,12 @@ php_file_read(const ElfSource *source, PhpFile *file)
 		!exported_symbol_find(&headers, SYMBOL_LOOP, FUNCTIONS, &loop) ||
 		loop.size_bytes > UINT64_MAX - loop.address)
 		return false;
-	if (!exported_symbol_find(&headers, SYMBOL_STATE, OBJECTS, &state))
-		return exported_symbol_find(&headers, SYMBOL_THREADS, OBJECTS, &state);
-	file->current = state.address + STATE_CURRENT;
+	if (exported_symbol_find(&headers, SYMBOL_STATE, OBJECTS, &state))
+		file->current = state.address + PHP_STATE_CURRENT;
+	else if (exported_symbol_find(&headers, SYMBOL_THREADS, OBJECTS, &state))
+		file->distance = state.address;
+	else
+		return false;
 	file->loop = (LoopCode){ .start = loop.address, .end = loop.address + loop.size_bytes };
 	file->version = php_version_find(&headers);
 	if (!php_layout_of(file->version, &file->layout))

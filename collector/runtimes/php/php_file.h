@@ -2,9 +2,9 @@
  * php_file.h
  *		Whether a file holds PHP, which version, and the places of its state and its loop.
  *
- * PHP is a program of its own, a module of Apache, or a library. Each exports the state and the
- * loop to PHP's extensions. The version's offsets are those of its headers. php_frames_fit()
- * decides whether a process has them.
+ * PHP is a program of its own, a module of Apache, or a library. Each exports the loop to PHP's
+ * extensions, and the state or its place among a thread's globals (ZTS). The version's offsets are
+ * those of its headers. php_frames_fit() decides whether a process has them.
  */
 #ifndef COLLECTOR_PHP_FILE_H
 #define COLLECTOR_PHP_FILE_H
@@ -15,11 +15,14 @@
 #include "runtime_types.h"
 #include "runtimes/common/loop_code.h"
 
+#define PHP_STATE_CURRENT 488 /* in the state: the innermost frame (current_execute_data) */
+
 /* What was read of a file. Addresses are ELF virtual addresses. */
 typedef struct PhpFile
 {
-	uint32_t version; /* 802 is 8.2; 0: not known, or PHP for several threads */
-	uint64_t current; /* of the word that has the innermost frame */
+	uint32_t version; /* 802 is 8.2; 0: not known */
+	uint64_t current; /* of the word that has the innermost frame; 0 if threads have a state each */
+	uint64_t distance; /* of the number that leads to a thread's state (php_place.h); otherwise 0 */
 	LoopCode loop;
 	struct pfs_php_layout layout; /* offsets; the process's addresses are not filled in */
 } PhpFile;

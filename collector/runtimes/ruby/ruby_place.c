@@ -16,8 +16,7 @@
 #include "runtimes/common/beside_thread.h"
 #include "unwind/remote_words.h"
 
-#define WORDS_MAX	(BESIDE_VARIABLES_BYTES / 8)
-#define PIECE_WORDS 8 /* of memory beside the thread pointer, none of which crosses a page */
+#define WORDS_MAX (BESIDE_VARIABLES_BYTES / 8)
 
 #define CONTEXT_WORDS 16
 #define THREAD_WORDS  20
@@ -28,19 +27,6 @@
 
 #define STACK_WORDS_MIN 64
 #define CANDIDATES_MAX	8 /* that are followed: the process makes up as many as it likes */
-
-/* Reads words beside the thread pointer. Some of the memory may be missing, and then is zero. */
-static void
-read_beside(RemoteMemory *memory, uint64_t address, uint64_t *words, size_t count)
-{
-	RemoteRange ranges[WORDS_MAX / PIECE_WORDS];
-
-	memset(words, 0, count * sizeof(*words));
-	for (size_t i = 0; i < count / PIECE_WORDS; i++)
-		ranges[i] = (RemoteRange){ address + i * PIECE_WORDS * sizeof(*words),
-								   PIECE_WORDS * sizeof(*words), false };
-	remote_memory_gather(memory, ranges, count / PIECE_WORDS, words);
-}
 
 /* Returns whether the words begin as an execution context does: a stack, with a frame in it. */
 static bool
@@ -145,8 +131,8 @@ find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 
 	if (contexts == NULL)
 		return false;
-	read_beside(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_VARIABLES_FROM, words,
-				WORDS_MAX);
+	(void) beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_VARIABLES_FROM,
+							  WORDS_MAX, words);
 	read_targets(memory, words, WORDS_MAX, contexts, CONTEXT_WORDS);
 	for (size_t i = 0; i < WORDS_MAX && !found && candidates < CANDIDATES_MAX; i++)
 	{
@@ -171,8 +157,8 @@ find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset, uint16_
 	uint64_t threads[BESIDE_KEYS_BYTES / 8 * THREAD_WORDS];
 	int candidates = 0;
 
-	read_beside(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_KEYS_FROM, words,
-				BESIDE_KEYS_BYTES / 8);
+	(void) beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_KEYS_FROM,
+							  BESIDE_KEYS_BYTES / 8, words);
 	read_targets(memory, words, BESIDE_KEYS_BYTES / 8, threads, THREAD_WORDS);
 	for (size_t i = 0; i < BESIDE_KEYS_BYTES / 8 && candidates < CANDIDATES_MAX; i++)
 	{
