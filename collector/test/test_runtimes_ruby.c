@@ -58,6 +58,25 @@ static const char plain_program[] = "def waits(n)\n"
 									"end\n"
 									"waits(ARGV[0].to_i)\n";
 
+/* Returns whether the program is in sleep(), which it calls after it has written "ready". */
+static bool
+is_asleep(Replay *replay)
+{
+	const struct pfs_chain *chain = replay_walk(replay);
+	UserFrame frame = { 0 };
+	uint32_t next = 0;
+	RuntimeCode code;
+	int32_t line;
+	bool is;
+
+	if (!replay_next(chain, &next, &frame))
+		return false;
+	replay_read_code(replay, &frame, &code, &line);
+	is = code.name != NULL && strstr(code.name, "sleep") != NULL;
+	runtime_code_fini(&code);
+	return is;
+}
+
 static void
 start_program(Replay *replay, const char *path, const char *text, const char *depth)
 {
@@ -65,6 +84,8 @@ start_program(Replay *replay, const char *path, const char *text, const char *de
 
 	replay_start(replay, arguments);
 	replay_find(replay, PFS_RUNTIME_RUBY);
+	for (int i = 0; i < 10000 && !is_asleep(replay); i++)
+		usleep(1000);
 }
 
 static void
