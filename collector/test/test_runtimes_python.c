@@ -779,6 +779,31 @@ test_free_threaded(void **state)
 	assert_int_equal(layout.string_compact, 72);
 }
 
+/* Code of PyGILState_GetThisThreadState() in Debian's 3.15.2 of two architectures. */
+static void
+test_place_of_code(void **state)
+{
+	static const uint8_t x86[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x64, 0x48, 0x8b,
+								   0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+	static const uint32_t arm[] = { 0xd503245f, 0xd53bd040, 0xd503233f, 0xa9bf7bfd, 0xd503201f,
+									0x91008000, 0x910003fd, 0xa8c17bfd, 0xd50323bf, 0xf9400000 };
+	PythonFile file = { .is_python = true, .state_code = 0x1000 };
+	int32_t offset = 0;
+
+	assert_false(thread_place_of_code(&file, &offset));
+	memcpy(file.state_bytes, x86, sizeof(x86));
+	assert_true(thread_place_of_code(&file, &offset));
+	assert_int_equal(offset, -0x28);
+	memcpy(file.state_bytes, arm, sizeof(arm));
+	assert_true(thread_place_of_code(&file, &offset));
+	assert_int_equal(offset, 0x20);
+	memset(file.state_bytes + 4, 0, 4); /* without the thread pointer */
+	assert_false(thread_place_of_code(&file, &offset));
+	memcpy(file.state_bytes, x86, sizeof(x86));
+	file.state_code = 0;
+	assert_false(thread_place_of_code(&file, &offset));
+}
+
 /* Variables of a thread, less than a page of them before memory that is not mapped. */
 static void
 test_place_at_edge(void **state)
@@ -872,6 +897,7 @@ main(void)
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),
 		cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_place_of_code),
 		cmocka_unit_test(test_place_at_edge),
 		cmocka_unit_test(test_record),
 	};

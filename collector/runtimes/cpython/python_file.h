@@ -24,7 +24,7 @@ typedef struct PythonFile
 	PythonLayout layout;	 /* minor 0: the version is not known */
 	uint64_t code_type;		 /* ELF virtual address of the type of code objects; 0: not known */
 	uint64_t state_code;	 /* of the function that reads the thread's state; 0: not known */
-	uint8_t state_bytes[24]; /* its first instructions */
+	uint8_t state_bytes[40]; /* its first instructions */
 	LoopCode loops[PYTHON_LOOPS]; /* only up to 3.10 */
 } PythonFile;
 

@@ -41,22 +41,54 @@ find_candidates(const uint64_t *words, size_t count, int32_t from, uint16_t thre
 	}
 }
 
-/* The function is "mov %fs:OFFSET,%rax", begun by what marks targets of jumps, or not. */
+/* x86-64: "mov %fs:OFFSET,%rax", begun by what marks targets of jumps, or not. */
 static bool
-offset_of_code(const PythonFile *file, int32_t *offset)
+offset_of_x86_code(const uint8_t *code, int32_t *offset)
 {
 	static const uint8_t begin[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const uint8_t load[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };
-	const uint8_t *code = file->state_bytes;
 
-	if (file->state_code == 0)
-		return false;
 	if (memcmp(code, begin, sizeof(begin)) == 0)
 		code += sizeof(begin);
 	if (memcmp(code, load, sizeof(load)) != 0)
 		return false;
 	memcpy(offset, code + sizeof(load), sizeof(*offset));
 	return true;
+}
+
+/* AArch64: "mrs x0, tpidr_el0", "add x0, x0, #OFFSET" and "ldr x0, [x0]", others between them. */
+static bool
+offset_of_arm_code(const uint8_t *code, size_t bytes, int32_t *offset)
+{
+	bool has_pointer = false;
+
+	*offset = 0;
+	for (size_t i = 0; i + 4 <= bytes; i += 4)
+	{
+		uint32_t instruction;
+		int32_t number;
+
+		memcpy(&instruction, code + i, sizeof(instruction));
+		number = (int32_t) (instruction >> 10 & 0xfff);
+		if (instruction == 0xd53bd040)
+			has_pointer = true;
+		else if (has_pointer && (instruction & 0xffc003ff) == 0x91000000)
+			*offset += number;
+		else if (has_pointer && (instruction & 0xffc003ff) == 0xf9400000)
+		{
+			*offset += 8 * number;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+thread_place_of_code(const PythonFile *file, int32_t *offset)
+{
+	return file->state_code != 0 &&
+		   (offset_of_x86_code(file->state_bytes, offset) ||
+			offset_of_arm_code(file->state_bytes, sizeof(file->state_bytes), offset));
 }
 
 /*
@@ -101,7 +133,7 @@ thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_
 	/* other threads' stacks lie below their variables, and have old copies of the word */
 	if (!is_first)
 		return false;
-	is_wanted = offset_of_code(file, &wanted);
+	is_wanted = thread_place_of_code(file, &wanted);
 	return search(memory, file, thread_pointer, BESIDE_VARIABLES_FROM, BESIDE_VARIABLES_BYTES,
 				  is_wanted ? &wanted : NULL, offset);
 }

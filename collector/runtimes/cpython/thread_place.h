@@ -21,4 +21,10 @@
 bool thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer,
 					   bool is_first, int32_t *offset);
 
+/*
+ * The distance of the variable from the thread pointer, by the code that reads it in 3.15 and
+ * later, of x86-64 or AArch64. Returns false if the file has no such code.
+ */
+bool thread_place_of_code(const PythonFile *file, int32_t *offset);
+
 #endif
