@@ -55,6 +55,7 @@ DECLARE
 	everyone text;
 	part record;
 BEGIN
+	PERFORM pg_advisory_xact_lock('profstore.restored_policies'::regclass::int4, 0);
 	SELECT string_agg(quote_ident(a.rolname), ', ' ORDER BY a.rolname) INTO everyone
 	FROM profstore.readers AS r JOIN pg_roles AS a ON a.rolname = r.role WHERE r.selector IS NULL;
 	FOR part IN SELECT * FROM (VALUES

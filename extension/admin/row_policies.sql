@@ -78,6 +78,8 @@ DECLARE
 	wanted record;
 	made int4 := 0;
 BEGIN
+	-- a parallel restore copies rows of policies and of readers at a time, and both change the same tables
+	PERFORM pg_advisory_xact_lock('profstore.restored_policies'::regclass::int4, 0);
 	-- again: a role may have been missing
 	IF EXISTS (SELECT FROM profstore.readers) THEN
 		PERFORM profstore_internal.apply_readers();
