@@ -89,8 +89,8 @@ def test_pyroscope_ingest_equal():
     profile = pprof("idle", 5, now_ns())
     same([ingest(push.main, profile, name="idle", format="pprof")[0] for _ in range(3)] + [stored("idle")], [200, 200, 200, 15], "equal profiles are several")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        statuses = set(pool.map(lambda _: ingest(push.main, profile, name="idle2", format="pprof")[0], range(40)))
-    same((statuses, stored("idle2")), ({200}, 200), "also at once")
+        statuses = set(pool.map(lambda _: ingest(push.main, profile, name="idle2", format="pprof")[0], range(16)))
+    same((statuses, stored("idle2")), ({200}, 80), "also at once")
     alloy = {"X-Alloy-Id": "1"}
     same([ingest(push.main, profile, name="alloy", format="pprof", headers=alloy)[0] for _ in range(2)] + [stored("alloy")], [200, 200, 5],
          "what Alloy repeats is stored once")
@@ -141,8 +141,9 @@ def chunked(receiver, path, content, body):
 def test_pyroscope_java():
     """A recording of 2 s; the sums are those that the JDK's own "jfr print" shows."""
     parts = java("java-ingest")
-    path = f"/ingest?name=java.shop%7Botel.scope.name%3Dx%2Czone%3Deu%7D&units=samples&aggregationType=sum&from={int(time.time()) - 60}" \
-           f"&until={int(time.time()) - 50}&spyName=javaspy&sampleRate=100&format=jfr"
+    begin = int(time.time()) - 60
+    path = f"/ingest?name=java.shop%7Botel.scope.name%3Dx%2Czone%3Deu%7D&units=samples&aggregationType=sum&from={begin}" \
+           f"&until={begin + 10}&spyName=javaspy&sampleRate=100&format=jfr"
     body, content = multipart(**parts)
     same(chunked(push.main, path, content, body), 200, "a flight recording, chunked")
     own = {"service_name": "java.shop", "zone": "eu", "otel_scope_name": "x", "pyroscope_spy": "javaspy"}
@@ -156,8 +157,8 @@ def test_pyroscope_java():
     same([values(cpu, with_job), values(cpu, without)], [110_000_000, 310_000_000], "CPU time, with labels of its context and without")
     same([values(objects, with_job), values(objects, without), values(space, with_job), values(space, without)],
          [1265, 2928, 82903040, 191889408], "allocations")
-    same(sql("SELECT DISTINCT time > now() - interval '65 seconds' FROM profstore.samples JOIN profstore.series('" + cpu + selector % "" + "') USING (series_id)"),
-         [["t"]], "at the time of the request")
+    same(sql("SELECT DISTINCT extract(epoch FROM time)::bigint FROM profstore.samples JOIN profstore.series('" + cpu + selector % "" + "') USING (series_id)"),
+         [[str(begin)]], "at the time of the request")
     body, content = multipart(jfr=gzip.decompress(parts["jfr"]), labels=gzip.decompress(parts["labels"]))
     same(chunked(push.main, path, content.replace("b0", "b1"), body.replace(b"--b0", b"--b1")), 200, "a second try, with another boundary, not packed")
     same(values(cpu, ""), 420_000_000, "is stored once")
@@ -263,7 +264,7 @@ def test_pyroscope_at_once():
             for answer in tries:
                 answers[answer] = answers.get(answer, 0) + 1
     same((answers[200, ""], stored("at-once")), (500, 500), "500 requests at once: all are stored, once each")
-    ok({code for _, code in answers} == {"", "unavailable"}, "those that were not are told so, as unavailable, which Alloy repeats", answers)
+    ok({code for _, code in answers} <= {"", "unavailable"}, "those that were not are told so, as unavailable, which Alloy repeats", answers)
     same(receiver.stop(), 0, "ends well")
 
 
