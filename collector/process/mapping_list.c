@@ -84,7 +84,7 @@ mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingLi
 			continue;
 		to = &list->mappings[at];
 		matched++;
-		if (to->file == NULL && from->file_tried)
+		if (to->file == NULL && from->file_tried && !from->file_late)
 		{
 			to->file_tried = true;
 			to->file = from->file;

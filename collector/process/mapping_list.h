@@ -25,6 +25,7 @@ typedef struct Mapping
 	ProcMapping map; /* its name belongs to the list */
 	MappingKind kind;
 	bool file_tried;
+	bool file_late;	  /* the file did not answer: a later list tries it again */
 	MappedFile *file; /* a reference; NULL if not opened or not available */
 } Mapping;
 

@@ -87,6 +87,7 @@ typedef struct WantedFile
 	WantedKind kind;
 	ProcMapping map;
 	MappedFile *file; /* a reference; NULL if not available */
+	bool late;		  /* set by process_open(): it did not answer, or was not asked */
 } WantedFile;
 
 /*

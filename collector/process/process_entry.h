@@ -91,7 +91,9 @@ struct Process
 	uint64_t checked_ns; /* when the sweep last checked that it lives */
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
-	Stall stall; /* it did not answer */
+	Stall stall;		 /* it did not answer */
+	bool omits;			 /* a file of its mappings did not, and was left out; … */
+	Stall omitted_stall; /* … the mappings are read again afterwards */
 	/*
 	 * number of waits about it, during which it must stay in the table and must not be read again
 	 */

@@ -75,8 +75,17 @@ process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wa
 	{
 		size_t tried;
 
+		for (size_t i = done; i < count; i++)
+			wanted[i].late = false;
 		probe_files(table->file_prober, table->files, &owner, wanted + done, count - done,
 					PROBE_WAIT_NS, &tried);
+		for (size_t i = done + tried; i < count; i++)
+			wanted[i].late = true;
+		if (done + tried < count)
+		{
+			process->omits = true;
+			stall_note(&process->omitted_stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		}
 		done += tried + 1;
 	}
 	end_wait(table, process);
@@ -351,7 +360,7 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 			continue;
 		}
 		opened[count] = mapping;
-		wanted[count++] = (WantedFile){ snapshot->kind, mapping->map, NULL };
+		wanted[count++] = (WantedFile){ .kind = snapshot->kind, .map = mapping->map };
 	}
 	process_open(table, process, snapshot->files_pid, wanted, count);
 	if (snapshot->kind == WANTED_MAPPING)
@@ -359,6 +368,7 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 	for (size_t i = 0; i < count; i++)
 	{
 		opened[i]->file_tried = true;
+		opened[i]->file_late = wanted[i].late;
 		opened[i]->file = wanted[i].file;
 	}
 	process->files += count;
@@ -368,7 +378,7 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 void
 process_open_late(ProcessTable *table, Process *process, Mapping *mapping)
 {
-	WantedFile wanted = { WANTED_MAPPING, mapping->map, NULL };
+	WantedFile wanted = { .kind = WANTED_MAPPING, .map = mapping->map };
 
 	if (mapping->kind != MAPPING_FILE || mapping->file_tried)
 		return;
@@ -381,6 +391,7 @@ process_open_late(ProcessTable *table, Process *process, Mapping *mapping)
 	process->files++;
 	process_open(table, process, process->files_pid, &wanted, 1);
 	mapping->file = wanted.file;
+	mapping->file_late = wanted.late;
 	process->described &= wanted.file == NULL; /* a new file must be described to the unwinder */
 }
 
@@ -465,6 +476,7 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
 	process->stall = (Stall){ 0 };
+	process->omits = false;
 	process->files_pid = snapshot->files_pid;
 	process_open_files(table, process, snapshot);
 	open_executable(table, process, snapshot);

@@ -153,6 +153,7 @@ static bool
 is_due(const Process *process, uint64_t now_ns)
 {
 	return now_ns - process->read_ns > PROCESS_REFRESH_NS ||
+		   (process->omits && now_ns >= process->omitted_stall.until_ns) ||
 		   (process->told_ns != 0 && now_ns - process->told_ns > PROCESS_TOLD_NS);
 }
 
