@@ -22,7 +22,6 @@
 #include "agent/reader/reader.h"
 #include "agent/reader/unwind_tables.h"
 #include "base/clock.h"
-#include "memory_tables.h"
 #include "process/proc_file.h"
 #include "symbols/worker/worker.h"
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory_tables.h"
 #include "reader_fixture.h"
 
 static const char *

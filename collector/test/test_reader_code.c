@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "memory_tables.h"
 #include "reader_fixture.h"
 
 /*
