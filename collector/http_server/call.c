@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "http_server/protobuf.h"
 #include "metrics/metrics_text.h"
 
@@ -254,7 +255,8 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 							  length < CALL_TYPE_MAX ? length : CALL_TYPE_MAX - 1);
 	}
 	if (is_token(name, name_length, "x-scope-orgid"))
-		return call_copy_text(call->scope, sizeof(call->scope), value, length);
+		return call->scope[0] == '\0' && utf8_valid_bytes(value, length) &&
+			   call_copy_text(call->scope, sizeof(call->scope), value, length);
 	if (is_token(name, name_length, "x-alloy-id"))
 		call->has_alloy_id = true;
 	else if (is_token(name, name_length, "grpc-encoding") ||

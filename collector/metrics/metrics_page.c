@@ -213,7 +213,12 @@ page_accept(MetricsPage *page, int listener, int64_t now_ns)
 		return;
 	fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
+	{
+		/* without descriptors the listener stays readable: it waits until the next second */
+		if (errno != EAGAIN && errno != EINTR)
+			page->requests = REQUESTS_PER_S;
 		return;
+	}
 	page->requests++;
 	connection->fd = fd;
 	connection->end_ns = now_ns + CONNECTION_NS;

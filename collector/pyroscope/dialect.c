@@ -130,17 +130,18 @@ rewrite_label(Rewriting *rewriting, const PfsProfileLabel *label)
 
 	if (label->numeric || text.length == 0 || key.length == 0 || is_protocol_key(key))
 		return true;
+	/* before the texts are read, which may be of millions of bytes in each of many samples */
+	if (key.length > LABEL_NAME_MAX || text.length > LABEL_VALUE_MAX)
+	{
+		dialect->skipped++;
+		return true;
+	}
 	if (pfs_text_equals(key, PROFILE_ID) && is_span_id(text))
 		return has_key(rewriting, "span_id") || put_label(rewriting, dialect_text("span_id"), text);
 	if (!legalize_key(rewriting, &key))
 		return false;
 	if (!attribute_rule_keeps(dialect->rule, key) || is_of_series(dialect, key))
 		return true;
-	if (key.length > LABEL_NAME_MAX || text.length > LABEL_VALUE_MAX)
-	{
-		dialect->skipped++;
-		return true;
-	}
 	return put_label(rewriting, key, text);
 }
 
@@ -165,6 +166,11 @@ rewrite_foreign(Rewriting *rewriting, PfsText key, PfsText text)
 {
 	PfsProfileLabel label = { .key = key, .text = text };
 
+	if (key.length > LABEL_NAME_MAX || text.length > LABEL_VALUE_MAX)
+	{
+		rewriting->dialect->skipped++;
+		return true;
+	}
 	return pfs_text_clean(rewriting->profile, &label.key) &&
 		   pfs_text_clean(rewriting->profile, &label.text) && rewrite_label(rewriting, &label);
 }

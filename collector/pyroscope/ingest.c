@@ -292,6 +292,8 @@ decode_recording(Ingesting *ingesting)
 			return decode_as(ingesting, DIALECT_RECORDING, NULL);
 		case PFS_READ_NO_MEMORY:
 			return DECODE_NO_MEMORY;
+		case PFS_READ_TOO_LARGE:
+			return ingest_refuse(ingesting, "a set in the part labels has too many labels");
 		default:
 			return ingest_refuse(ingesting, "the part labels is malformed");
 	}

@@ -75,6 +75,9 @@ add_context(JfrLabels *labels, const MapEntry *entry)
 			continue;
 		if (!map_entry_read(field_span(&message.field), &label))
 			return PFS_READ_MALFORMED;
+		/* each event of the context takes all of them */
+		if (labels->label_count - first == PFS_PROFILE_MAX_LABELS)
+			return PFS_READ_TOO_LARGE;
 		if (!PFS_GROW(&labels->budget, labels->labels, labels->label_count))
 			return jfr_labels_refused(labels);
 		labels->labels[labels->label_count++] = (JfrLabelIds){ label.key, label.number };

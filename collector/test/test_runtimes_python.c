@@ -779,6 +779,22 @@ test_free_threaded(void **state)
 	assert_int_equal(layout.string_compact, 72);
 }
 
+/* A program makes its table itself: an offset within a word would copy more than the words. */
+static void
+test_offsets_of_words(void **state)
+{
+	static const uint64_t odd[] = { 208, 8, 16, 24, 95, 0 };
+	static const uint64_t even[] = { 208, 8, 16, 24, 88, 0 };
+	uint64_t words[PYTHON_OFFSETS_WORDS];
+	PythonLayout layout;
+
+	fill_table(&tables[0], 0, words);
+	memcpy(words + tables[0].code, even, sizeof(even));
+	assert_true(python_layout_of_offsets(13, words, &layout));
+	memcpy(words + tables[0].code, odd, sizeof(odd));
+	assert_false(python_layout_of_offsets(13, words, &layout));
+}
+
 /* Code of PyGILState_GetThisThreadState() in Debian's 3.15.2 of two architectures. */
 static void
 test_place_of_code(void **state)
@@ -897,6 +913,7 @@ main(void)
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),
 		cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_offsets_of_words),
 		cmocka_unit_test(test_place_of_code),
 		cmocka_unit_test(test_place_at_edge),
 		cmocka_unit_test(test_record),

@@ -78,7 +78,8 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	uint16_t words = (uint16_t) ((at->lines + 8 - first) / 8);
 
 	if (words > PFS_CODE_BLOCK_WORDS || at->lines + 8 > PYTHON_CODE_BYTES || at->name < first ||
-		at->name > at->lines || at->frame_code / 8 >= PFS_FRAME_BLOCK_MOST_WORDS ||
+		at->name > at->lines || at->lines % 8 != 0 || at->name % 8 != 0 || at->file % 8 != 0 ||
+		at->qualified % 8 != 0 || at->frame_code / 8 >= PFS_FRAME_BLOCK_MOST_WORDS ||
 		at->frame_previous / 8 >= PFS_FRAME_BLOCK_MOST_WORDS ||
 		at->frame_instruction / 8 >= PFS_FRAME_BLOCK_MOST_WORDS)
 		return false;
@@ -223,6 +224,7 @@ python_layout_check(const PythonLayout *layout, const uint8_t *code, uint64_t na
 	uint64_t words[PFS_CODE_BLOCK_WORDS] = { 0 };
 	uint64_t hash = 0;
 
+	/* finish() makes sure that whole words are copied, and that they fit */
 	memcpy(words, code + layout->walk.code_first,
 		   (size_t) layout->code_bytes - layout->walk.code_first);
 	for (uint32_t i = 0; i < PFS_CODE_BLOCK_WORDS; i++)

@@ -122,10 +122,10 @@ dwarf_value_read(DwarfCursor *cursor, const uint8_t *section, unsigned form,
 			return false;
 	}
 	value->form = (uint16_t) form;
+	value->number = 0;
 	size_bytes = dwarf_form_bytes(form, sizes);
 	if (size_bytes > 8)
 	{
-		value->number = 0;
 		dwarf_cursor_skip(cursor, (uint64_t) size_bytes);
 		return !cursor->failed;
 	}
