@@ -1,6 +1,5 @@
 -- regressions(): what a deploy made dearer, on 8 hosts over 12 hours before and 1 hour after it
 \i sql/fixtures/preamble.sql
-SELECT setseed(0.5);
 \set SHOW_CONTEXT never
 SET extra_float_digits = 0;
 -- shares before and after the deploy; the noise of a host in an hour is 1 %
@@ -13,15 +12,17 @@ INSERT INTO code VALUES
 	-- a part of one function moves to its sibling
 	('main;json;scan', 5, 3), ('main;json;walk', 5, 7),
 	('main;fresh', 0, 0.5), ('main;obsolete', 2, 0);
-CREATE FUNCTION noise(deviation float8) RETURNS float8 LANGUAGE sql VOLATILE
-	AS 'SELECT exp(deviation * (sum(random()) - 6)) FROM generate_series(1, 12)';
+-- nearly normal, and the same at each run: by a text that differs from cell to cell
+CREATE FUNCTION noise(deviation float8, cell text) RETURNS float8 LANGUAGE sql IMMUTABLE
+	AS $$SELECT exp(deviation * (sum(('x' || substr(md5(cell || n), 1, 6))::bit(24)::int / 16777216.0) - 6))::float8 FROM generate_series(1, 12) AS n$$;
 CREATE FUNCTION put_fleet(first_node int, last_node int, from_hour int, to_hour int, deployed bool, more jsonb DEFAULT '{}') RETURNS void LANGUAGE sql
 AS $$
 	SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', jsonb_build_object('node', 'n' || node, 'service', 'web') || more,
-		timestamptz '2026-01-01 00:00Z' + make_interval(hours => hour, mins => 10),
-		(SELECT jsonb_object_agg(stack, (3600e9 * load * CASE WHEN deployed THEN after ELSE before END / 100 * noise(0.01))::int8)
+		timestamptz '2026-01-01 00:00Z' + make_interval(hours => hour, mins => minute),
+		(SELECT jsonb_object_agg(stack, (1800e9 * noise(0.05, concat(node, ' ', hour)) * CASE WHEN deployed THEN after ELSE before END / 100
+				* noise(0.01, concat(node, ' ', hour, ':', minute, stack)))::int8)
 		 FROM code WHERE CASE WHEN deployed THEN after ELSE before END > 0))
-	FROM generate_series(first_node, last_node) AS node, generate_series(from_hour, to_hour - 1) AS hour, LATERAL (SELECT noise(0.05 + 0 * node + 0 * hour) AS load OFFSET 0) AS loads
+	FROM generate_series(first_node, last_node) AS node, generate_series(from_hour, to_hour - 1) AS hour, unnest('{10,40}'::int[]) AS minute
 $$;
 SELECT put_fleet(1, 8, 0, 12, false);
 SELECT put_fleet(1, 8, 12, 13, true);
@@ -38,14 +39,16 @@ SELECT function FROM profstore.regressions('process_cpu:cpu', '2', time_after =>
 -- nothing was planted: a time before
 SELECT count(*) FROM profstore.regressions('process_cpu:cpu', at => '2026-01-01 11:00Z', time_after => '1 hour');
 
--- the code of each host and hour, in another order, gives the same answer; so does another work_mem
+-- the samples in another order give the same answer, and so does less work_mem, while it has room for all functions
 CREATE TABLE answer AS SELECT r.* FROM profstore.regressions('process_cpu:cpu', '2', time_after => '1 hour') AS r;
 BEGIN;
-SET LOCAL work_mem = '64kB';
+SET LOCAL work_mem = '256kB';
 CREATE TEMPORARY TABLE all_samples AS TABLE profstore.samples;
 TRUNCATE profstore.samples;
 INSERT INTO profstore.samples SELECT * FROM all_samples ORDER BY random();
 SELECT count(*) FROM (TABLE answer EXCEPT ALL SELECT r.* FROM profstore.regressions('process_cpu:cpu', '2', time_after => '1 hour') AS r) AS differing;
+SET LOCAL work_mem = '64kB';
+SELECT tested > 0 AS tested, left_out > 0 AS left_out FROM profstore.regressions_basis('process_cpu:cpu', '2', time_after => '1 hour');
 ROLLBACK;
 
 -- which deploy: the newest that fits and has begun; another one ends the time after, and begins the base
@@ -60,6 +63,7 @@ SELECT * FROM profstore.regressions('process_cpu:cpu', '77');
 SELECT * FROM profstore.regressions('process_cpu:cpu', '2', host => 'pod');
 SELECT * FROM profstore.regressions('process_cpu:cpu', '2', min_change => -1);
 SELECT * FROM profstore.regressions('process_cpu:cpu', '2', max_fdr => 'NaN');
+SELECT * FROM profstore.regressions('process_cpu:cpu', '2', time_after => '-1 hour');
 SELECT * FROM profstore.regressions(NULL);
 SELECT put_scrape('memory:inuse_space:bytes:space:bytes', '{"node": "n1"}', '2026-01-01 10:00Z', '{"main": 1}');
 SELECT * FROM profstore.regressions('memory:inuse_space', at => '2026-01-01 12:00Z');
@@ -91,6 +95,8 @@ UPDATE profstore.series SET period = 10000000;
 SELECT function, status, measure, round(change::numeric, 2) AS change FROM profstore.regressions('process_cpu:cpu{service="can"}', at => '2026-01-01 12:00Z', time_after => '1 hour') WHERE function IN ('query', 'render');
 SELECT function, status, measure, round(change::numeric, 2) AS change FROM profstore.regressions('process_cpu:cpu{service="can"}', at => '2026-01-01 12:00Z', time_after => '1 hour', canary => 'process_cpu:cpu{track="stable"}') WHERE function IN ('query', 'render');
 SELECT method, hosts, paired_share FROM profstore.regressions_basis('process_cpu:cpu{service="can"}', at => '2026-01-01 12:00Z', time_after => '1 hour', canary => 'process_cpu:cpu{track="stable"}');
+SELECT reason FROM profstore.regressions_basis('process_cpu:cpu{service="can",node=~"n3[1-6]"}', at => '2026-01-01 12:00Z', time_after => '1 hour', canary => 'process_cpu:cpu{track="stable"}');
+SELECT * FROM profstore.regressions('process_cpu:cpu{service="can"}', at => '2026-01-01 12:00Z', canary => 'process_cpu:cpu{track="typo"}');
 -- other hosts after the deploy than before
 UPDATE code SET after = CASE stack WHEN 'main;serve;render' THEN 15 ELSE before END;
 SELECT put_fleet(41, 48, 0, 12, false, '{"service": "moving"}');

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 
 #include "base/arrays.h"
+#include "base/memory_peak.h"
 #include "insight/statistic/student.h"
 
 #define MIN_HOSTS	3
@@ -32,21 +33,21 @@
 #define CALLER_PART	  0.8
 #define CALLER_LEVELS 3
 
+/* Callers of callers are looked at so far, because they may form a cycle. */
+#define MAX_CALLER_LEVELS 1000
+
 /* A caller of more than this part of all code has too many other reasons not to grow. */
 #define MAX_CALLER_SHARE 0.5
-
-/* A function without this part of the larger side on the other one is new or gone. */
-#define MISSING_PART 0.05
 
 typedef struct Table
 {
 	PfsCells cells;
 	double *sums;
 	double *wholes;
+	double *loads;
 	bool *is_new;
 	PfsFinding *findings;
 	PfsChange *changes;
-	double *references;
 } Table;
 
 const char *
@@ -115,8 +116,12 @@ findings_fill_table(Table *table, const PfsFunctionCells *from, bool has_canary,
 	{
 		uint32 slot = host_slot(from, host, has_canary, &table->is_new[host]);
 
-		copy_row(from->wholes + (Size) host * from->slot_count,
-				 table->wholes + (Size) host * (base_count + 1), base_count, slot, later);
+		const double *slots = from->wholes + (Size) host * from->slot_count;
+		double *loads = table->loads + (Size) host * (base_count + 1);
+
+		copy_row(slots, table->wholes + (Size) host * (base_count + 1), base_count, slot, later);
+		copy_row(slots, loads, base_count, base_count + PFS_SLOT_NEW, later);
+		loads[base_count] += after_sum(slots, base_count + PFS_SLOT_OLD, later);
 		for (uint32 i = 0; i < table->cells.function_count; i++)
 		{
 			const double *values = table->findings[i].is_total ? from->totals : from->selves;
@@ -128,6 +133,12 @@ findings_fill_table(Table *table, const PfsFunctionCells *from, bool has_canary,
 	}
 }
 
+static void
+findings_tick(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
 static Table
 findings_make_table(const PfsFunctionCells *from, uint32 hosts, PfsFinding *findings, uint32 count,
 					PfsDesign design, double quantum)
@@ -135,6 +146,7 @@ findings_make_table(const PfsFunctionCells *from, uint32 hosts, PfsFinding *find
 	uint32 periods = from->slot_count - PFS_AFTER_SLOTS + 1;
 	Table table = { .sums = PFS_ARRAY(double, (Size) count *hosts *periods),
 					.wholes = PFS_ARRAY(double, (Size) hosts *periods),
+					.loads = PFS_ARRAY(double, (Size) hosts *periods),
 					.is_new = PFS_ARRAY(bool, hosts),
 					.findings = findings,
 					.changes = PFS_ARRAY(PfsChange, count) };
@@ -146,6 +158,8 @@ findings_make_table(const PfsFunctionCells *from, uint32 hosts, PfsFinding *find
 							  .wholes = table.wholes,
 							  .quantum = quantum,
 							  .design = design,
+							  .loads = table.loads,
+							  .tick = findings_tick,
 							  .is_new = table.is_new };
 	return table;
 }
@@ -155,6 +169,7 @@ table_free(Table *table)
 {
 	pfree(table->sums);
 	pfree(table->wholes);
+	pfree(table->loads);
 	pfree(table->is_new);
 	pfree(table->changes);
 }
@@ -179,6 +194,8 @@ findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules
 	{
 		table->findings[i].later_change = table->changes[i].change;
 		table->findings[i].later_error = table->changes[i].error;
+		table->findings[i].is_later_gone =
+			table->changes[i].base_share > 0 && table->changes[i].share <= 0;
 	}
 	CHECK_FOR_INTERRUPTS();
 	findings_fill_table(table, from, rules->has_canary, false);
@@ -186,6 +203,7 @@ findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules
 	for (uint32 i = 0; i < table->cells.function_count; i++)
 		table->findings[i].change = table->changes[i];
 	CHECK_FOR_INTERRUPTS();
+	pfs_memory_look();
 	pfree(scratch);
 }
 
@@ -240,15 +258,26 @@ cells_side_sums(const PfsFunctionCells *cells, const double *values, uint32 plac
 	return sums;
 }
 
+/* PFS_FINDING_NEW or PFS_FINDING_GONE if a side nearly lacks the function, by its shares. */
+static PfsFindingStatus
+missing_side(const PfsDeployFindings *all, PfsCost total)
+{
+	double base = all->base_samples > 0 ? total.base / all->base_samples : 0;
+	double value = all->after_samples > 0 ? total.value / all->after_samples : 0;
+
+	if (base < PFS_MISSING_PART * value)
+		return PFS_FINDING_NEW;
+	return value < PFS_MISSING_PART * base ? PFS_FINDING_GONE : PFS_FINDING_NONE;
+}
+
 /*
  * Lists functions to test, by own value, or by a total that says more. Functions that one side
  * lacks are not tested: they are new or gone, by their totals.
  */
 static uint32
 findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
-			  const PfsFindingRules *rules, PfsFinding *findings)
+			  const PfsFindingRules *rules, const PfsDeployFindings *all, PfsFinding *findings)
 {
-	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
 	uint32 count = 0;
 
 	for (uint32 place = 0; place < cells->function_count; place++)
@@ -260,8 +289,7 @@ findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
 		if (tested.base + tested.value < rules->least_total ||
 			(is_total && tested.base + tested.value < TOTAL_OF_SELF * (self.base + self.value)))
 			continue;
-		if (total.base / base_count < MISSING_PART * total.value ||
-			total.value < MISSING_PART * total.base / base_count)
+		if (missing_side(all, total) != PFS_FINDING_NONE)
 			continue;
 		findings[count++] = (PfsFinding){ .function = cells->functions[place],
 										  .place = place,
@@ -275,32 +303,30 @@ findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
 /* Appends functions that one side lacks. */
 static uint32
 findings_list_missing(const PfsFunctionCells *cells, uint32 hosts, const PfsFindingRules *rules,
-					  double base_whole, double after_whole, PfsFinding *findings)
+					  const PfsDeployFindings *all, PfsFinding *findings)
 {
-	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
 	uint32 count = 0;
 
 	for (uint32 place = 0; place < cells->function_count; place++)
 	{
 		PfsCost total = cells_side_sums(cells, cells->totals, place, hosts);
-		double base = total.base / base_count;
-		bool is_new = base < MISSING_PART * total.value;
+		PfsFindingStatus status = missing_side(all, total);
 
-		if ((!is_new && total.value >= MISSING_PART * base) ||
-			total.base + total.value < rules->least_total)
+		if (status == PFS_FINDING_NONE || total.base + total.value < rules->least_total)
 			continue;
-		findings[count++] =
-			(PfsFinding){ .status = is_new ? PFS_FINDING_NEW : PFS_FINDING_GONE,
-						  .function = cells->functions[place],
-						  .place = place,
-						  .is_total = true,
-						  .change = { .base_share = base_whole > 0 ? total.base / base_whole : 0,
-									  .share = after_whole > 0 ? total.value / after_whole : 0,
-									  .change = NAN,
-									  .error = NAN,
-									  .p_value = NAN },
-						  .q_value = NAN,
-						  .later_change = NAN };
+		findings[count++] = (PfsFinding){
+			.status = status,
+			.function = cells->functions[place],
+			.place = place,
+			.is_total = true,
+			.change = { .base_share = all->base_samples > 0 ? total.base / all->base_samples : 0,
+						.share = all->after_samples > 0 ? total.value / all->after_samples : 0,
+						.change = NAN,
+						.error = NAN,
+						.p_value = NAN },
+			.q_value = NAN,
+			.later_change = NAN
+		};
 	}
 	return count;
 }
@@ -322,14 +348,13 @@ main_caller(const PfsFunctionCosts *costs, uint32 function)
 	return PFS_NO_FUNCTION;
 }
 
-static PfsFinding *
-find_total(PfsDeployFindings *all, uint32 function)
+/* What is needed to explain findings: those of totals by function, and the order of their gains. */
+typedef struct Explainer
 {
-	for (uint32 i = 0; i < all->count; i++)
-		if (all->findings[i].is_total && all->findings[i].function == function)
-			return &all->findings[i];
-	return NULL;
-}
+	PfsDeployFindings *all;
+	const PfsFunctionCosts *costs;
+	PfsFinding **total_of; /* by function; NULL: its total was not tested */
+} Explainer;
 
 static double
 finding_gain(const PfsFinding *finding)
@@ -342,27 +367,30 @@ finding_gain(const PfsFinding *finding)
  * between the caller's functions.
  */
 static bool
-finding_is_moved(PfsDeployFindings *all, const PfsFunctionCosts *costs, const PfsFinding *finding)
+finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 {
 	uint32 caller = finding->function;
 
-	for (int level = 0; level < CALLER_LEVELS; level++)
+	/* own code may have been taken from functions that it calls */
+	for (int level = finding->is_total ? 1 : 0; level <= CALLER_LEVELS; level++)
 	{
 		const PfsFinding *above;
 		double sign = copysign(1, finding->change.change);
 		double bound;
 
-		caller = main_caller(costs, caller);
+		if (level > 0)
+			caller = main_caller(explainer->costs, caller);
 		if (caller == PFS_NO_FUNCTION)
 			return false;
-		above = find_total(all, caller);
+		above = explainer->total_of[caller];
 		if (above == NULL || isnan(above->change.error))
 			continue;
 		if (above->change.base_share > MAX_CALLER_SHARE)
 			return false;
-		bound = above->change.base_share * (sign * expm1(above->change.change) +
-											pfs_student_bound(0.05, above->change.freedom) *
-												hypot(above->change.error, all->reference_error));
+		bound = above->change.base_share *
+				(sign * expm1(above->change.change) +
+				 pfs_student_bound(0.05, above->change.freedom) *
+					 hypot(above->change.error, explainer->all->reference_error));
 		/* the larger a caller, the more the reference's error matters to its gain */
 		if (bound < fabs(finding_gain(finding)) / 2)
 			return true;
@@ -376,6 +404,8 @@ finding_is_passing(const PfsFinding *finding)
 {
 	double bound;
 
+	if (finding->is_later_gone)
+		return finding->change.change > 0;
 	if (isnan(finding->later_error))
 		return false;
 	bound = fabs(finding->change.change) / 2;
@@ -389,30 +419,44 @@ finding_is_passing(const PfsFinding *finding)
  * named there.
  */
 static void
-finding_explain_callers(PfsDeployFindings *all, const PfsFunctionCosts *costs, PfsFinding *finding)
+finding_explain_callers(const Explainer *explainer, PfsFinding *finding)
 {
 	uint32 caller = finding->function;
 
-	for (uint32 level = 0; level < costs->count; level++)
+	for (int level = 0; level < MAX_CALLER_LEVELS; level++)
 	{
-		PfsFinding *above = find_total(all, caller);
+		PfsFinding *above = explainer->total_of[caller];
 
 		if (above != NULL && above != finding && above->status == finding->status &&
 			fabs(finding_gain(finding)) >= EXPLAINING_PART * fabs(finding_gain(above)))
 		{
 			above->is_dropped = true;
 			if (caller != finding->function)
-				finding->within = costs->functions[caller].name;
+				finding->within = explainer->costs->functions[caller].name;
 		}
-		caller = main_caller(costs, caller);
+		caller = main_caller(explainer->costs, caller);
 		if (caller == PFS_NO_FUNCTION || caller == finding->function)
 			return;
 	}
 }
 
-static void
-findings_explain(PfsDeployFindings *all, const PfsFunctionCosts *costs)
+/* Ascending by what the changes gain or lose, so that a finding explains only callers that are left. */
+static int
+compare_gains(const void *a, const void *b)
 {
+	double left = fabs(finding_gain(*(PfsFinding *const *) a));
+	double right = fabs(finding_gain(*(PfsFinding *const *) b));
+
+	return (left > right) - (left < right);
+}
+
+static void
+findings_explain(const Explainer *explainer)
+{
+	PfsDeployFindings *all = explainer->all;
+	PfsFinding **sorted = PFS_ARRAY(PfsFinding *, all->count);
+	uint32 count = 0;
+
 	for (uint32 i = 0; i < all->count; i++)
 	{
 		PfsFinding *finding = &all->findings[i];
@@ -422,13 +466,19 @@ findings_explain(PfsDeployFindings *all, const PfsFunctionCosts *costs)
 			continue;
 		if (finding_is_passing(finding))
 			finding->status = PFS_FINDING_PASSING;
-		else if (finding_is_moved(all, costs, finding))
+		else if (finding_is_moved(explainer, finding))
 			finding->status = PFS_FINDING_MOVED;
+		else
+			sorted[count++] = finding;
 	}
-	for (uint32 i = 0; i < all->count; i++)
-		if (!all->findings[i].is_dropped && (all->findings[i].status == PFS_FINDING_REGRESSION ||
-											 all->findings[i].status == PFS_FINDING_IMPROVEMENT))
-			finding_explain_callers(all, costs, &all->findings[i]);
+	qsort(sorted, count, sizeof(PfsFinding *), compare_gains);
+	for (uint32 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!sorted[i]->is_dropped)
+			finding_explain_callers(explainer, sorted[i]);
+	}
+	pfree(sorted);
 }
 
 /* --- whether there is an answer --- */
@@ -455,6 +505,14 @@ findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindi
 		after += new;
 		if (base > 0)
 			paired += new;
+	}
+	for (uint32 slot = 0; slot < base_count; slot++)
+	{
+		double sum = 0;
+
+		for (uint32 host = 0; host < hosts; host++)
+			sum += cells->wholes[(Size) host * cells->slot_count + slot];
+		all->periods += sum > 0;
 	}
 	all->after_samples = after;
 	*paired_share = after > 0 ? paired / after : 0;
@@ -484,35 +542,74 @@ load_is_new(const PfsFunctionCells *cells, uint32 hosts, const PfsChangeBasis *b
 
 /* How the reference of past periods deviates from 0. */
 static double
-reference_deviation(const PfsReference *reference, uint32 base_count)
+reference_deviation(const PfsReference *reference, uint32 base_count, uint32 periods)
 {
 	double squares = 0;
 
 	for (uint32 period = 0; period < base_count; period++)
 		squares += reference->changes[period] * reference->changes[period];
-	return sqrt(squares / base_count);
-}
-
-/* A function is among the first findings, those of own values. */
-static bool
-is_tested(const PfsDeployFindings *all, uint32 selves, uint32 function)
-{
-	for (uint32 i = 0; i < selves; i++)
-		if (all->findings[i].function == function)
-			return true;
-	return false;
+	return sqrt(squares / periods);
 }
 
 static const char *
-reason_before(const PfsFunctionCells *cells, const PfsDeployFindings *all)
+reason_before(const PfsFunctionCells *cells, const PfsDeployFindings *all,
+			  const PfsFindingRules *rules)
 {
+	if (rules->reason != NULL)
+		return rules->reason;
 	if (cells->slot_count - PFS_AFTER_SLOTS < MIN_PERIODS)
 		return "the base has fewer than 3 periods";
 	if (all->base_samples <= 0)
 		return "there are no samples before the deploy";
 	if (all->after_samples <= 0)
 		return "there are no samples after the deploy";
+	if (all->periods < MIN_PERIODS)
+		return "fewer than 3 periods of the base have samples";
+	if (cells->function_count == 0 && cells->left_out > 0)
+		return "work_mem is too small for the sums of one function";
 	return NULL;
+}
+
+static const char *
+reason_after(const PfsFunctionCells *cells, uint32 hosts, const PfsDeployFindings *all)
+{
+	if (all->design == PFS_DESIGN_CANARY && all->basis.hosts[0] < MIN_HOSTS)
+		return "fewer than 3 hosts have the new version";
+	if (all->design == PFS_DESIGN_CANARY && all->basis.hosts[1] < MIN_HOSTS)
+		return "fewer than 3 hosts keep the old version";
+	if (all->basis.hosts[0] < MIN_HOSTS || all->basis.hosts[1] < MIN_HOSTS)
+		return "fewer than 3 hosts have samples before and after the deploy";
+	if (load_is_new(cells, hosts, &all->basis))
+		return "the load changed more than twice as much as within the base";
+	return NULL;
+}
+
+/* Explains what was found, and adds functions that were renamed, are new or gone. */
+static void
+findings_finish(PfsDeployFindings *all, const PfsFunctionCells *cells, uint32 hosts,
+				const PfsFunctionCosts *costs, const char **old_names, const PfsFindingRules *rules)
+{
+	Explainer explainer = { .all = all,
+							.costs = costs,
+							.total_of = PFS_ARRAY0(PfsFinding *, costs->count) };
+	bool *has_self = PFS_ARRAY0(bool, costs->count);
+
+	for (uint32 i = 0; i < all->count; i++)
+	{
+		if (all->findings[i].is_total)
+			explainer.total_of[all->findings[i].function] = &all->findings[i];
+		else
+			has_self[all->findings[i].function] = true;
+	}
+	findings_explain(&explainer);
+	for (uint32 i = 0; i < all->count; i++)
+		if (all->findings[i].status == PFS_FINDING_NONE &&
+			old_names[all->findings[i].function] != NULL &&
+			(!all->findings[i].is_total || !has_self[all->findings[i].function]))
+			all->findings[i].status = PFS_FINDING_RENAMED;
+	all->count += findings_list_missing(cells, hosts, rules, all, all->findings + all->count);
+	pfree(has_self);
+	pfree(explainer.total_of);
 }
 
 PfsDeployFindings *
@@ -524,54 +621,38 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 	uint32 periods = cells->slot_count - PFS_AFTER_SLOTS + 1;
 	PfsReference reference = { .changes = PFS_ARRAY(double, periods) };
 	PfsReference later_reference = { .changes = PFS_ARRAY(double, periods) };
-	double paired_share;
-	uint32 selves;
-	uint32 totals;
 	PfsChangeBasis ignored;
+	double paired_share;
 
 	findings_weigh_sides(cells, hosts->count, all, &paired_share);
 	all->design = rules->has_canary				? PFS_DESIGN_CANARY
 				  : paired_share < LEAST_PAIRED ? PFS_DESIGN_UNPAIRED
 												: PFS_DESIGN_PAIRED;
-	all->reason = reason_before(cells, all);
+	all->reason = reason_before(cells, all, rules);
 	all->findings = PFS_ARRAY(PfsFinding, 3 * (Size) cells->function_count);
 	if (all->reason != NULL)
 		return all;
-	selves = findings_list(cells, hosts->count, false, rules, all->findings);
-	totals = findings_list(cells, hosts->count, true, rules, all->findings + selves);
 	for (int is_total = 0; is_total < 2; is_total++)
 	{
-		uint32 count = is_total ? totals : selves;
+		PfsFinding *findings = all->findings + all->count;
+		uint32 count = findings_list(cells, hosts->count, is_total, rules, all, findings);
 		Table table =
-			findings_make_table(cells, hosts->count, all->findings + (is_total ? selves : 0), count,
-								all->design, rules->quantum);
+			findings_make_table(cells, hosts->count, findings, count, all->design, rules->quantum);
 
 		findings_judge(&table, cells, rules, &reference, &later_reference,
 					   is_total ? &ignored : &all->basis);
-		all->found += findings_find(table.findings, count, rules);
+		all->tested[is_total] = count;
+		all->found[is_total] = findings_find(findings, count, rules);
+		all->count += count;
 		table_free(&table);
 	}
-	all->tested = selves + totals;
 	all->basis.paired_share = paired_share;
 	all->reference = reference.changes[periods - 1];
-	all->reference_error = reference_deviation(&reference, periods - 1);
-	all->count = all->tested;
-	if (all->basis.hosts < MIN_HOSTS)
-		all->reason = "fewer than 3 hosts have samples before and after the deploy";
-	else if (load_is_new(cells, hosts->count, &all->basis))
-		all->reason = "the load changed more than twice as much as within the base";
+	all->reference_error = reference_deviation(&reference, periods - 1, all->periods);
+	all->reason = reason_after(cells, hosts->count, all);
 	if (all->reason != NULL)
-	{
 		all->count = 0;
-		return all;
-	}
-	findings_explain(all, costs);
-	for (uint32 i = 0; i < all->count; i++)
-		if (all->findings[i].status == PFS_FINDING_NONE &&
-			old_names[all->findings[i].function] != NULL &&
-			(!all->findings[i].is_total || !is_tested(all, selves, all->findings[i].function)))
-			all->findings[i].status = PFS_FINDING_RENAMED;
-	all->count += findings_list_missing(cells, hosts->count, rules, all->base_samples,
-										all->after_samples, all->findings + all->count);
+	else
+		findings_finish(all, cells, hosts->count, costs, old_names, rules);
 	return all;
 }

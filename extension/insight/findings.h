@@ -11,6 +11,9 @@
 #include "insight/function_costs.h"
 #include "insight/statistic/changes.h"
 
+/* A function that has less than this part of its share on the other side is new or gone. */
+#define PFS_MISSING_PART 0.05
+
 typedef enum PfsFindingStatus
 {
 	PFS_FINDING_NONE, /* nothing was found */
@@ -35,6 +38,7 @@ typedef struct PfsFinding
 	double q_value;
 	double later_change; /* logarithm, of the second half of the time; NAN: unknown */
 	double later_error;
+	bool is_later_gone; /* hosts have samples in the second half, and the function has none */
 	const char *within; /* a caller whose change this one explains; NULL: none */
 } PfsFinding;
 
@@ -44,8 +48,9 @@ typedef struct PfsDeployFindings
 	const char *reason; /* why there is no answer; NULL: there is one */
 	uint32 count;
 	PfsFinding *findings; /* those of own code first */
-	uint32 tested;
-	uint32 found;
+	uint32 tested[2];	  /* own values, totals */
+	uint32 found[2];
+	uint32 periods; /* of the base that have samples */
 	PfsChangeBasis basis;
 	double reference; /* logarithm */
 	double reference_error;
@@ -61,6 +66,7 @@ typedef struct PfsFindingRules
 	double quantum;	 /* value of a sample */
 	double least_total;
 	bool has_canary;
+	const char *reason; /* why there can be no answer; NULL: there can */
 } PfsFindingRules;
 
 /* Judges all functions that have cells. Lives in CurrentMemoryContext. */

@@ -1,6 +1,7 @@
 /*
  * function_cells.c
- *		1. cells_choose_functions(): the functions with the largest totals get cells.
+ *		1. cells_choose_functions(): the functions with the largest own values get cells, then those
+ *		   with the largest totals.
  *		2. cells_list_part(): the functions of the stacks of a part of the stream, each once.
  *		3. cells_scan_slot(): sums by series and stack are added to the cells of the stack's
  *		   functions, period by period.
@@ -13,6 +14,7 @@
 
 #include "base/arrays.h"
 #include "base/hash.h"
+#include "base/memory_peak.h"
 #include "select/sample_scan.h"
 #include "tree/stack_subset.h"
 #include "tree/stack_verdicts.h"
@@ -77,7 +79,8 @@ pfs_slot_range(const PfsPeriods *periods, uint32 slot, TimestampTz *from, Timest
 typedef struct Candidate
 {
 	uint32 function;
-	double total;
+	bool has_self; /* its own value is large enough to be tested */
+	double value;  /* own value, or otherwise total */
 } Candidate;
 
 static int
@@ -86,8 +89,10 @@ compare_candidates(const void *a, const void *b)
 	const Candidate *left = a;
 	const Candidate *right = b;
 
-	if (left->total != right->total)
-		return left->total > right->total ? -1 : 1;
+	if (left->has_self != right->has_self)
+		return left->has_self ? -1 : 1;
+	if (left->value != right->value)
+		return left->value > right->value ? -1 : 1;
 	return (left->function > right->function) - (left->function < right->function);
 }
 
@@ -103,10 +108,13 @@ cells_choose_functions(Filler *filler, double least_total, Size bytes)
 
 	for (uint32 i = 0; i < costs->count; i++)
 	{
-		double total = costs->functions[i].total.base + costs->functions[i].total.value;
+		const PfsFunctionCost *function = &costs->functions[i];
+		double self = function->self.base + function->self.value;
+		double total = function->total.base + function->total.value;
+		bool has_self = self >= least_total;
 
 		if (total >= least_total)
-			candidates[count++] = (Candidate){ i, total };
+			candidates[count++] = (Candidate){ i, has_self, has_self ? self : total };
 	}
 	qsort(candidates, count, sizeof(Candidate), compare_candidates);
 	cells->function_count = (uint32) Min(count, bytes / Max(cell_bytes, 1));
@@ -258,7 +266,7 @@ pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods, con
 	cells->totals = PFS_ARRAY0(double, cells->function_count *cell_count);
 	cells->wholes = PFS_ARRAY0(double, cell_count);
 	filler.last_stack = PFS_ARRAY0(uint32, cells->function_count);
-	pfs_stack_stream_rewind(stream);
+
 	while (pfs_stack_stream_next(stream, &part))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(context);
@@ -266,6 +274,7 @@ pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods, con
 		cells_list_part(&filler, &part);
 		for (uint32 slot = 0; slot < periods->base_count + PFS_SLOT_OLD; slot++)
 			cells_scan_slot(&filler, slot);
+		pfs_memory_look();
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
 	}

@@ -46,7 +46,7 @@ typedef struct PfsHosts
 typedef struct PfsFunctionCells
 {
 	uint32 function_count;	 /* those with cells, fewer than pfs_function_costs() has */
-	const uint32 *functions; /* their numbers there, by descending total */
+	const uint32 *functions; /* their numbers there */
 	uint32 left_out;		 /* functions with enough samples for which there is no memory */
 	uint32 slot_count;		 /* periods of the base, then PFS_AFTER_SLOTS */
 	double *selves;			 /* [function][host][slot] */
@@ -56,8 +56,8 @@ typedef struct PfsFunctionCells
 
 /*
  * Sums the samples of a selection whose range covers all periods, for functions whose total on both
- * sides together is at least least_total, as many as fit in bytes. The stream, which is kept and
- * was read to its end, has the stacks; it is ended. All in CurrentMemoryContext.
+ * sides together is at least least_total, as many as fit in bytes: first those with the largest own
+ * values. The stream, which is at its beginning, has the stacks; it is ended. All in CurrentMemoryContext.
  */
 PfsFunctionCells *pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods,
 									 const PfsHosts *hosts, const PfsFunctionCosts *costs,

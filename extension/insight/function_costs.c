@@ -1,6 +1,6 @@
 /*
  * function_costs.c
- *		One visit of all frames. Sums are doubles: they only choose what is tested.
+ *		One visit of all frames. Sums are doubles: they choose what is tested, and who calls whom.
  */
 #include "insight/function_costs.h"
 
@@ -188,6 +188,19 @@ costs_list_calls(Costs *costs)
 															 .cost = entry->cost };
 	calls_destroy(costs->calls);
 	pfs_calls_sort(result);
+}
+
+PfsCost
+pfs_costs_whole(const PfsFunctionCosts *costs)
+{
+	PfsCost whole = { 0, 0 };
+
+	for (uint32 i = 0; i < costs->count; i++)
+	{
+		whole.base += costs->functions[i].self.base;
+		whole.value += costs->functions[i].self.value;
+	}
+	return whole;
 }
 
 void

@@ -60,6 +60,9 @@ pfs_function_of_symbol(const PfsFunctionCosts *costs, uint32 symbol)
 	return symbol < costs->symbol_count ? costs->of_symbol[symbol] : PFS_NO_FUNCTION;
 }
 
+/* Sum of all functions' own values. */
+PfsCost pfs_costs_whole(const PfsFunctionCosts *costs);
+
 /* Sorts the calls, and adds up those that have become equal, after functions were joined. */
 void pfs_calls_sort(PfsFunctionCosts *costs);
 

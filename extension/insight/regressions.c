@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -28,6 +29,7 @@
 #include "insight/renamed.h"
 #include "insight/statistic/student.h"
 #include "select/buckets.h"
+#include "select/range_partitions.h"
 #include "select/series_groups.h"
 #include "views/view.h"
 
@@ -35,7 +37,7 @@
 #define LEAST_SAMPLES 400
 
 /* Cells may use this part of the memory of a query. */
-#define CELLS_SHARE(bytes) ((bytes) / 2)
+#define CELLS_SHARE(bytes) ((bytes) / 4)
 
 /* A function of this share is what detectable_at_1_percent is about. */
 #define ONE_PERCENT 0.01
@@ -109,6 +111,8 @@ regressions_get_number(FunctionCallInfo fcinfo, const char *name, double most)
 static PfsPeriods
 regressions_get_periods(FunctionCallInfo fcinfo)
 {
+	int64 before;
+	int64 end;
 	PfsPeriods periods = {
 		.base_from = DatumGetTimestampTz(pfs_argument_require(fcinfo, "from_ts", NULL)),
 		.after_from = DatumGetTimestampTz(pfs_argument_require(fcinfo, "after_from", NULL)),
@@ -121,8 +125,9 @@ regressions_get_periods(FunctionCallInfo fcinfo)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the base must have between 1 and 1000 periods")));
 	if (TIMESTAMP_NOT_FINITE(periods.base_from) || TIMESTAMP_NOT_FINITE(periods.after_from) ||
-		periods.after_from < periods.base_from ||
-		(periods.after_from - periods.base_from) / periods.base_count < periods.length_us)
+		pg_sub_s64_overflow(periods.after_from, periods.base_from, &before) ||
+		pg_add_s64_overflow(periods.after_from, periods.length_us, &end) ||
+		before / periods.base_count < periods.length_us)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the periods of the base end after the time after it begins")));
 	return periods;
@@ -186,10 +191,18 @@ regressions_mark_old(FunctionCallInfo fcinfo, const PfsSelection *selection, boo
 	if (has_canary)
 	{
 		PfsSelection *old = pfs_selection_get_range(fcinfo, "canary", "from_ts", "to_ts");
+		bool any = false;
 
 		for (int i = 0; i < selection->series_count; i++)
 			if (pfs_selection_series(old, selection->series[i].id) != NULL)
-				is_old[selection->series[i].index] = true;
+				any = is_old[selection->series[i].index] = true;
+		if (!any)
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("canary picks no series of the selection"),
+				 errhint(
+					 "It selects the series of the same profile type that keep the old version.")));
 		return is_old;
 	}
 	if (version == NULL)
@@ -278,6 +291,22 @@ regressions_quantum(const PfsSelection *selection, const PfsFunctionCosts *costs
 
 /* --- the answer --- */
 
+/*
+ * Sums that retention keeps begin with their buckets, so periods must consist of whole buckets;
+ * otherwise returns a reason why nothing can be judged.
+ */
+static const char *
+regressions_resolution(const PfsSelection *selection, const PfsPeriods *periods)
+{
+	int64 width = pfs_sample_resolution(selection);
+
+	if (width == 0 ||
+		(periods->length_us / 2 % width == 0 && pfs_bucket_offset(periods->base_from, width) == 0 &&
+		 pfs_bucket_offset(periods->after_from, width) == 0))
+		return NULL;
+	return "a part of the samples is kept as sums of buckets that the periods cut";
+}
+
 /* Begins with the function's first argument, which pfs_result_begin() has allowed to be read. */
 static Answer
 regressions_answer(FunctionCallInfo fcinfo)
@@ -318,8 +347,16 @@ regressions_answer(FunctionCallInfo fcinfo)
 	costs = pfs_function_costs(stream, symbols);
 	answer.rules.quantum = regressions_quantum(selection, costs);
 	answer.rules.least_total = LEAST_SAMPLES * answer.rules.quantum;
-	answer.old_names = pfs_pair_renamed(costs, periods.base_count,
-										answer.rules.least_total / (periods.base_count + 1));
+	answer.rules.reason = regressions_resolution(selection, &periods);
+	answer.old_names = pfs_pair_renamed(costs, answer.rules.least_total / 2);
+	if (after.series_count < selection->series_count)
+	{
+		/* stacks of the old version after the deploy count, too */
+		pfs_stack_stream_end(stream);
+		stream = pfs_stack_stream_begin(selection);
+	}
+	else
+		pfs_stack_stream_rewind(stream);
 	answer.cells =
 		pfs_function_cells(selection, &periods, &hosts, costs, stream, symbols,
 						   answer.rules.least_total, CELLS_SHARE(pfs_hash_memory_bytes()));
@@ -331,6 +368,25 @@ regressions_answer(FunctionCallInfo fcinfo)
 	answer.cores_now = answer.findings->whole_after / per_second *
 					   ((double) USECS_PER_SEC / (double) periods.length_us);
 	return answer;
+}
+
+/* Hosts that count: of both sides, if these have hosts of their own. */
+static int32
+answer_hosts(const PfsDeployFindings *findings)
+{
+	if (findings->design == PFS_DESIGN_PAIRED)
+		return (int32) findings->basis.hosts[0];
+	return (int32) (findings->basis.hosts[0] + findings->basis.hosts[1]);
+}
+
+static double
+answer_detectable(const Answer *answer, const PfsFinding *finding)
+{
+	/* own values and totals have half of the rate each */
+	return pfs_detectable_change(&finding->change, log1p(answer->rules.min_change / 2),
+								 answer->rules.min_change, answer->rules.max_rate / 2,
+								 answer->findings->found[finding->is_total],
+								 answer->findings->tested[finding->is_total]);
 }
 
 static Datum
@@ -379,11 +435,8 @@ regressions_put_row(const PfsResult *result, const Answer *answer, const PfsFind
 		pfs_text_or_null(answer->old_names[finding->function], &nulls[COL_RENAMED_FROM]);
 	values[COL_WITHIN] = pfs_text_or_null(finding->within, &nulls[COL_WITHIN]);
 	values[COL_DETECTABLE] =
-		float_or_null(pfs_detectable_change(change, answer->rules.min_change,
-											answer->rules.max_rate, answer->findings->found,
-											answer->findings->tested),
-					  &nulls[COL_DETECTABLE]);
-	values[COL_HOSTS] = Int32GetDatum((int32) answer->findings->basis.hosts);
+		float_or_null(answer_detectable(answer, finding), &nulls[COL_DETECTABLE]);
+	values[COL_HOSTS] = Int32GetDatum(answer_hosts(answer->findings));
 	values[COL_FAR_HOSTS] = Int32GetDatum((int32) change->far_hosts);
 	values[COL_FILE] = pfs_text_or_null(function->file, &nulls[COL_FILE]);
 	values[COL_MAPPING] = pfs_text_or_null(*function->mapping == '\0' ? NULL : function->mapping,
@@ -406,7 +459,9 @@ compare_findings(const void *a, const void *b)
 
 	if (left->cores != right->cores)
 		return left->cores > right->cores ? -1 : 1;
-	return strcmp(left->name, right->name);
+	if (strcmp(left->name, right->name) != 0)
+		return strcmp(left->name, right->name);
+	return left->finding->is_total - right->finding->is_total;
 }
 
 PGDLLEXPORT Datum
@@ -445,7 +500,7 @@ regressions_detectable(const Answer *answer)
 {
 	const PfsFinding *nearest = NULL;
 
-	for (uint32 i = 0; i < answer->findings->tested; i++)
+	for (uint32 i = 0; i < answer->findings->tested[0] + answer->findings->tested[1]; i++)
 	{
 		const PfsFinding *finding = &answer->findings->findings[i];
 
@@ -457,8 +512,7 @@ regressions_detectable(const Answer *answer)
 	}
 	if (nearest == NULL || answer->findings->reason != NULL)
 		return NAN;
-	return pfs_detectable_change(&nearest->change, answer->rules.min_change, answer->rules.max_rate,
-								 answer->findings->found, answer->findings->tested);
+	return answer_detectable(answer, nearest);
 }
 
 PGDLLEXPORT Datum
@@ -473,13 +527,13 @@ profstore_regression_basis(PG_FUNCTION_ARGS)
 	bool nulls[BASIS_COUNT] = { false };
 
 	values[BASIS_METHOD] = CStringGetTextDatum(methods[findings->design]);
-	values[BASIS_HOSTS] = Int32GetDatum((int32) findings->basis.hosts);
+	values[BASIS_HOSTS] = Int32GetDatum(answer_hosts(findings));
 	values[BASIS_PAIRED_SHARE] = Float8GetDatum(findings->basis.paired_share);
 	values[BASIS_SAMPLES_BEFORE] =
 		Int64GetDatum((int64) (findings->base_samples / answer.rules.quantum));
 	values[BASIS_SAMPLES_AFTER] =
 		Int64GetDatum((int64) (findings->whole_after / answer.rules.quantum));
-	values[BASIS_TESTED] = Int32GetDatum((int32) findings->tested);
+	values[BASIS_TESTED] = Int32GetDatum((int32) (findings->tested[0] + findings->tested[1]));
 	values[BASIS_LEFT_OUT] = Int32GetDatum((int32) answer.cells->left_out);
 	values[BASIS_LOAD_CHANGE] =
 		float_or_null(expm1(findings->basis.load_change), &nulls[BASIS_LOAD_CHANGE]);

@@ -5,9 +5,10 @@ CREATE FUNCTION profstore_internal.fitting_deploys(selector text)
 	RETURNS TABLE ("time" timestamptz, version text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
+WITH picked AS MATERIALIZED (SELECT DISTINCT m.labels FROM profstore.matching_series(selector) m)
 SELECT d.time, d.version
 FROM profstore.deploys d
-WHERE EXISTS (SELECT FROM profstore.matching_series(selector) m WHERE m.labels @> d.labels);
+WHERE EXISTS (SELECT FROM picked p WHERE p.labels @> d.labels);
 END;
 COMMENT ON FUNCTION profstore_internal.fitting_deploys IS 'deploys of series that a selector picks';
 
@@ -42,7 +43,14 @@ BEGIN
 			HINT = CASE WHEN known = 0 THEN 'Store deploys in profstore.deploys, or pass the time of one as "at".'
 				ELSE format('The newest deploy that fits is of version "%s".', versions[known]) END;
 	END IF;
+	IF time_after <= interval '0' OR base <= interval '0' THEN
+		RAISE invalid_parameter_value USING MESSAGE = 'time_after and base must be positive';
+	END IF;
 	available := extract(epoch FROM least((SELECT min(t) FROM unnest(times) t WHERE t > deploy_time), now()) - (deploy_time + warm_up));
+	IF available < 60 AND deploy_time + warm_up + interval '1 minute' <= now() THEN
+		RAISE object_not_in_prerequisite_state USING MESSAGE = 'the next deploy came less than six minutes after this one',
+			HINT = 'Judge the next deploy.';
+	END IF;
 	base_seconds := coalesce(extract(epoch FROM deploy_time -
 		greatest((SELECT max(t) + warm_up FROM unnest(times) t WHERE t < deploy_time), deploy_time - base, first_seen)), 0);
 	seconds := coalesce(extract(epoch FROM time_after), least(longest, greatest(base_seconds / 6, 600)));
@@ -100,7 +108,7 @@ SELECT r.*
 FROM profstore_internal.regression_plan(selector, deploy, at, time_after, base) p
 CROSS JOIN LATERAL profstore_internal.regression_rows(selector, p.base_from, p.after_to, p.after_from, p.length, p.base_count, p.version, host,
 	canary, min_change, max_fdr, max_rows, @PASSED_FRAME_FILTERS@) r
-ORDER BY r.cores DESC, r."function" COLLATE "C";
+ORDER BY r.cores DESC, r."function" COLLATE "C", r.measure;
 END;
 COMMENT ON FUNCTION profstore.regressions IS 'functions whose cost a deploy changed (NULL: the newest deploy of the selection), largest loss of cores first; hosts are the units of observation, told apart by a label; canary: a selector of the series that keep the old version';
 

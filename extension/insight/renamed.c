@@ -9,9 +9,7 @@
 #include "miscadmin.h"
 
 #include "base/arrays.h"
-
-/* A side with less than this part of the other one is none. */
-#define MISSING_PART 0.05
+#include "insight/findings.h"
 
 /* Two functions are one if their callers' shares have this cosine, … */
 #define LEAST_LIKENESS 0.8
@@ -25,7 +23,7 @@
 typedef struct Unpaired
 {
 	uint32 function;
-	double size; /* per period */
+	double size; /* share of its side */
 } Unpaired;
 
 static int
@@ -41,7 +39,7 @@ compare_unpaired(const void *a, const void *b)
 
 /* Lists the functions that one side lacks, largest first. */
 static Unpaired *
-list_unpaired(const PfsFunctionCosts *costs, uint32 base_count, double least_total, bool is_new,
+list_unpaired(const PfsFunctionCosts *costs, PfsCost whole, double least_total, bool is_new,
 			  uint32 *count)
 {
 	Unpaired *list = PFS_ARRAY(Unpaired, costs->count);
@@ -49,11 +47,13 @@ list_unpaired(const PfsFunctionCosts *costs, uint32 base_count, double least_tot
 	*count = 0;
 	for (uint32 i = 0; i < costs->count; i++)
 	{
-		double base = costs->functions[i].total.base / base_count;
-		double value = costs->functions[i].total.value;
+		PfsCost total = costs->functions[i].total;
+		double base = whole.base > 0 ? total.base / whole.base : 0;
+		double value = whole.value > 0 ? total.value / whole.value : 0;
 		double size = is_new ? value : base;
 
-		if (size >= least_total && (is_new ? base : value) < MISSING_PART * size)
+		if ((is_new ? total.value : total.base) >= least_total &&
+			(is_new ? base : value) < PFS_MISSING_PART * size)
 			list[(*count)++] = (Unpaired){ i, size };
 	}
 	qsort(list, *count, sizeof(Unpaired), compare_unpaired);
@@ -134,13 +134,14 @@ join_functions(PfsFunctionCosts *costs, uint32 old, uint32 new)
 }
 
 const char **
-pfs_pair_renamed(PfsFunctionCosts *costs, uint32 base_count, double least_total)
+pfs_pair_renamed(PfsFunctionCosts *costs, double least_total)
 {
 	const char **old_names = PFS_ARRAY0(const char *, costs->count);
 	uint32 gone_count;
 	uint32 new_count;
-	Unpaired *gone = list_unpaired(costs, base_count, least_total, false, &gone_count);
-	Unpaired *new = list_unpaired(costs, base_count, least_total, true, &new_count);
+	PfsCost whole = pfs_costs_whole(costs);
+	Unpaired *gone = list_unpaired(costs, whole, least_total, false, &gone_count);
+	Unpaired *new = list_unpaired(costs, whole, least_total, true, &new_count);
 	bool *is_taken = PFS_ARRAY0(bool, gone_count);
 	uint32 *old_of = PFS_ARRAY(uint32, new_count);
 
@@ -154,6 +155,7 @@ pfs_pair_renamed(PfsFunctionCosts *costs, uint32 base_count, double least_total)
 	}
 	for (uint32 i = 0; i < new_count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (old_of[i] == PFS_NO_FUNCTION)
 			continue;
 		old_names[new[i].function] = costs->functions[gone[old_of[i]].function].name;

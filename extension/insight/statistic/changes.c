@@ -29,6 +29,15 @@
 /* No function weighs more in the reference than the one of this rank. */
 #define REFERENCE_RANK 4
 
+/* What rounding makes of the variance of a function with one share on all hosts. */
+#define LEAST_VARIANCE 1e-20
+
+/* A function is judged if its cost lies on so many hosts of equal weight. */
+#define LEAST_HOSTS 2.5
+
+/* Totals of a larger share have no slope: what they lack is too little. */
+#define MAX_SLOPE_SHARE 0.5
+
 #define MAX_PRIOR_FREEDOM  100.0
 #define LEAST_EXCESS	   1e-6
 #define LEAST_PRIOR_SPREAD 0.01
@@ -43,6 +52,7 @@ typedef struct Contrast
 {
 	double change;
 	double variance;
+	double freedom; /* of the variance */
 	double base_share;
 	double share;
 	uint32_t far_hosts;
@@ -112,6 +122,14 @@ judge_whole(const Judge *judge, uint32_t host, uint32_t period)
 	return judge->cells->wholes[(size_t) host * judge->cells->period_count + period];
 }
 
+static double
+judge_load(const Judge *judge, uint32_t host, uint32_t period)
+{
+	const double *loads = judge->cells->loads == NULL ? judge->cells->wholes : judge->cells->loads;
+
+	return loads[(size_t) host * judge->cells->period_count + period];
+}
+
 /* Sum of the base without one of its periods. */
 static double
 judge_base_sum(const Judge *judge, uint32_t function, uint32_t host, uint32_t now)
@@ -174,7 +192,7 @@ slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms 
 		if (whole <= 0)
 			continue;
 		x = log(whole);
-		y = log((cell[period] + half) / whole);
+		y = log((fmax(cell[period], 0) + half) / whole);
 		load += x;
 		share += y;
 		sums.cross += x * y;
@@ -289,6 +307,9 @@ changes_find_slopes(Judge *judge, double load_noise)
 		double variance = judge->slope_variance[function];
 		double kept = prior + variance > 0 ? prior / (prior + variance) : 0;
 
+		if (judge_base_share(judge, function) > MAX_SLOPE_SHARE)
+			kept = 0;
+
 		judge->slopes[function] *= kept;
 		judge->slope_variance[function] *= kept;
 	}
@@ -359,12 +380,18 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 		for (uint32_t host = 0; host < cells->host_count; host++)
 		{
 			uint32_t periods = 0;
+			double base = 0;
 
 			if (group->weights[host] <= 0)
 				continue;
 			for (uint32_t period = 0; period < judge->base_count; period++)
-				periods += period != now && judge_whole(judge, host, period) > 0;
-			sum += log(judge->after[host]) - log(judge->before[host] / periods);
+			{
+				if (period == now || judge_load(judge, host, period) <= 0)
+					continue;
+				base += judge_load(judge, host, period);
+				periods++;
+			}
+			sum += log(judge_load(judge, host, now) / base * periods);
 		}
 		group->load = group->count > 0 ? sum / group->count : 0;
 	}
@@ -391,8 +418,9 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 
 		if (group->weights[host] <= 0 || before + after <= 0)
 			continue;
-		judge->ratios[host] = log((after * judge->after[host] + half) / judge->after[host]) -
-							  log((before * judge->before[host] + half) / judge->before[host]);
+		judge->ratios[host] =
+			log((fmax(after, 0) * judge->after[host] + half) / judge->after[host]) -
+			log((fmax(before, 0) * judge->before[host] + half) / judge->before[host]);
 		judge->sorted[count++] = judge->ratios[host];
 	}
 	if (count < 3)
@@ -403,8 +431,8 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 	deviation = DEVIATION_OF_MEDIAN * median_of(judge->sorted, count);
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
-		double before = judge->shares_before[host] * judge->before[host] + half;
-		double after = judge->shares_after[host] * judge->after[host] + half;
+		double before = fmax(judge->shares_before[host], 0) * judge->before[host] + half;
+		double after = fmax(judge->shares_after[host], 0) * judge->after[host] + half;
 		double distance;
 		double bound;
 
@@ -423,7 +451,18 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 	return far_hosts;
 }
 
-/* The change of a function in a group of hosts that are paired, and its variance by host. */
+/* Adds a part; the square of the sum by the sum of squares is the number of parts of equal size. */
+static void
+add_part(double part, double *parts, double *squares)
+{
+	*parts += part;
+	*squares += part * part;
+}
+
+/*
+ * The change of a function in a group of hosts that are paired, and its variance by host. A function
+ * that lies on few of the hosts has few degrees of freedom.
+ */
 static Contrast
 group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t now)
 {
@@ -431,6 +470,9 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 	Contrast contrast = { .change = NAN };
 	double before = 0;
 	double after = 0;
+	double parts = 0;
+	double squares = 0;
+	double hosts;
 
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
@@ -449,8 +491,11 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 			continue;
 		before += group->weights[host] * judge->shares_before[host];
 		after += group->weights[host] * judge->shares_after[host];
+		add_part(group->weights[host] * (judge->shares_before[host] + judge->shares_after[host]),
+				 &parts, &squares);
 	}
-	if (before <= 0 || after <= 0 || group->count < 2)
+	hosts = squares > 0 ? parts * parts / squares : 0;
+	if (before <= 0 || after <= 0 || hosts < LEAST_HOSTS)
 		return contrast;
 	contrast.change = log(after / before);
 	for (uint32_t host = 0; host < cells->host_count; host++)
@@ -461,7 +506,8 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 		if (group->weights[host] > 0)
 			contrast.variance += influence * influence;
 	}
-	contrast.variance *= group->count / (group->count - 1.0);
+	contrast.variance *= hosts / (hosts - 1);
+	contrast.freedom = hosts - 1;
 	contrast.change -= judge->slopes[function] * group->load;
 	return contrast;
 }
@@ -469,25 +515,26 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 /* Adds the variance of one side of an unpaired contrast: hosts weigh as much as they have. */
 static double
 unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint32_t now,
-			  bool is_base, double *variance)
+			  bool is_base, double *variance, double *hosts)
 {
 	const PfsCells *cells = judge->cells;
 	double sum = 0;
+	double squares = 0;
 	double whole = 0;
-	uint32_t count = 0;
 
 	*variance = 0;
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
 		if (wholes[host] <= 0)
 			continue;
-		sum += is_base ? judge_base_sum(judge, function, host, now)
-					   : judge_cell(judge, function, host)[now];
+		add_part(is_base ? judge_base_sum(judge, function, host, now)
+						 : judge_cell(judge, function, host)[now],
+				 &sum, &squares);
 		whole += wholes[host];
-		count++;
 	}
-	if (count < 2 || sum <= 0)
-		return 0;
+	*hosts = squares > 0 ? sum * sum / squares : 0;
+	if (*hosts < LEAST_HOSTS || sum <= 0)
+		return sum > 0 ? sum / whole : 0;
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
 		double value;
@@ -500,7 +547,7 @@ unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint3
 		influence = value / sum - wholes[host] / whole;
 		*variance += influence * influence;
 	}
-	*variance *= count / (count - 1.0);
+	*variance *= *hosts / (*hosts - 1);
 	return sum / whole;
 }
 
@@ -509,11 +556,16 @@ unpaired_contrast(Judge *judge, uint32_t function, uint32_t now)
 {
 	Contrast contrast = { .change = NAN };
 	double base_variance;
+	double base_hosts;
+	double hosts;
 
-	contrast.base_share = unpaired_side(judge, judge->before, function, now, true, &base_variance);
-	contrast.share = unpaired_side(judge, judge->after, function, now, false, &contrast.variance);
+	contrast.base_share =
+		unpaired_side(judge, judge->before, function, now, true, &base_variance, &base_hosts);
+	contrast.share =
+		unpaired_side(judge, judge->after, function, now, false, &contrast.variance, &hosts);
 	contrast.variance += base_variance;
-	if (contrast.base_share > 0 && contrast.share > 0)
+	contrast.freedom = fmin(base_hosts, hosts) - 1;
+	if (base_hosts >= LEAST_HOSTS && hosts >= LEAST_HOSTS)
 		contrast.change = log(contrast.share / contrast.base_share);
 	return contrast;
 }
@@ -558,6 +610,18 @@ judge_reference(Judge *judge)
 	return judge->weights[2 * (count - 1)];
 }
 
+/* Degrees of freedom of the sum of two variances (Welch 1947). */
+static double
+welch_freedom(const Contrast *a, const Contrast *b)
+{
+	double sum = a->variance + b->variance;
+
+	if (sum <= LEAST_VARIANCE)
+		return fmin(a->freedom, b->freedom);
+	return sum * sum /
+		   (a->variance * a->variance / a->freedom + b->variance * b->variance / b->freedom);
+}
+
 /* Fills contrasts with the changes of all functions from the rest of the base to a period. */
 static void
 changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
@@ -567,6 +631,8 @@ changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
 	{
 		Contrast *contrast = &judge->contrasts[function];
 
+		if (judge->cells->tick != NULL)
+			judge->cells->tick();
 		if (judge->cells->design == PFS_DESIGN_UNPAIRED)
 		{
 			*contrast = unpaired_contrast(judge, function, now);
@@ -577,8 +643,10 @@ changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
 		{
 			Contrast old = group_contrast(judge, &judge->groups[1], function, now);
 
+			contrast->freedom = welch_freedom(contrast, &old);
 			contrast->change -= old.change;
 			contrast->variance += old.variance;
+			contrast->far_hosts += old.far_hosts;
 		}
 	}
 	if (!reference->is_known)
@@ -605,7 +673,7 @@ changes_add_past(Judge *judge, PfsReference *reference)
 		{
 			const Contrast *contrast = &judge->contrasts[function];
 
-			if (isnan(contrast->change) || contrast->variance <= 0)
+			if (isnan(contrast->change) || contrast->variance <= LEAST_VARIANCE)
 				continue;
 			judge->excess[function] += contrast->change * contrast->change / contrast->variance;
 			judge->pasts[function]++;
@@ -655,32 +723,43 @@ changes_draw_together(Judge *judge, double *freedom)
 
 /* --- the decision --- */
 
-/* Hosts that count on each side, less what their means take. */
 static double
-judge_host_freedom(const Judge *judge)
+judge_load_change(const Judge *judge)
 {
-	uint32_t before = 0;
-	uint32_t after = 0;
+	return judge->groups[0].load - (judge->group_count > 1 ? judge->groups[1].load : 0);
+}
 
-	if (judge->cells->design == PFS_DESIGN_PAIRED)
-		return judge->groups[0].count - 1.0;
-	if (judge->cells->design == PFS_DESIGN_CANARY)
-		return judge->groups[0].count + judge->groups[1].count - 2.0;
-	for (uint32_t host = 0; host < judge->cells->host_count; host++)
+/*
+ * Variance of the reference in the past. A function that is nearly the whole of each host varies
+ * little between hosts, and its change is mostly that of the reference.
+ */
+static double
+reference_variance(const Judge *judge, const PfsReference *reference)
+{
+	double squares = 0;
+	uint32_t count = 0;
+
+	for (uint32_t period = 0; period < judge->base_count; period++)
 	{
-		before += judge->before[host] > 0;
-		after += judge->after[host] > 0;
+		double whole = 0;
+
+		for (uint32_t host = 0; host < judge->cells->host_count; host++)
+			whole += judge_whole(judge, host, period);
+		if (whole <= 0 || judge->base_count < 2)
+			continue;
+		squares += reference->changes[period] * reference->changes[period];
+		count++;
 	}
-	return fmin(before, after) - 1.0;
+	return count > 0 ? squares / count : 0;
 }
 
 static void
-changes_decide(Judge *judge, double least, PfsChange *changes)
+changes_decide(Judge *judge, const PfsReference *reference, double least, PfsChange *changes)
 {
 	double prior_freedom;
 	double prior = changes_draw_together(judge, &prior_freedom);
-	double load = judge->groups[0].load - (judge->group_count > 1 ? judge->groups[1].load : 0);
-	double host_freedom = judge_host_freedom(judge);
+	double load = judge_load_change(judge);
+	double floor = reference_variance(judge, reference);
 
 	for (uint32_t function = 0; function < judge->cells->function_count; function++)
 	{
@@ -696,18 +775,18 @@ changes_decide(Judge *judge, double least, PfsChange *changes)
 							   .error = NAN,
 							   .p_value = 1,
 							   .far_hosts = contrast->far_hosts };
-		if (isnan(contrast->change) || host_freedom < 1)
+		if (isnan(contrast->change))
 			continue;
 		if (prior_freedom + past > 0)
 			factor =
 				(prior_freedom * prior + past * judge->excess[function]) / (prior_freedom + past);
 		variance = contrast->variance + judge->slope_variance[function] * load * load;
-		variance *= fmax(factor, 1);
+		variance = fmax(variance * fmax(factor, 1), floor);
 		change->error = sqrt(variance);
-		change->freedom = host_freedom;
+		change->freedom = contrast->freedom;
 		if (prior_freedom + past > 0)
-			change->freedom = fmin(host_freedom, prior_freedom + past);
-		if (variance <= 0)
+			change->freedom = fmin(contrast->freedom, prior_freedom + past);
+		if (contrast->variance <= LEAST_VARIANCE)
 			continue;
 		change->p_value =
 			fmin(1,
@@ -723,15 +802,18 @@ changes_describe(const Judge *judge, PfsChangeBasis *basis)
 	double paired = 0;
 	double all = 0;
 
-	*basis = (PfsChangeBasis){ .load_change = judge->groups[0].load };
+	*basis = (PfsChangeBasis){ .load_change = judge_load_change(judge) };
 	for (uint32_t host = 0; host < judge->cells->host_count; host++)
 	{
 		bool counts = judge->before[host] > 0 && judge->after[host] > 0;
 
-		if (judge->cells->design == PFS_DESIGN_UNPAIRED)
-			basis->hosts += judge->before[host] > 0 || judge->after[host] > 0;
-		else
-			basis->hosts += counts;
+		for (uint32_t side = 0; side < 2; side++)
+		{
+			if (judge->cells->design == PFS_DESIGN_UNPAIRED)
+				basis->hosts[side] += (side == 0 ? judge->after : judge->before)[host] > 0;
+			else
+				basis->hosts[side] += counts && host_in_group(judge->cells, side, host);
+		}
 		all += judge->after[host];
 		if (counts)
 			paired += judge->after[host];
@@ -808,7 +890,7 @@ pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference, 
 		changes_find_slopes(&judge, reference->load_noise);
 	changes_add_past(&judge, reference);
 	changes_contrast(&judge, judge.base_count, reference);
-	changes_decide(&judge, least, changes);
+	changes_decide(&judge, reference, least, changes);
 	changes_describe(&judge, basis);
 	reference->is_known = true;
 }
@@ -846,14 +928,15 @@ pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *
 }
 
 double
-pfs_detectable_change(const PfsChange *change, double min_change, double max_rate, uint32_t found,
-					  uint32_t tested)
+pfs_detectable_change(const PfsChange *change, double least, double min_change, double max_rate,
+					  uint32_t found, uint32_t tested)
 {
 	double rate = max_rate * fmax(found, 1) / fmax(tested, 1);
 	double bound;
 
-	if (isnan(change->error) || change->freedom < 1)
+	if (isnan(change->error) || change->freedom < 1 || rate <= 0)
 		return NAN;
-	bound = pfs_student_bound(rate / 2, change->freedom) + pfs_student_bound(0.05, change->freedom);
-	return fmax(min_change, expm1(bound * change->error));
+	bound = pfs_student_bound(fmin(rate / 2, 0.5), change->freedom) +
+			pfs_student_bound(0.05, change->freedom);
+	return fmax(min_change, expm1(least + bound * change->error));
 }

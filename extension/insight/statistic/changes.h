@@ -44,6 +44,9 @@ typedef struct PfsCells
 	const double *sums;
 	const double *wholes;
 	double quantum; /* value of one sample, > 0; half of it stands for none */
+	/* as wholes, of all that ran on a host, also of another version; NULL: wholes */
+	const double *loads;
+	void (*tick)(void); /* called for each function of a contrast; may be NULL */
 	PfsDesign design;
 	const bool *is_new; /* by host, for PFS_DESIGN_CANARY */
 } PfsCells;
@@ -52,7 +55,8 @@ typedef struct PfsChange
 {
 	double base_share;
 	double share;
-	double change;		/* logarithm; NAN if the function is missing on a side */
+	/* logarithm; NAN if the function is missing on a side, or fewer than 3 hosts have most of it */
+	double change;
 	double error;		/* standard error of change */
 	double freedom;		/* its degrees of freedom */
 	double p_value;		/* 1 if change is NAN */
@@ -61,9 +65,15 @@ typedef struct PfsChange
 
 typedef struct PfsChangeBasis
 {
-	uint32_t hosts;		 /* with samples on both sides; unpaired: on either */
+	/*
+	 * Hosts that count on the two sides: for a canary those with the new version and the others; for
+	 * hosts that are not paired those after the deploy and before; otherwise both are the hosts with
+	 * samples before and after.
+	 */
+	uint32_t hosts[2];
 	double paired_share; /* of the samples after the deploy: those of hosts that the base has */
-	double load_change; /* logarithm of the ratio of all values after and before, mean over hosts */
+	/* logarithm of the ratio of loads after and before, mean over hosts; a canary: less the others' */
+	double load_change;
 } PfsChangeBasis;
 
 /*
@@ -95,10 +105,10 @@ void pfs_changes_judge(const PfsCells *cells, double least, PfsReference *refere
 void pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order);
 
 /*
- * Change, as a share of the function's cost, that would be found 95 times of 100, if found of
- * tested functions are.
+ * Change, as a share of the function's cost, that would be found 95 times of 100: beyond least, a
+ * logarithm, at a false discovery rate of max_rate if found of tested functions are found.
  */
-double pfs_detectable_change(const PfsChange *change, double min_change, double max_rate,
-							 uint32_t found, uint32_t tested);
+double pfs_detectable_change(const PfsChange *change, double least, double min_change,
+							 double max_rate, uint32_t found, uint32_t tested);
 
 #endif

@@ -26,6 +26,9 @@ cut_clone(const char *name, size_t length)
 		end--;
 	else
 		end = length;
+	/* only .cold may lack a number */
+	if (end == length)
+		return length > 5 && memcmp(name + length - 5, ".cold", 5) == 0 ? length - 5 : length;
 	for (size_t i = 0; i < sizeof(clone_suffixes) / sizeof(clone_suffixes[0]); i++)
 	{
 		size_t suffix = strlen(clone_suffixes[i]);
