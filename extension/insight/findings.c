@@ -440,7 +440,10 @@ finding_explain_callers(const Explainer *explainer, PfsFinding *finding)
 	}
 }
 
-/* Ascending by what the changes gain or lose, so that a finding explains only callers that are left. */
+/*
+ * Ascending by what the changes gain or lose, so that a finding explains only callers that are
+ * left.
+ */
 static int
 compare_gains(const void *a, const void *b)
 {

@@ -57,7 +57,8 @@ typedef struct PfsFunctionCells
 /*
  * Sums the samples of a selection whose range covers all periods, for functions whose total on both
  * sides together is at least least_total, as many as fit in bytes: first those with the largest own
- * values. The stream, which is at its beginning, has the stacks; it is ended. All in CurrentMemoryContext.
+ * values. The stream, which is at its beginning, has the stacks; it is ended. All in
+ * CurrentMemoryContext.
  */
 PfsFunctionCells *pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods,
 									 const PfsHosts *hosts, const PfsFunctionCosts *costs,

@@ -688,10 +688,10 @@ def test_tokens():
     metrics = receiver.request("/metrics", None, {"Authorization": "Bearer secret-a"})[2].decode()
     ok("\nprofstore_receive_requests_unauthenticated_total 3\n" in metrics, "those without a valid token are counted", metrics)
     same(receiver.get("/-/ready")[0], 200, "/-/ready does not")
-    body = otlp_requests.request_of("times", "twice", now_ns()).SerializeToString()
+    body = otlp_requests.request_of("times", "two-tenants", now_ns()).SerializeToString()
     for token in ("secret-a", "secret-b", "secret-a"):
         receiver.post("/v1/profiles", body, PROTOBUF, Authorization=f"Bearer {token}")
-    same((stored("twice"), tenants_of("twice")), (10, {"team-a", "team-b"}), "the same bytes of two tenants are two requests")
+    same((stored("two-tenants"), tenants_of("two-tenants")), (10, {"team-a", "team-b"}), "the same bytes of two tenants are two requests")
     with open(f"{SCRATCH}/tokens", "w") as tokens:
         tokens.write("team-c secret-c\n")
     receiver.process.send_signal(1)

@@ -460,8 +460,8 @@ add_part(double part, double *parts, double *squares)
 }
 
 /*
- * The change of a function in a group of hosts that are paired, and its variance by host. A function
- * that lies on few of the hosts has few degrees of freedom.
+ * The change of a function in a group of hosts that are paired, and its variance by host. A
+ * function that lies on few of the hosts has few degrees of freedom.
  */
 static Contrast
 group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t now)

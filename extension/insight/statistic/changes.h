@@ -66,13 +66,15 @@ typedef struct PfsChange
 typedef struct PfsChangeBasis
 {
 	/*
-	 * Hosts that count on the two sides: for a canary those with the new version and the others; for
-	 * hosts that are not paired those after the deploy and before; otherwise both are the hosts with
-	 * samples before and after.
+	 * Hosts that count on the two sides: for a canary those with the new version and the others;
+	 * for hosts that are not paired those after the deploy and before; otherwise both are the hosts
+	 * with samples before and after.
 	 */
 	uint32_t hosts[2];
 	double paired_share; /* of the samples after the deploy: those of hosts that the base has */
-	/* logarithm of the ratio of loads after and before, mean over hosts; a canary: less the others' */
+	/*
+	 * logarithm of the ratio of loads after and before, mean over hosts; a canary: less the others'
+	 */
 	double load_change;
 } PfsChangeBasis;
 

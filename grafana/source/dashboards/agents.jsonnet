@@ -104,7 +104,7 @@ p.page(
         g.width('since', 165),
         g.width('value', 100),
         g.width('unit', 90),
-        g.override('action', { 'custom.minWidth': 300, 'custom.inspect': true }),
+        g.override('action', { 'custom.minWidth': 260, 'custom.inspect': true }),
       ]
     )],
     [p.table(
