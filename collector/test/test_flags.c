@@ -243,8 +243,9 @@ test_configuration_that_is_wrong(void **state)
 	assert_string_equal(failure.hint, "Perhaps you meant \"interval\".");
 	assert_config_fails("\n\ninterval: 10", EXIT_CONFIG,
 						"line 3, column 11: --interval does not accept \"10\".");
-	assert_config_fails("interval: [10s]", EXIT_CONFIG, "line 1, column 11: A text");
-	assert_config_fails("exclude-self: maybe", EXIT_CONFIG, "line 1, column 15: true or false");
+	assert_config_fails("interval: [10s]", EXIT_CONFIG, "line 1, column 11: Expected a string");
+	assert_config_fails("exclude-self: maybe", EXIT_CONFIG,
+						"line 1, column 15: Expected true or false");
 	assert_config_fails("config: /etc/passwd", EXIT_CONFIG, "no setting \"config\"");
 	assert_config_fails("interval: 10s\ninterval: 20s", EXIT_CONFIG, "line 2");
 	assert_config_fails("frequency = 97", EXIT_CONFIG, "line 1");
