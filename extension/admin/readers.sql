@@ -77,6 +77,25 @@ $$;
 COMMENT ON FUNCTION profstore_internal.apply_readers() IS 'makes the row policies of readers';
 REVOKE EXECUTE ON FUNCTION profstore_internal.apply_readers() FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.lift_readers() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
+$$
+DECLARE
+	relation regclass;
+BEGIN
+	FOREACH relation IN ARRAY '{profstore.series,profstore.profile_types,profstore.file_notes,profstore.trace_samples}'::regclass[] LOOP
+		EXECUTE format('DROP POLICY IF EXISTS profstore_everything ON %s', relation);
+		EXECUTE format('DROP POLICY IF EXISTS profstore_selected ON %s', relation);
+		-- without a policy, row security would hide all rows
+		IF NOT EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = relation) THEN
+			EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', relation);
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.lift_readers() IS 'removes the row policies of readers';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lift_readers() FROM PUBLIC;
+
 CREATE FUNCTION profstore_internal.apply_changed_readers() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
@@ -84,6 +103,8 @@ BEGIN
 	-- a restore copies no rows, too
 	IF EXISTS (SELECT FROM profstore.readers) THEN
 		PERFORM profstore_internal.apply_readers();
+	ELSIF EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = 'profstore.series'::regclass AND p.polname = 'profstore_selected') THEN
+		PERFORM profstore_internal.lift_readers();
 	END IF;
 	RETURN NULL;
 END

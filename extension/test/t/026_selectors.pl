@@ -348,4 +348,17 @@ is((attempt('postgres', 'later', 'SELECT count(*) FROM profstore.functions'))[0]
 $node->safe_psql('postgres', q(DELETE FROM profstore.readers WHERE role = 'later'; SELECT profstore.grant_read('later')));
 is((attempt('postgres', 'later', 'SELECT count(*) FROM profstore.series'))[1], "3\n", 'and gets them back');
 
+# the last selector is lifted
+$node->safe_psql('postgres', 'CREATE DATABASE lifted');
+$node->safe_psql('lifted', q(CREATE EXTENSION profstore; SELECT profstore.grant_read('everyone'); SELECT profstore.grant_read('team_a', '{team="a"}');
+	SELECT profstore.intern_series(ARRAY['cpu:samples:count:::delta'], ARRAY['{"team": "b"}']::jsonb[], '{1}')));
+is((attempt('lifted', 'team_a', 'SELECT count(*) FROM profstore.series'))[1], "0
+", 'a role with the only selector is restricted');
+$node->safe_psql('lifted', q(DELETE FROM profstore.readers WHERE selector IS NOT NULL));
+is((attempt('lifted', 'everyone', 'SELECT count(*) FROM profstore.series'))[1], "1
+", 'without its selector, others still read everything');
+$node->safe_psql('lifted', q(DELETE FROM profstore.readers; SELECT profstore.grant_read('team_a')));
+is((attempt('lifted', $_, 'SELECT count(*) FROM profstore.series'))[1], "1
+", "without readers, $_ reads everything") for qw(team_a everyone);
+
 done_testing();
