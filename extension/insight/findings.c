@@ -543,17 +543,6 @@ load_is_new(const PfsFunctionCells *cells, uint32 hosts, const PfsChangeBasis *b
 	return most > 0 && fabs(basis->load_change) > log(2) + log(most / least);
 }
 
-/* How the reference of past periods deviates from 0. */
-static double
-reference_deviation(const PfsReference *reference, uint32 base_count, uint32 periods)
-{
-	double squares = 0;
-
-	for (uint32 period = 0; period < base_count; period++)
-		squares += reference->changes[period] * reference->changes[period];
-	return sqrt(squares / periods);
-}
-
 static const char *
 reason_before(const PfsFunctionCells *cells, const PfsDeployFindings *all,
 			  const PfsFindingRules *rules)
@@ -651,7 +640,7 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 	}
 	all->basis.paired_share = paired_share;
 	all->reference = reference.changes[periods - 1];
-	all->reference_error = reference_deviation(&reference, periods - 1, all->periods);
+	all->reference_error = sqrt(reference.variance);
 	all->reason = reason_after(cells, hosts->count, all);
 	if (all->reason != NULL)
 		all->count = 0;

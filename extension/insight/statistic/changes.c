@@ -759,7 +759,6 @@ changes_decide(Judge *judge, const PfsReference *reference, double least, PfsCha
 	double prior_freedom;
 	double prior = changes_draw_together(judge, &prior_freedom);
 	double load = judge_load_change(judge);
-	double floor = reference_variance(judge, reference);
 
 	for (uint32_t function = 0; function < judge->cells->function_count; function++)
 	{
@@ -781,7 +780,7 @@ changes_decide(Judge *judge, const PfsReference *reference, double least, PfsCha
 			factor =
 				(prior_freedom * prior + past * judge->excess[function]) / (prior_freedom + past);
 		variance = contrast->variance + judge->slope_variance[function] * load * load;
-		variance = fmax(variance * fmax(factor, 1), floor);
+		variance = fmax(variance * fmax(factor, 1), reference->variance);
 		change->error = sqrt(variance);
 		change->freedom = contrast->freedom;
 		if (prior_freedom + past > 0)
@@ -890,6 +889,8 @@ pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference, 
 		changes_find_slopes(&judge, reference->load_noise);
 	changes_add_past(&judge, reference);
 	changes_contrast(&judge, judge.base_count, reference);
+	if (!reference->is_known)
+		reference->variance = reference_variance(&judge, reference);
 	changes_decide(&judge, reference, least, changes);
 	changes_describe(&judge, basis);
 	reference->is_known = true;

@@ -87,6 +87,7 @@ typedef struct PfsReference
 {
 	double *changes; /* by period */
 	double load_noise;
+	double variance; /* mean square of the changes of past periods that have samples */
 	bool is_known;
 } PfsReference;
 
