@@ -42,6 +42,17 @@ pyroscope_count(Receiver *receiver, const PyroscopeResult *result)
 	metric_add(&metrics->samples_total, result->samples);
 }
 
+/* Passes on what a decoder says of a whole request; counts it if it was decoded. */
+static void
+pyroscope_take_result(Receiver *receiver, DecodeEnd end, const PyroscopeResult *result,
+					  Decoded *decoded)
+{
+	snprintf(decoded->message, sizeof(decoded->message), "%s", result->message);
+	decoded->is_same = result->has_times;
+	if (end == DECODE_OK)
+		pyroscope_count(receiver, result);
+}
+
 static DecodeEnd
 push_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 					Decoded *decoded)
@@ -50,11 +61,9 @@ push_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, 
 	PyroscopeResult result;
 	DecodeEnd end = push_decode(&request, batch, &result);
 
-	snprintf(decoded->message, sizeof(decoded->message), "%s", result.message);
-	decoded->is_same = result.has_times;
+	pyroscope_take_result(receiver, end, &result, decoded);
 	if (end != DECODE_OK)
 		return end;
-	pyroscope_count(receiver, &result);
 	if (result.profiles == 0 && result.rejected_profiles > 0)
 		return DECODE_INVALID;
 	if (result.rejected_profiles > 0)
@@ -79,12 +88,10 @@ ingest_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits
 	PyroscopeResult result;
 	DecodeEnd end = ingest_decode(&request, batch, &result);
 
-	snprintf(decoded->message, sizeof(decoded->message), "%s", result.message);
-	decoded->is_same = result.has_times;
+	pyroscope_take_result(receiver, end, &result, decoded);
 	decoded->is_unique = !result.has_identity;
 	if (end != DECODE_OK)
 		return end;
-	pyroscope_count(receiver, &result);
 	if (result.has_identity)
 		submit_identify(call, result.identity, sizeof(result.identity));
 	call->answer.content = PLAIN;
