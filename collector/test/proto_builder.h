@@ -101,6 +101,17 @@ proto_fixed_list(Proto *proto, unsigned field, const uint64_t *numbers, size_t c
 	proto_message(proto, field, &list);
 }
 
+/* A message of two texts, its fields 1 and 2: a label's name and value. */
+static inline void
+proto_pair(Proto *proto, unsigned field, const char *name, const char *value)
+{
+	Proto pair = { .length = 0 };
+
+	proto_text(&pair, 1, name);
+	proto_text(&pair, 2, value);
+	proto_message(proto, field, &pair);
+}
+
 static inline Span
 proto_span(const Proto *proto)
 {

@@ -651,16 +651,6 @@ test_empty_text(void **state)
 /* --- push --- */
 
 static void
-add_pair(Proto *series, const char *name, const char *value)
-{
-	Proto pair = { .length = 0 };
-
-	proto_text(&pair, 1, name);
-	proto_text(&pair, 2, value);
-	proto_message(series, 1, &pair);
-}
-
-static void
 add_profile(Proto *series, const Proto *profile)
 {
 	Proto sample = { .length = 0 };
@@ -688,18 +678,18 @@ test_push(void **state)
 	PyroscopeResult result;
 	Batch *batch;
 
-	add_pair(&series, "__name__", "offcpu");
-	add_pair(&series, "service_name", "shop");
-	add_pair(&series, "__delta__", "false");
-	add_pair(&series, "__session_id__", "1234");
-	add_pair(&series, "zone", "eu");
-	add_pair(&series, "zone", "eu");
-	add_pair(&series, "twice", "one");
-	add_pair(&series, "twice", "two");
-	add_pair(&series, "a.b", "1");
-	add_pair(&series, "a-b", "2");
-	add_pair(&series, "tenant", "me");
-	add_pair(&series, "empty", "");
+	proto_pair(&series, 1, "__name__", "offcpu");
+	proto_pair(&series, 1, "service_name", "shop");
+	proto_pair(&series, 1, "__delta__", "false");
+	proto_pair(&series, 1, "__session_id__", "1234");
+	proto_pair(&series, 1, "zone", "eu");
+	proto_pair(&series, 1, "zone", "eu");
+	proto_pair(&series, 1, "twice", "one");
+	proto_pair(&series, 1, "twice", "two");
+	proto_pair(&series, 1, "a.b", "1");
+	proto_pair(&series, 1, "a-b", "2");
+	proto_pair(&series, 1, "tenant", "me");
+	proto_pair(&series, 1, "empty", "");
 	add_profile(&series, &profile);
 	add_profile(&series, &bad);
 	add_profile(&series, &too_old);

@@ -60,16 +60,6 @@ pprof(const char *function, int value, uint64_t time_ns)
 }
 
 static void
-add_label(Proto *labels, const char *name, const char *value)
-{
-	Proto label = { .length = 0 };
-
-	proto_text(&label, 1, name);
-	proto_text(&label, 2, value);
-	proto_message(labels, 1, &label);
-}
-
-static void
 add_series(Proto *request, const Proto *labels, const Proto *profile)
 {
 	Proto series = { .length = 0 };
@@ -95,8 +85,8 @@ usual_labels(void)
 {
 	Proto labels = { .length = 0 };
 
-	add_label(&labels, "__name__", "process_cpu");
-	add_label(&labels, "job", "shop");
+	proto_pair(&labels, 1, "__name__", "process_cpu");
+	proto_pair(&labels, 1, "job", "shop");
 	return labels;
 }
 
@@ -136,8 +126,8 @@ test_values(void **state)
 	WriteRawResult result;
 	Batch *batch;
 
-	add_label(&labels, "tenant", "me");
-	add_label(&labels, "__own", "x");
+	proto_pair(&labels, 1, "tenant", "me");
+	proto_pair(&labels, 1, "__own", "x");
 	add_series(&request, &labels, &second);
 	assert_int_equal(decode(proto_span(&request), "north", 1 << 20, &batch, &result), DECODE_OK);
 	assert_int_equal(result.samples, 2);
@@ -249,7 +239,7 @@ assert_label_refused(const char *name, const char *value, const char *message)
 	Proto labels = usual_labels();
 	Proto request;
 
-	add_label(&labels, name, value);
+	proto_pair(&labels, 1, name, value);
 	request = request_of(&labels, &profile);
 	assert_refused(&request, message);
 }
@@ -271,12 +261,12 @@ test_labels_refused(void **state)
 	assert_label_refused("long", text, "a label is too long");
 	assert_label_refused(text, "long", "a label is too long");
 	text[WRITE_RAW_LABEL_MAX] = '\0';
-	add_label(&labels, "long", text);
+	proto_pair(&labels, 1, "long", text);
 	request = request_of(&labels, &profile);
 	for (unsigned i = 0; i < BATCH_MAX_LABELS; i++)
 	{
 		snprintf(text, sizeof(text), "l%u", i);
-		add_label(&labels, text, "x");
+		proto_pair(&labels, 1, text, "x");
 	}
 	request = request_of(&labels, &profile);
 	assert_refused(&request, "a series has too many labels");
