@@ -38,8 +38,8 @@ pfs_forget_objects(struct pfs_chain_walk *chain)
 }
 
 /*
- * Returns the place for what is known of the object at an address. If its key is not the given one
- * yet, the caller sets the key and the words.
+ * Returns the cached entry for the object at an address. If its key differs from the given one, the
+ * caller sets the key and the words.
  */
 static __always_inline struct pfs_known_object *
 pfs_known_object(struct pfs_chain_walk *chain, __u64 address, __u64 *key)

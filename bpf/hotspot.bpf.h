@@ -444,8 +444,8 @@ pfs_find_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout *lay
 }
 
 /*
- * At a method's entry and exit the frame pointer is the caller's, and so is what is found by it; if
- * the caller was compiled, nothing is found.
+ * At a method's entry and exit the frame pointer is the caller's, so the words below it describe
+ * the caller; if the caller was compiled, they describe nothing.
  */
 static __always_inline int
 pfs_step_over_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout)

@@ -38,7 +38,7 @@ pfs_read_luajit_state(struct pfs_chain_walk *chain, __u64 state)
 		   chain->block[PFS_LUAJIT_STATE_GLOBAL] != chain->luajit.global;
 }
 
-/* Reads the state that runs into the block. Returns non-zero if global is no global state. */
+/* Reads the running state into the block. Returns non-zero if global is not a global state. */
 static __always_inline int
 pfs_read_luajit_global(struct pfs_chain_walk *chain, __u64 global)
 {
@@ -51,8 +51,8 @@ pfs_read_luajit_global(struct pfs_chain_walk *chain, __u64 global)
 }
 
 /*
- * Returns the base that a register has while the interpreter's code runs; 0 if it is none. What
- * the state has is that of the last call of C code.
+ * Returns the base in the interpreter's register while its code runs; 0 if the register has none.
+ * The base in the state is that of the last call of C code.
  */
 static __always_inline __u64
 pfs_luajit_register_base(struct pfs_chain_walk *chain)
@@ -213,7 +213,8 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 		distance = 8 * ((instruction >> 8 & 255) + 2ULL);
 	}
 	else if ((link & 7) == PFS_LUAJIT_LINK_VARARG)
-		chain->luajit.pc = pc; /* the function goes on: its frame was moved behind its arguments */
+		/* the function is still running: its frame was moved behind its arguments */
+		chain->luajit.pc = pc;
 	else if ((link & 3) == PFS_LUAJIT_LINK_CONTINUE && !(link & 4))
 	{
 		if (pfs_read_user(frame - 16, &chain->luajit.pc))

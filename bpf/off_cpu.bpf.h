@@ -42,7 +42,7 @@ _Static_assert((PFS_MAX_FRAMES & (PFS_MAX_FRAMES + 1)) == 0, "the number of fram
 /* In ns; the collector lengthens it if there are more waits than its limit. */
 volatile __u64 pfs_wait_period = 0;
 
-/* Of ongoing waits, one in this number is written, and stands for that many. */
+/* One of this many ongoing waits is written, and counts as that many. */
 volatile __u32 pfs_tend_one_in = 0;
 
 /* Seed of the current round, combined with the thread's number for each draw. */

@@ -124,7 +124,7 @@ pfs_know_php_function(struct pfs_chain_walk *chain, __u64 function, __u64 *known
 		known[PFS_PHP_KNOWN_KIND] |= PFS_PHP_HAS_NAME;
 }
 
-/* Appends the frame of a known function. Returns non-zero if that is no function. */
+/* Appends the frame of a known function. Returns non-zero if the address is not a function. */
 static __always_inline int
 pfs_put_php_frame(struct pfs_scratch *scratch, __u32 first, __u64 function, __u64 instruction,
 				  const __u64 *known)

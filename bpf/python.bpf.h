@@ -73,9 +73,9 @@ pfs_read_python_frame(struct pfs_chain_walk *chain)
 }
 
 /*
- * Marks the end of one loop's frames, and goes on to the record of the loop's caller. A record lies
- * on the stack, inside the frame of its loop, so its address is the mark. Returns non-zero if the
- * next record cannot be read.
+ * Marks the end of one loop's frames, and continues with the record of the loop's caller. A record
+ * lies on the stack, inside the frame of its loop, so its address is the mark. Returns non-zero if
+ * the next record cannot be read.
  */
 static __always_inline int
 pfs_leave_python_record(struct pfs_scratch *scratch, __u32 first)

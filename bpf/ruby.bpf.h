@@ -38,9 +38,9 @@ pfs_read_ruby_method(struct pfs_chain_walk *chain, __u64 address)
 }
 
 /*
- * Looks for the entry of the method in the environment that the block holds, and otherwise goes on
- * to the environment around it. Returns non-zero at the end. This is a global function, so that the
- * kernel verifies it once.
+ * Looks for the entry of the method in the environment that the block holds; otherwise continues
+ * with the environment around it. Returns non-zero at the end. This is a global function, so that
+ * the kernel verifies it once.
  */
 __attribute__((noinline)) int
 pfs_ruby_env_step(__u32 slot)

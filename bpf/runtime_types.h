@@ -41,7 +41,7 @@ enum pfs_runtime_kind {
 
 /* How many of the interpreter's frames one frame of its loop executes. */
 enum pfs_runtime_marks {
-	PFS_MARKS_NONE = 0, /* one; there are no marks (CPython up to 3.10) */
+	PFS_MARKS_NONE = 0, /* there is one loop, without marks (CPython up to 3.10) */
 	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (CPython 3.11) */
 	PFS_MARKS_SHIM,		/* all up to a shim, which lies on the machine's stack (3.12 on) */
 	PFS_MARKS_COUNTED,	/* all up to a mark, which is 0: the n-th loop has the frames before it */
@@ -88,7 +88,7 @@ struct pfs_php_layout {
 	__u64 thread_pointer; /* … and of the thread that executes PHP, unless has_threads */
 	__u64 loop_start;	  /* code of the loop, half-open */
 	__u64 loop_end;
-	__u64 compiled_start; /* code of PHP's JIT compiler; both 0 if there is no such code */
+	__u64 compiled_start; /* code of PHP's JIT compiler, half-open; both 0 if there is none */
 	__u64 compiled_end;
 	__u8 function_last;	   /* number of instructions, counted in words of four bytes; … */
 	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */
@@ -135,7 +135,7 @@ struct pfs_hotspot_heap {
 struct pfs_hotspot_layout {
 	struct pfs_hotspot_heap heaps[PFS_HOTSPOT_HEAPS];
 	__u16 compile_id;	  /* in a compiled method's description */
-	__u8 segment_bits;	  /* a segment has 1 << so many bytes */
+	__u8 segment_bits;	  /* a segment has 1 << segment_bits bytes */
 	__u8 block_header;	  /* bytes in front of a description */
 	__u8 name;			  /* in a description, as what follows */
 	__u8 code;			  /* where the code begins, … */
@@ -305,7 +305,7 @@ struct pfs_code_walk {
 	__u64 head[PFS_HOTSPOT_HEAD_BYTES / 8 + 1];
 	__u8 bytes[PFS_CODE_BYTES + 16]; /* instructions from pc on */
 	__u32 name;						 /* first bytes of the description's name */
-	__u32 next;						 /* place in bytes of the one that is looked at */
+	__u32 next;						 /* byte offset of the command that is examined */
 	__u32 ahead;					 /* place where looking ends */
 	__u32 removed;					 /* bytes of the stack that instructions remove */
 	__u8 popped;					 /* one of them restores the frame pointer */

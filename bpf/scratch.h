@@ -35,7 +35,7 @@ struct pfs_perl_walk {
 	__u32 type;		/* of the stack */
 	__u8 is_entered;
 	__u8 is_sort;  /* the last context is the block of a sort */
-	__u8 is_ended; /* the last frame ends what a loop executes, unless a block called it */
+	__u8 is_ended; /* the last frame ends the frames of a loop, unless a block called it */
 	__u8 is_phase; /* the last frame is that of BEGIN, END, … */
 	__u8 unused[4];
 };

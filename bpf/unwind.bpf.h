@@ -292,7 +292,7 @@ pfs_register_bx(struct pfs_walk *walk, __u64 *value)
 }
 #endif
 
-/* Returns the value of a register in this frame; false if it is not known any more. */
+/* Returns the value of a register in this frame; false if it is unknown. */
 static __always_inline int
 pfs_register(struct pfs_walk *walk, __u32 number, __u64 *value)
 {
@@ -483,9 +483,9 @@ pfs_walk_frame(const struct pfs_walk_state *at)
 }
 
 /*
- * One frame. Returns 0 to go on; else walk->status says how the walk ended. What is not counted is
- * not written: of a deep stack the place has another frame. Further words of the frame are left in
- * walk->more, not counted.
+ * Walks one frame. Returns 0 to continue; otherwise walk->status says how the walk ended. A frame
+ * that is not counted is not written, because its slot belongs to another frame of a deep stack.
+ * Further words of the frame are left in walk->more, not counted.
  */
 static __always_inline int
 pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
@@ -498,7 +498,10 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	const struct pfs_unwind_rule *rule;
 	__u32 kind;
 
-	/* an address outside of code is no frame, except the innermost one, where the CPU really was */
+	/*
+	 * an address outside of code is not a frame, except the innermost one, which is the CPU's real
+	 * position
+	 */
 	if (is_mapped || is_hotspot || walk->at.innermost)
 	{
 		*frame = pfs_walk_frame(&walk->at);

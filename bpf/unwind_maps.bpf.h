@@ -188,7 +188,7 @@ pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 	return failed;
 }
 
-/* Functions that the kernel is to verify once, whoever calls them. */
+/* Attribute of functions that the kernel verifies once, not once for each caller. */
 #define PFS_VERIFIED_ONCE __attribute__((noinline))
 
 static __always_inline int

@@ -280,7 +280,7 @@ struct pfs_walk {
 	__u64 more[PFS_STEP_MORE]; /* further words of the frame that was found last … */
 	__u16 count;			   /* words found */
 	__u8 status;			   /* enum pfs_walk_status */
-	__u8 more_count;		   /* … so many, which are not among those of count */
+	__u8 more_count;		   /* … their number, which count does not include */
 };
 
 /*

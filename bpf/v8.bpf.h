@@ -63,8 +63,8 @@ pfs_v8_read_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
 }
 
 /*
- * Reads the check of a function's SharedFunctionInfo. Returns the address of that; 0 if the object
- * is no function of a script.
+ * Reads the check of a function's SharedFunctionInfo. Returns the address of the
+ * SharedFunctionInfo; 0 if the object is not a function of a script.
  */
 static __always_inline __u64
 pfs_read_v8_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)

@@ -24,7 +24,7 @@
 #define PFS_V8_SLOT_WORDS	8 /* read below a frame pointer */
 #define PFS_V8_SHARED_WORDS 8 /* read of a SharedFunctionInfo */
 
-/* Offsets count words of what is read at once, but for those in bytes. */
+/* Offsets count words of the block that is read at once, except offsets in bytes. */
 struct pfs_v8_layout {
 	__u8 slot_context; /* of the words below the frame pointer, the lowest one is 0 */
 	__u8 slot_function;

@@ -62,7 +62,7 @@ typedef struct FormData_pg_publication_namespace
 #define GetSchemaPublications(schema)		  NIL
 #endif
 
-/* What hashing may take, from work_mem and hash_mem_multiplier. */
+/* Returns the memory limit of hashing, from work_mem and hash_mem_multiplier. */
 #if PG_VERSION_NUM >= 150000
 #define pfs_hash_memory_bytes() get_hash_memory_limit()
 #else
@@ -77,8 +77,8 @@ typedef struct FormData_pg_publication_namespace
 #endif
 
 /*
- * Before 15, libraries ask for shared memory while they are loaded. Sets previous, which request
- * must call first where it is not NULL.
+ * Before 15, libraries request shared memory while they are loaded. Sets previous to the earlier
+ * hook; if it is not NULL, request must call it first.
  */
 #if PG_VERSION_NUM >= 150000
 #define pfs_when_shared_memory_is_requested(request, previous) \

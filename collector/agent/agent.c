@@ -422,7 +422,10 @@ choose_controller(uint32_t *hierarchy)
 	return controller;
 }
 
-/* Finds the kernel functions on the way off a CPU, which are no part of a wait. */
+/*
+ * Finds the kernel functions between a wait and the scheduler, which do not belong to the wait's
+ * stack.
+ */
 static void
 read_scheduler_code(const AgentOptions *options, SchedulerCode *code)
 {

@@ -56,7 +56,7 @@ timeval_ms(struct timeval time)
 	return (uint64_t) time.tv_sec * 1000 + (uint64_t) time.tv_usec / 1000;
 }
 
-/* Adds what the agent itself takes. */
+/* Adds the agent's own CPU time and memory. */
 static void
 add_own_cost(Figures *figures)
 {

@@ -56,7 +56,10 @@ census_file_open(Counting *counting, uint32_t pid, const ProcMapping *map)
 	return file;
 }
 
-/* Returns the file behind a mapping with what it holds; NULL if that cannot be read. */
+/*
+ * Returns the file behind a mapping with the interpreters it contains; NULL if the mapping cannot
+ * be read.
+ */
 static const CountedFile *
 count_file(Counting *counting, uint32_t pid, const ProcMapping *map)
 {

@@ -44,7 +44,10 @@
 #define AGENT_CPU_PERCENT_PER_CPU	  2
 #define AGENT_CPU_PERCENT_PER_CPU_MAX 25
 
-/* Whether the functions of an interpreter stay between those that it executes. */
+/*
+ * Selects whether native functions of an interpreter stay between the frames of the code that it
+ * executes.
+ */
 enum
 {
 	AGENT_NATIVE_KEEP,

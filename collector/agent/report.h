@@ -45,7 +45,7 @@ typedef struct Report
 	size_t kernel_bytes; /* kernel memory of rings, scratch space and tables */
 } Report;
 
-/* Redraws the bar on standard error. Does nothing if standard error is no terminal. */
+/* Redraws the bar on standard error. Does nothing if standard error is not a terminal. */
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
 
 /*

@@ -13,7 +13,7 @@
 
 static const AttributeRule no_labels = { "*" };
 
-/* What a request needs while it is read. */
+/* State of decoding one request. */
 typedef struct Decoding
 {
 	Budget budget;
@@ -42,7 +42,7 @@ arrow_end(Decoding *decoding, ArrowResult *result)
 	return decoding->work.end;
 }
 
-/* What is done with each record batch. */
+/* Called for each record batch. */
 typedef bool (*BatchReader)(void *context, ArrowStream *stream, SampleColumns *columns);
 
 static bool

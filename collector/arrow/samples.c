@@ -1,10 +1,11 @@
 /*
  * samples.c
- *		Rows: a series by what its columns refer to, a stack, a time, a value.
+ *		Converts rows to samples: a series from the columns that the row refers to, a stack, a time,
+ *		a value.
  *
- * Neighbours mostly refer to the same: what a row refers to in the columns of its type and labels
- * is looked up as it is, in numbers, and read only where it is new. So are stacks, by the range of
- * their list.
+ * Neighbouring rows mostly refer to equal items. So a series is looked up by the numbers in the
+ * columns of type and labels, and the items are read only if these numbers are new. A stack is
+ * looked up by the range of its list.
  */
 #include "arrow/samples.h"
 
@@ -18,7 +19,7 @@
 #define NOTHING		  UINT32_MAX
 #define FIXED_COLUMNS (ARROW_TYPE_PARTS + 2) /* of a series: temporality and period beside them */
 
-/* What a row's series is made of: items of its columns, and the period. */
+/* Key of a row's series: items of its columns, and the period. */
 typedef struct SeriesItem
 {
 	const uint32_t *items; /* of the columns, one behind the other */
@@ -303,7 +304,7 @@ sample_times_look(ArrowWork *work, const SampleColumns *columns, uint32_t rows, 
 	return true;
 }
 
-/* What adds up has its window's time, what does not its own. */
+/* A delta has the time of its window, an instant value its own time. */
 static bool
 row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 {
@@ -320,7 +321,7 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 
 /* --- rows --- */
 
-/* What of a sample is a trace's or a span's. */
+/* Adds the part of a sample that belongs to a trace or a span. */
 static bool
 arrow_add_trace(ArrowWork *work, const BatchSample *sample, const PfsTraceIds *ids)
 {

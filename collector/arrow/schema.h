@@ -62,7 +62,7 @@ typedef struct ArrowSchema
 	ArrowDictionary *dictionaries;
 } ArrowSchema;
 
-/* Reads a schema into the arena. Returns NULL, or a static text that says what is wrong. */
+/* Reads a schema into the arena. Returns NULL, or a static text that names the fault. */
 const char *arrow_schema_read(const FlatTable *table, Arena *arena, ArrowSchema *schema);
 
 /* Returns the dictionary of an id; NULL if there is none. */

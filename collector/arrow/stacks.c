@@ -313,7 +313,7 @@ file_address(StackReader *reader, uint32_t item, uint64_t *address)
 }
 
 /*
- * Decides what a location says about the partition of its stacks. A library is never the executable
+ * Decides from a location to which partition its stacks belong. A library is never the executable
  * of a process, but may be the outermost file of a thread's stack.
  */
 static void

@@ -37,7 +37,7 @@ arena_fini(Arena *arena)
 	arena->free_bytes = 0;
 }
 
-/* Adds a chunk as the newest one. What was free in the chunk before is not used any further. */
+/* Adds a chunk as the newest one. The free end of the previous chunk remains unused. */
 static bool
 arena_add_chunk(Arena *arena, size_t size_bytes)
 {

@@ -31,9 +31,9 @@ typedef struct ChildProgram
 int child_reserve(void);
 
 /*
- * Starts a program whose standard descriptor number is a copy of our descriptor given. It inherits
- * our other standard descriptors and no descriptor besides; all its signals are at their defaults.
- * Returns 0 or -errno.
+ * Starts a program whose standard descriptor "number" is a copy of our descriptor "given". It
+ * inherits our other standard descriptors and no further descriptor; all its signals are at their
+ * defaults. Returns 0 or -errno.
  */
 int child_start_with(const ChildProgram *program, int given, int number, pid_t *pid);
 

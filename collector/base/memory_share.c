@@ -127,8 +127,8 @@ share_charge_crowded(MemoryShare *share, size_t bytes)
 }
 
 /*
- * Returns whether the share may charge now. While the owner of the turn waits, nobody else may, so
- * that it gets what the others release.
+ * Returns whether the share may charge at this moment. While a waiting owner has the turn, no other
+ * share may charge, so that the owner gets the memory that others release.
  */
 static bool
 share_may_charge(const MemoryShare *share)
@@ -195,7 +195,8 @@ share_realloc(void *context, void *memory, size_t bytes)
 	}
 
 	/*
-	 * release what was charged but not reserved; malloc() may also have reserved a few bytes more
+	 * release the surplus of the charge over the reservation; malloc() may also have reserved a few
+	 * bytes more
 	 */
 	after = malloc_usable_size(grown);
 	if (share != NULL && after > before + added)

@@ -124,7 +124,7 @@ typedef struct BatchUnwound
 } BatchUnwound;
 
 /*
- * Attributes of a profile besides its samples, for one of its series. NULL and "" mean absent; a
+ * Attributes of a profile apart from its samples, for one of its series. NULL and "" mean absent; a
  * batch stores "".
  */
 typedef struct BatchNote

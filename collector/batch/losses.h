@@ -13,12 +13,12 @@
 
 #include "unwind_types.h"
 
-/* What a reason means for the samples that it counts. */
+/* What a count of this reason says about samples. */
 typedef enum LossKind
 {
 	LOSS_LOST,	  /* not stored */
 	LOSS_PARTIAL, /* stored with some frames missing */
-	LOSS_NOTE,	  /* counts something else than samples */
+	LOSS_NOTE,	  /* counts something other than samples */
 	LOSS_ROWS,	  /* rows of samples that were not stored; the writer reports them itself */
 } LossKind;
 
@@ -134,7 +134,7 @@ losses_take(Losses *losses, Loss loss)
 typedef struct LossFacts
 {
 	const char *reason;	 /* its name in summaries and in profstore.losses */
-	LossKind kind;		 /* of what it counts */
+	LossKind kind;		 /* meaning of its count */
 	const char *meaning; /* for people who read the log */
 } LossFacts;
 

@@ -39,7 +39,7 @@ typedef struct CodeTableStats
 
 /* Makes a table whose objects take up to limit_bytes. 0 or -ENOMEM. */
 int code_table_create(size_t limit_bytes, CodeTable **table);
-void code_table_free(CodeTable *table); /* accepts NULL; no object may be in use any more */
+void code_table_free(CodeTable *table); /* accepts NULL; all objects must have been released */
 
 /*
  * Returns a reference to the object with that name, making it if needed. NULL, and counted, if

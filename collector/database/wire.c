@@ -221,8 +221,8 @@ wire_end(Buffer *buffer, size_t begun)
 }
 
 /*
- * Returns the elements of an array of that type, count and width; NULL if the bytes are anything
- * else.
+ * Returns the elements of an array with this type, count and width; NULL if the bytes differ from
+ * that.
  */
 static const char *
 array_elements(const char *bytes, size_t length, int32_t element_type, size_t count, size_t width)

@@ -82,8 +82,8 @@ size_t wire_begin(Buffer *buffer);
 void wire_end(Buffer *buffer, size_t begun);
 
 /*
- * Reads an array of exactly count int4 or int8 (element_type) without nulls. Returns false for
- * anything else.
+ * Reads an array of exactly count int4 or int8 (element_type) without nulls. Otherwise returns
+ * false.
  */
 bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count,
 			   int64_t *values);

@@ -20,8 +20,8 @@ typedef struct DebugContent
 bool debug_content_has_go_table(const ElfSource *source);
 
 /*
- * Reads a regular file, in bounds and without libelf. Returns 0; -ENOEXEC if it is no ELF file;
- * -ENOMEM.
+ * Reads a regular file with bounds checks, without libelf. Returns 0; -ENOEXEC if it is not an ELF
+ * file; -ENOMEM.
  */
 int debug_content_read(int fd, DebugContent *content);
 

@@ -15,13 +15,13 @@
 #include "debuginfo/debug_content.h"
 #include "symbols/elf/elf_file.h"
 
-/* An ELF file that is made of another one. */
+/* An ELF file that is derived from another one. */
 typedef struct Extraction
 {
 	Elf *from;
 	Elf *to;
 	size_t names; /* section with the names of sections */
-	uint64_t end; /* of what has its place in the new file */
+	uint64_t end; /* end of the sections that have been placed in the new file */
 } Extraction;
 
 static bool
@@ -109,7 +109,7 @@ copy_section(Extraction *extraction, Elf_Scn *from)
 	return gelf_update_shdr(to, &section) != 0;
 }
 
-/* Copies the program headers, which lead to no bytes any more. */
+/* Copies the program headers, whose segments have no bytes in the new file. */
 static bool
 copy_segments(Extraction *extraction, size_t count)
 {

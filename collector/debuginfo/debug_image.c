@@ -28,7 +28,7 @@ typedef struct Image
 	ImageFile on_file;
 	void *context;
 	int64_t bytes;	 /* unpacked so far */
-	ImageEnd end;	 /* IMAGE_DONE: go on */
+	ImageEnd end;	 /* IMAGE_DONE: the walk continues */
 	bool has_broken; /* an archive within it is broken */
 } Image;
 
@@ -207,7 +207,7 @@ stream_read(Stream *stream, uint8_t *bytes, size_t length)
 	return 0;
 }
 
-/* Reads as much as there is, up to the length. */
+/* Reads all available bytes, up to the length. */
 static size_t
 stream_read_all(Stream *stream, uint8_t *bytes, size_t length)
 {
@@ -458,7 +458,10 @@ take_entry(Stream *stream, TarEntry *next, int depth)
 	return stream->image->end == IMAGE_DONE;
 }
 
-/* Follows an archive. Returns false if the stream is no archive; its bytes are used up then. */
+/*
+ * Walks an archive. Returns false if the stream is not an archive; its first bytes have been
+ * consumed then.
+ */
 static bool
 walk(Stream *stream, int depth)
 {

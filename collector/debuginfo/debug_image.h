@@ -21,7 +21,7 @@
 typedef enum ImageEnd
 {
 	IMAGE_DONE,
-	IMAGE_NONE,	   /* the file is no archive */
+	IMAGE_NONE,	   /* the file is not an archive */
 	IMAGE_BROKEN,  /* it ends early, or is malformed; what came before was passed on */
 	IMAGE_TOO_BIG, /* it unpacks to more than IMAGE_BYTES */
 	IMAGE_NO_ROOM, /* no memory, or no space for a file */

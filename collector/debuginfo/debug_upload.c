@@ -99,7 +99,7 @@ find_digest(Sending *sending, Buffer *digest)
 	return is_good;
 }
 
-/* What the database has of an upload. */
+/* State of an upload in the database. */
 typedef struct Begun
 {
 	int64_t id;

@@ -21,8 +21,9 @@ typedef struct DebugUpload
 	const char *hash;	/* by which the client knows the file; "": none */
 	bool has_lines;		/* DWARF or a Go table, not symbols alone */
 	int64_t bytes;		/* out: size of the file */
-	int64_t sent_bytes; /* out: compressed, without what was there */
-	bool was_there;		/* out: all of it */
+	/* out: compressed bytes that were sent, without chunks that the database had */
+	int64_t sent_bytes;
+	bool was_there; /* out: all of it */
 } DebugUpload;
 
 /* Debug information of a build that is there already, of a tenant or of the role itself. */

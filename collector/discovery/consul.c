@@ -378,7 +378,7 @@ list_service(ConsulDiscovery *discovery, const char *name)
 	query->listed = true;
 }
 
-/* Takes the list of services; the groups of services that are not listed any more are removed. */
+/* Takes the list of services, and removes the groups of services that it lacks. */
 static const char *
 take_services(ConsulDiscovery *discovery, const json_t *services)
 {
@@ -423,7 +423,8 @@ consul_take_answer(ConsulQuery *query, const HttpAnswer *answer)
 }
 
 /*
- * Takes the index of an answer. A smaller index means that the server was restarted; 0 is no index.
+ * Takes the index of an answer. A smaller index means that the server was restarted; 0 is not a
+ * valid index.
  */
 static void
 take_index(ConsulQuery *query, const char *index)

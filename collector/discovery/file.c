@@ -208,10 +208,7 @@ sd_file_forget(FileDiscovery *discovery, WatchedFile *file)
 	free(file);
 }
 
-/*
- * Expands the patterns, checks all files, and removes the groups of files that no pattern matches
- * any more.
- */
+/* Expands the patterns, checks all files, and removes the groups of files that match no pattern. */
 static void
 sd_file_tick(Discovery *base, int64_t now_ns)
 {

@@ -36,7 +36,7 @@
 #define FILES_MIN		64
 #define READ_BYTES		((size_t) 256 * 1024)
 
-/* How often the server is asked to import a file that conflicts with other sessions. */
+/* Number of attempts to import a file in the server that conflicts with other sessions. */
 #define CONFLICT_ATTEMPTS 5
 
 /* A statement's parameter has room for 1 GB. */
@@ -168,8 +168,8 @@ writer_has_ended(ImportLane *lane)
 }
 
 /*
- * Waits until at most `most` batches are in progress. Returns false if nothing can be stored any
- * more.
+ * Waits until at most `most` batches are in progress. Returns false if the import has ended with a
+ * failure.
  */
 static bool
 wait_for_writer(ImportLane *lane, unsigned most)
@@ -208,7 +208,7 @@ report_not_submitted(ImportLane *lane, int err)
 	}
 }
 
-/* Submits the current batch. Returns false if nothing can be stored any more. */
+/* Submits the current batch. Returns false if the import has ended with a failure. */
 static bool
 lane_submit(ImportLane *lane)
 {
@@ -519,7 +519,7 @@ is_large(const LaneBatch *batch)
 		   batch_samples(batch->batch, &samples) >= BATCH_SAMPLES;
 }
 
-/* Imports a file. Returns false if nothing can be stored any more. */
+/* Imports a file. Returns false if the import has ended with a failure. */
 static bool
 import_file(ImportLane *lane, size_t file)
 {

@@ -1,6 +1,6 @@
 /*
  * import_server.h
- *		Requests of an import to the server besides storing batches.
+ *		Requests of an import to the server, other than storing batches.
  */
 #ifndef COLLECTOR_IMPORT_SERVER_H
 #define COLLECTOR_IMPORT_SERVER_H

@@ -37,10 +37,11 @@ typedef struct Import
 	size_t stored;					 /* number of files, like the next */
 	size_t failed;
 	int64_t samples;
-	unsigned lanes;		/* number of running lanes */
-	bool stop;			/* no further file may be taken */
-	int64_t give_up_ns; /* CLOCK_MONOTONIC: give up what is not stored by then; 0 for no limit */
-	Failure failure;	/* reason why the import ends; EXIT_OK if there is none */
+	unsigned lanes; /* number of running lanes */
+	bool stop;		/* no further file may be taken */
+	/* CLOCK_MONOTONIC: batches not stored by then are abandoned; 0 for no limit */
+	int64_t give_up_ns;
+	Failure failure; /* reason why the import ends; EXIT_OK if there is none */
 } Import;
 
 const char *import_format_name(ProfileFormat format);
@@ -61,7 +62,7 @@ void import_stored(Import *import, size_t file, ProfileFormat format, int64_t sa
 /* Reports a file that is not stored, and ends the import if stop_on_error is set. */
 void import_failed(Import *import, size_t file, const Failure *why);
 
-/* Ends the import, because no file can be stored any more. */
+/* Ends the import with a failure after which no file can be stored. */
 void import_end(Import *import, const Failure *why);
 
 /*

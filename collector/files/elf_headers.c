@@ -51,7 +51,10 @@ elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t s
 	return true;
 }
 
-/* As elf_source_read(), by way of a window of the file that holds the piece or comes to. */
+/*
+ * Like elf_source_read(), but through a window of the file that is moved so that it holds the
+ * piece.
+ */
 static bool
 read_in_window(const ElfSource *source, ElfWindow *window, uint64_t offset, void *buffer,
 			   size_t size_bytes)

@@ -302,7 +302,7 @@ on_request(void *context, char *there, char *here, int port, int own_port)
 	return CURL_PREREQFUNC_ABORT;
 }
 
-/* --- what is asked for --- */
+/* --- the request --- */
 
 /*
  * Enables keep-alive probes on a socket. libcurl calls this only when it connects, and another

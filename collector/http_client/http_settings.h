@@ -114,7 +114,8 @@ bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field);
 bool http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 
 /*
- * These fail if settings of a proxy or of a secret exclude each other; what is the secret's name.
+ * These fail if settings of a proxy or of a secret exclude each other; what is the secret's name in
+ * the message.
  */
 bool http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 bool http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret,

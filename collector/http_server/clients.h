@@ -2,7 +2,7 @@
  * clients.h
  *		State of each client: a tenant, or an address if there are no tenants.
  *
- * The loop's thread alone.
+ * Used by the loop's thread only.
  */
 #ifndef COLLECTOR_HTTP_SERVER_CLIENTS_H
 #define COLLECTOR_HTTP_SERVER_CLIENTS_H

@@ -38,7 +38,7 @@ typedef struct Protocol
 	/* Sends a message before the answer. HTTP/2 only; otherwise NULL. */
 	void (*answer_part)(Connection *connection, Call *call);
 
-	/* Sets the call of a stream; NULL: the stream has no call any more. */
+	/* Sets the call of a stream; NULL removes it from the stream. */
 	void (*bind)(Connection *connection, int32_t stream, Call *call);
 
 	/* Bytes that a stream held were taken. HTTP/2 only; otherwise NULL. */
@@ -114,7 +114,7 @@ size_t connection_receive(Connection *connection);
 
 bool connection_has_output(const Connection *connection);
 
-/* Sends as much as the socket accepts. */
+/* Sends output until the socket accepts no more. */
 void connection_send(Connection *connection);
 
 /* Shuts down the sending side. */

@@ -110,7 +110,7 @@ put_head(Connection *connection, const Call *call, size_t length)
 
 /*
  * Sends the answer of the current request. If it comes before the request's end, the connection is
- * closed, because the begin of the next request is unknown.
+ * closed, because the start of the next request is unknown.
  */
 static void
 http1_answer_call(Connection *connection, Call *call)

@@ -119,7 +119,7 @@ call_of(nghttp2_session *session, int32_t stream)
 	return nghttp2_session_get_stream_user_data(session, stream);
 }
 
-/* Copies as much of a buffer as there is room for. */
+/* Copies bytes of a buffer until there is no room. */
 static size_t
 http2_take(const Buffer *from, size_t *at, uint8_t *to, size_t room)
 {
@@ -412,7 +412,7 @@ http2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uin
 		intake_body(connection->loop, call, bytes, length);
 		unread = call->unread - unread;
 	}
-	/* held bytes stay in the window of their stream alone, so that other streams go on */
+	/* held bytes reduce the window of their stream only, so other streams continue */
 	return nghttp2_session_consume_connection(session, length) == 0 &&
 				   nghttp2_session_consume_stream(session, stream, length - unread) == 0
 			   ? 0

@@ -456,7 +456,7 @@ end_stream(Loop *loop, Call *call)
 	dispatch(loop, call);
 }
 
-/* A worker has taken the part: goes on with what has arrived since. */
+/* Called when a worker has taken the part: continues with the bytes that have arrived since. */
 static void
 next_part(Loop *loop, Call *call)
 {

@@ -39,7 +39,7 @@ bool intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length);
 /* Called at the end of the request. */
 void intake_end_of_request(Loop *loop, Call *call);
 
-/* --- for what is above them --- */
+/* --- functions for rooms above --- */
 
 void intake_drop_all(Connection *connection);
 

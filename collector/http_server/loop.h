@@ -21,7 +21,7 @@ typedef struct Loop
 	Host *host;
 	const HostOptions *options;
 	int epoll_fd;
-	int64_t now_ns; /* CLOCK_MONOTONIC at the begin of the turn */
+	int64_t now_ns; /* CLOCK_MONOTONIC at the start of the turn */
 	Connection *connections;
 	int64_t connection_count;
 	Identities *identities; /* NULL: no tokens */

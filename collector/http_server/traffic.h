@@ -20,7 +20,7 @@ void traffic_go_on(Connection *connection);
 /* Checks the deadlines of a connection and its calls; the connection may be closed afterwards. */
 void traffic_check(Connection *connection);
 
-/* Announces to the client that no more requests are taken. */
+/* Announces to the client that no further requests are accepted. */
 void traffic_stop(Connection *connection);
 
 /* Closes the connection at once, also during calls. */

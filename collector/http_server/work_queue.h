@@ -49,7 +49,7 @@ struct Call *work_queue_take(WorkQueue *queue, ClientWork **work);
 /* Ends the work on a call, which took this time. */
 void work_queue_done(ClientWork *work, uint64_t cpu_ns);
 
-/* Removes a call; returns false if it does not wait any more. */
+/* Removes a call; returns false if the call is not waiting. */
 bool work_queue_withdraw(WorkQueue *queue, ClientWork *work, struct Call *call);
 
 #endif

@@ -141,7 +141,7 @@ is_empty(const CodeRegion *region)
 	return region->code == NULL;
 }
 
-/* … is the number of empty slots from here on, as far as known. */
+/* … is the number of empty slots from here on, or fewer. */
 static void
 set_empty(CodeRegion *region, size_t places)
 {
@@ -214,8 +214,8 @@ merge_young(CodeMap *map)
 }
 
 /*
- * Returns whether to merge: the young array is kept so small that an insertion costs about as much
- * as its share of a merge.
+ * Returns whether to merge: the young array is kept small enough that an insertion costs about as
+ * much as its share of a merge.
  */
 static bool
 young_are_many(const CodeMap *map)

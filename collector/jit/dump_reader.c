@@ -61,7 +61,10 @@ dump_take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record
 		code_tally_one(&sink->tally->bad);
 }
 
-/* Parses the header. Returns -EAGAIN if it is incomplete, or what is wrong with it. */
+/*
+ * Parses the header. Returns -EAGAIN if it is incomplete; otherwise 0 or the error that describes
+ * its fault.
+ */
 static int
 take_header(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes, size_t length)
 {

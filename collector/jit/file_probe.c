@@ -1,6 +1,6 @@
 /*
  * file_probe.c
- *		Opens a file of a process and reads what was added since the last read.
+ *		Opens a file of a process and reads the bytes that were added since the last read.
  */
 #include "jit/file_probe.h"
 

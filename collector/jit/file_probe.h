@@ -33,7 +33,7 @@ typedef struct FileProbe
 	size_t tail_length;
 	bool look_for_another; /* check whether the path leads to another file */
 	/* results */
-	int error;		/* 0 or -errno; -ENOENT or -EPERM if there is no trusted file */
+	int error;		/* 0 or -errno; -ENOENT or -EPERM if no file can be trusted */
 	bool rewritten; /* everything read before is void; the bytes are from the beginning */
 	bool more;		/* there is more to read */
 	/* the bytes existed in the file at this moment (CLOCK_MONOTONIC); 0 if not known */
@@ -51,8 +51,8 @@ void file_probe_free(FileProbe *probe); /* accepts NULL */
 void file_probe_go_to(FileProbe *probe, uint64_t offset);
 
 /*
- * Reads on into bytes. Returns like prober_run(): unless it is 0, probe and bytes do not belong to
- * the caller any more.
+ * Reads further bytes. Returns like prober_run(): unless it returns 0, probe and bytes no longer
+ * belong to the caller.
  */
 int file_probe_read(Prober *prober, FileProbe *probe, char *bytes, uint64_t wait_ns);
 

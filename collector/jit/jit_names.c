@@ -116,7 +116,7 @@ add_process(JitNames *names, const ExecImage *image)
 	return process;
 }
 
-/* CodeNamerPrepare: reads what was added since the sample. */
+/* CodeNamerPrepare: reads the code that was reported since the sample. */
 static void
 jit_prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 {

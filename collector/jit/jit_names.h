@@ -38,7 +38,7 @@ typedef struct JitNamesStats
 
 /* Makes a namer. Names and regions are limited to limit_bytes each. 0 or -ENOMEM. */
 int jit_names_create(size_t limit_bytes, JitNames **names);
-void jit_names_free(JitNames *names); /* accepts NULL; no code object may be in use any more */
+void jit_names_free(JitNames *names); /* accepts NULL; all code objects must have been released */
 
 /* Returns the interface for the walker, valid until jit_names_free(). */
 CodeNamer jit_names_namer(JitNames *names);

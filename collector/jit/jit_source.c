@@ -80,7 +80,7 @@ source_take(JitSource *source, JitReading *reading, const char *bytes)
 	source->is_behind = !dump->is_broken && dump->at > begin && dump->at < probe->size;
 }
 
-/* Reads one part of the file. Returns false if there is no more for now. */
+/* Reads one part of the file. Returns false at its present end. */
 static bool
 jit_source_read_on(JitSource *source, JitReading *reading)
 {
@@ -201,7 +201,7 @@ jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64
 	source_look(source, reading, now_ns);
 }
 
-/* Returns whether everything that was reported for that moment has been read. */
+/* Returns whether all code that was reported up to that time has been read. */
 static bool
 is_read_to(const JitSource *source, uint64_t time_ns)
 {

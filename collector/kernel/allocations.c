@@ -481,8 +481,8 @@ forget_waits(Allocations *allocations)
 }
 
 /*
- * Links all files. If one does not answer in time the attempt is repeated later (look_again), which
- * is no failure.
+ * Attaches to all files. If one does not answer in time, the attempt is repeated later
+ * (look_again); this is not a failure.
  */
 static ExitCode
 allocations_attach(Source *source, Failure *failure)

@@ -356,7 +356,7 @@ sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 void
 sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict)
 {
-	/* a process with a verdict is not treated as new any more */
+	/* a process with a verdict is not treated as new */
 	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
 	uint32_t pid = image->pid;
 

@@ -35,7 +35,7 @@ typedef struct KubeReach
 	const char **spaces; /* each is watched separately; NULL: all namespaces */
 	size_t space_count;
 	char own_space[256];
-	const char *problem; /* a sentence that names what is missing; NULL: nothing */
+	const char *problem; /* a sentence that names the missing part; NULL: nothing is missing */
 } KubeReach;
 
 /* Returns false if out of memory. Call kube_reach_fini() in either case. */

@@ -113,7 +113,7 @@ pod_text_is_word(const char *value)
 	return true;
 }
 
-/* Appends a container, or nothing if a part of it is no single word or does not fit. */
+/* Appends a container, or nothing if a part of it has several words or does not fit. */
 static void
 put_container(Line *line, const json_t *status, const char *id, bool init)
 {

@@ -1,10 +1,6 @@
 /*
  * kubernetes_names.h
- *		Names of what is known of a pod, as Prometheus has them, for rules of agent and scrape.
- *
- * The agent reads pods as lines (kubernetes/pod_text.c writes them, pod_table.c reads them). Scrape
- * finds them as targets (discovery/kube_groups.c), or has rules made for them
- * (scrape/operator_job.c). In a label each name stands behind KUBE_META.
+ *		Names of a pod's properties for rules of agent and scrape, equal to Prometheus' names.
  */
 #ifndef COLLECTOR_KUBERNETES_NAMES_H
 #define COLLECTOR_KUBERNETES_NAMES_H

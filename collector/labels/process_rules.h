@@ -3,8 +3,8 @@
  *		The labels of processes that a configuration defines: fixed labels, relabel_configs and
  *		environment variables.
  *
- * The labels of a process, and everything else that is known about it under names that begin with
- * "__meta_", pass through the rules; after that, names that begin with "__" are removed.
+ * The labels of a process, and its other properties under names that begin with "__meta_", pass
+ * through the rules; afterwards names that begin with "__" are removed.
  */
 #ifndef COLLECTOR_PROCESS_RULES_H
 #define COLLECTOR_PROCESS_RULES_H

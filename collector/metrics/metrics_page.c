@@ -150,7 +150,7 @@ connection_read(MetricsPage *page, PageConnection *connection)
 	return !connection->answer.failed;
 }
 
-/* Sends what the socket takes. Returns false if the connection must end. */
+/* Sends output until the socket accepts no more. Returns false if the connection must end. */
 static bool
 connection_send(PageConnection *connection)
 {

@@ -2,7 +2,7 @@
  * decode.h
  *		Decodes a request of OTLP's profiles into a batch.
  *
- * For any input, time is bounded by the request's size, and memory beside the batch by
+ * For any input, time is bounded by the request's size, and memory other than the batch's by
  * OTLP_MEMORY_BYTES. An invalid profile is rejected alone and counted; a request that cannot be
  * read at all is refused. Knows no network.
  */

@@ -38,7 +38,7 @@ const Layout *dialect_layout(Dialect dialect);
 
 /*
  * Finds the layout of a request. Returns false with *error if the request is too old, mixes several
- * layouts, or is no protobuf.
+ * layouts, or is not protobuf.
  */
 bool dialect_of_request(Span request, Dialect *dialect, const char **error);
 

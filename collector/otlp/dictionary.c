@@ -190,7 +190,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 	return FAULT_NONE;
 }
 
-/* Copies a text with U+FFFD in place of zero bytes, which replaces all bytes that are no text. */
+/* Copies a text with U+FFFD in place of zero bytes and of invalid UTF-8. */
 static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
@@ -351,8 +351,8 @@ put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const 
 }
 
 /*
- * Adds the text of a value that is no list to a note; marks the attribute as unfit if the value has
- * no text.
+ * Appends the text of a value other than a list to a note; marks the attribute as unfit if the
+ * value has no text.
  */
 static OtlpFault
 put_note_text(OtlpDictionary *dictionary, Span any, OtlpAttribute *attribute, const char **texts,

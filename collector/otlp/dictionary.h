@@ -124,7 +124,7 @@ OtlpFault dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttrib
 OtlpFault dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
 								  BatchNote *note, const char **error);
 
-/* Returns the ids of a link; index 0 is no link. */
+/* Returns the ids of a link; index 0 means no link. */
 OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids,
 						  const char **error);
 

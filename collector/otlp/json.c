@@ -200,7 +200,7 @@ json_append_character(Json *json, uint32_t c)
 		   put_byte(json, 0x80 | (c >> 6 & 0x3F)) && put_byte(json, 0x80 | (c & 0x3F));
 }
 
-/* Reads the code after "\u". Half a surrogate pair alone is no character. */
+/* Reads the code after "\u". Half of a surrogate pair alone is invalid. */
 static bool
 take_unicode(Json *json, bool is_kept)
 {

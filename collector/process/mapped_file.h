@@ -5,7 +5,8 @@
  *
  * The ring and walker threads meet files first and must open them while the process lives. The
  * descriptor stays open as long as a process that maps the file is known. The flusher thread opens
- * the contents of files that contain sampled code; another room's opener decides what a content is.
+ * the contents of files that contain sampled code; another room's opener decides which files have
+ * equal content.
  *
  * A file is identified by device, inode, size and mtime, and by its name in the process. So a
  * reused inode makes another entry, and no process can name the files of another one. The table has
@@ -82,9 +83,8 @@ void mapped_file_table_let_go(MappedFileTable *table);
 int mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status);
 
 /*
- * Get a reference to the file behind a mapping or executable of a process. Return -errno if it
- * cannot be opened any more; -EMFILE if the owner, or all owners together, have too many files
- * open.
+ * Get a reference to the file behind a mapping or executable of a process. Return -errno if it can
+ * no longer be opened; -EMFILE if the owner, or all owners together, have too many files open.
  */
 int mapped_file_acquire_mapping(MappedFileTable *table, uint64_t owner, uint32_t pid,
 								const ProcMapping *mapping, MappedFile **file);

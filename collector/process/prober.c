@@ -48,7 +48,7 @@ typedef struct Server
 	Probe *probe;	 /* the next probe to run */
 	pid_t id;		 /* 0 until the thread has started */
 	clockid_t clock; /* CPU time of the thread … */
-	int64_t used_ns; /* … at the begin of its probe */
+	int64_t used_ns; /* … at the start of its probe */
 	struct Server *next_idle;
 } Server;
 

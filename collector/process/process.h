@@ -45,7 +45,7 @@ typedef struct ProcessTableStats
 	uint64_t map_reads;
 	uint64_t timeouts;	 /* times that the kernel or a file system did not answer in time */
 	uint64_t put_off;	 /* due reads that were skipped because of the rate limit */
-	uint64_t remembered; /* not in /proc any more, but known from the side-band */
+	uint64_t remembered; /* no longer in /proc, but known from the side-band */
 	uint64_t cut;		 /* reads of processes with more mappings than may be kept */
 	/* mappings with samples whose files were not opened: the process has too many */
 	uint64_t files_refused;

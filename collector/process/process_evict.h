@@ -11,8 +11,8 @@
 void process_remove(ProcessTable *table, Process *process);
 
 /*
- * Like process_remove(), but for a process that may still run: revokes its verdict, which nobody
- * else would do.
+ * Like process_remove(), but for a process that may still run: also revokes its verdict, which no
+ * exit event will revoke.
  */
 void process_evict(ProcessTable *table, Process *process);
 

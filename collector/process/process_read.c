@@ -300,7 +300,7 @@ process_root_pid(const Process *process)
 	return is_there(process->parent_pid) ? process->parent_pid : 0;
 }
 
-/* Returns whether the process has exited: even a zombie has no executable any more. */
+/* Returns whether the process has exited: even a zombie has no executable. */
 static bool
 has_ended(uint32_t pid)
 {

@@ -1,6 +1,6 @@
 /*
  * health.c
- *		The status file, and what it says about the agent.
+ *		Writes the status file, and judges the agent by it.
  */
 #include "program/health.h"
 
@@ -69,7 +69,7 @@ health_write(const char *path, const Health *health)
 	return -error;
 }
 
-/* The number behind a key at the start of a line; false where there is none. */
+/* Finds the number after a key at the start of a line; returns false if there is none. */
 static bool
 find_number(const char *text, const char *key, uint64_t *number)
 {

@@ -62,7 +62,9 @@ size_t health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX]);
 ExitCode health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					  Failure *failure);
 
-/* The sub-command; says why not in the log. EXIT_IO where there is no status. */
+/*
+ * Runs the sub-command; logs the reason of a failure. Returns EXIT_IO if there is no status file.
+ */
 ExitCode health_run(const HealthOptions *options);
 
 #endif

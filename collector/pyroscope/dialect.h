@@ -3,7 +3,7 @@
  *		Conventions of Pyroscope's clients for the profiles that they send: a DecodeDialect.
  *
  * Labels of samples become labels of the series, except numbers and labels that the series has; ids
- * of spans and traces become ids of samples. Levels (memory in use, goroutines) are no deltas,
+ * of spans and traces become ids of samples. Levels (memory in use, goroutines) are never deltas,
  * whatever the profile's duration and period.
  */
 #ifndef COLLECTOR_PYROSCOPE_DIALECT_H

@@ -90,7 +90,7 @@ decode_value(PfsText text, Arena *arena, PfsText *value)
 
 /* --- times --- */
 
-/* Parses YYYYMMDD. Returns false if the digits are no date. */
+/* Parses YYYYMMDD. Returns false if the digits are not a date. */
 static bool
 parse_date(int64_t digits, int64_t *seconds)
 {
@@ -99,7 +99,7 @@ parse_date(int64_t digits, int64_t *seconds)
 					   .tm_mday = (int) (digits % 100) };
 	const struct tm given = date;
 
-	*seconds = timegm(&date); /* changes what is out of range */
+	*seconds = timegm(&date); /* timegm() normalizes numbers that are out of range */
 	return digits >= 19700101 && date.tm_mon == given.tm_mon && date.tm_mday == given.tm_mday;
 }
 

@@ -41,7 +41,7 @@ void series_put_default(PyroscopeSeries *series, Arena *arena, const char *name,
 /* Makes the labels, with unique names. Must be called once, after all labels were added. */
 void series_end(PyroscopeSeries *series, Arena *arena);
 
-/* Returns true for a key of the protocol's own, which is no label. */
+/* Returns true for keys of the protocol, which are not stored as labels. */
 bool is_protocol_key(PfsText key);
 
 /* Returns true if the text is the id of a span: 16 hexadecimal digits, not all 0. */

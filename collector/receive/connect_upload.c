@@ -3,7 +3,8 @@
  *		Pyroscope's DebuginfoService, which Alloy calls over Connect: ShouldInitiateUpload, POST of
  *		the file as it is to Upload/BUILD_ID, UploadFinished.
  *
- * A good answer to the first question begins the upload; there is no id of it, and no size.
+ * If the answer to ShouldInitiateUpload is yes, the client begins the upload; its requests have
+ * neither an upload id nor a size.
  */
 #include <string.h>
 
@@ -33,7 +34,7 @@ connect_read_file(const Call *call, UploadQuestion *question)
 								 : upload_question_read(UPLOAD_FILE, file, question);
 }
 
-/* Begins the upload of a file that is not there, or is better than what is. */
+/* Answers yes if the database lacks the file, or the offered one is better. */
 static void
 connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *question,
 					  DebugState state)

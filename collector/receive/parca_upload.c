@@ -38,7 +38,7 @@ parca_read_question(Receiver *receiver, Call *call, UploadMessage message, Uploa
 	return false;
 }
 
-/* Answers by what is there already. */
+/* Answers from the state of the build's uploads in the database. */
 static void
 parca_answer_should(Receiver *receiver, Call *call, const UploadQuestion *question,
 					DebugState state)
@@ -108,7 +108,7 @@ parca_should_upload(Host *host, Call *call)
 	host_give_back(host, call);
 }
 
-/* Begins an upload, or refuses it for what is there already. */
+/* Begins an upload, or refuses it because of the build's state in the database. */
 static void
 parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *question,
 					  DebugState state)

@@ -42,7 +42,7 @@ pyroscope_count(Receiver *receiver, const PyroscopeResult *result)
 	metric_add(&metrics->samples_total, result->samples);
 }
 
-/* Passes on what a decoder says of a whole request; counts it if it was decoded. */
+/* Handles a decoder's result for a whole request; counts the request if it was decoded. */
 static void
 pyroscope_take_result(Receiver *receiver, DecodeEnd end, const PyroscopeResult *result,
 					  Decoded *decoded)

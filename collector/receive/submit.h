@@ -61,7 +61,7 @@ void submit_too_large(Receiver *receiver, Call *call, const char *text);
  */
 void submit_no_room(Receiver *receiver, Call *call, const char *text);
 
-/* Answers that memory is short: the call's budget, or else the system's. */
+/* Answers that memory is short: that of the call's budget, or the system's. */
 void submit_no_memory(Receiver *receiver, Call *call);
 
 #endif

@@ -2,8 +2,8 @@
  * upload_answers.h
  *		Steps that both services for debug information share: Parca's and Pyroscope's.
  *
- * Every refusal is counted and logged. A client that may succeed later is put off: its agents ask
- * again after five minutes. Agents never offer a file again that is declined.
+ * Every refusal is counted and logged. If a client may succeed later, its agents are asked to
+ * retry: they ask again after five minutes. Agents never offer a declined file again.
  */
 #ifndef COLLECTOR_UPLOAD_ANSWERS_H
 #define COLLECTOR_UPLOAD_ANSWERS_H
@@ -14,7 +14,10 @@
 #define UPLOAD_NOT_ALLOWED	  "the file of tokens does not let this tenant upload debug information"
 #define UPLOAD_UNDER_WAY_TEXT "an upload of this build is under way"
 
-/* Answers a question with "no": for good, or put off, which is not for the reason that is sent. */
+/*
+ * Answers a question with "no", either for good or so that the agent asks again. Agents decide by
+ * the reason that is sent, not by the log's.
+ */
 void upload_decline(Receiver *receiver, Call *call, const char *build_id, const char *reason);
 void upload_put_off(Receiver *receiver, Call *call, const char *build_id, const char *reason);
 

@@ -36,8 +36,8 @@ typedef struct ChainThread
 
 /*
  * Writes the section of a record (runtime_types.h) that holds the thread's chain, without ends of
- * frames. Returns its words, or 0 if there is no memory. Takes as long as PFS_MAX_SAMPLE_NS and a
- * few readings, but each reading may wait.
+ * frames. Returns its length in words, or 0 if out of memory. Takes up to PFS_MAX_SAMPLE_NS and a
+ * few reads, each of which may wait.
  */
 size_t chain_walk(const ChainThread *thread, uint64_t section[CHAIN_SECTION_WORDS]);
 

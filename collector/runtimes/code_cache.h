@@ -3,8 +3,8 @@
  *		Code objects that were read, by process, within one budget of memory.
  *
  * If the budget is used up, the owner of processes (process/owner.h) whose objects take most loses
- * those of its process that was asked for longest ago. So whoever makes up many objects, in however
- * many processes, displaces its own. One thread uses a cache.
+ * those of its process that was asked for longest ago. So an owner that invents many objects, in
+ * any number of processes, displaces only its own. One thread uses a cache.
  */
 #ifndef COLLECTOR_CODE_CACHE_H
 #define COLLECTOR_CODE_CACHE_H
@@ -49,8 +49,8 @@ const RuntimeCode *code_cache_find(const CodeCache *cache, const ProcessCodes *c
 								   const CodeKey *key);
 
 /*
- * Takes over an object that the process does not have. The object is freed at once if there is no
- * memory or if it alone exceeds the budget.
+ * Takes over an object that the process does not have yet. The object is freed immediately if out
+ * of memory or if it alone exceeds the budget.
  */
 void code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, RuntimeCode *code);
 

@@ -31,7 +31,7 @@ typedef struct RuntimeKind RuntimeKind;
 
 #define RUNTIME_LOOPS 6 /* compilers move code that is rarely executed elsewhere */
 
-/* What was read of a file that holds an interpreter. */
+/* Facts from a file that contains an interpreter. */
 typedef struct RuntimeFile
 {
 	const RuntimeKind *kind;
@@ -58,7 +58,7 @@ typedef struct RuntimeTarget
 	struct pfs_runtime entry; /* as the kernel's walk has it */
 	LoopCode compiled;		  /* code that a compiler made and that runs in the loop's frame */
 	uint64_t stack_pointer;	  /* of the sample by which place() searches; 0: not known */
-	void *own;				  /* the kind's, if it keeps something for each process; else NULL */
+	void *own;				  /* the kind's data for each process; NULL if it has none */
 } RuntimeTarget;
 
 struct RuntimeKind
@@ -69,7 +69,7 @@ struct RuntimeKind
 	bool is_threadless; /* frames are found without threads' states: place() needs no pointer */
 
 	/*
-	 * Fills what is known of a zeroed file. Returns false if the file does not hold this
+	 * Fills a zeroed RuntimeFile from the file. Returns false if the file does not hold this
 	 * interpreter. name: of the file, with or without its directory.
 	 */
 	bool (*read_file)(const ElfSource *source, const char *name, RuntimeFile *file);
@@ -88,10 +88,12 @@ struct RuntimeKind
 	/* Returns false if the frame's object could not be read when it was sampled. */
 	bool (*key_of)(const UserFrame *frame, CodeKey *key);
 
-	/* Adds what the target knows of the frame to its key. NULL: nothing. */
+	/* Adds the target's part to the key of a frame. NULL: there is none. */
 	void (*qualify)(const RuntimeTarget *target, const UserFrame *frame, CodeKey *key);
 
-	/* Brings what the target knows up to date, before keys of the walk's frames. NULL: nothing. */
+	/*
+	 * Updates the target's data before keys of the walk's frames are made. NULL: nothing to update.
+	 */
 	void (*refresh)(RemoteMemory *memory, RuntimeTarget *target, const CodeWalk *walk);
 
 	/* Reads objects, RUNTIME_CODES_MAX at most. Memory that does not answer leaves them zeroed. */
@@ -102,7 +104,7 @@ struct RuntimeKind
 	int32_t (*line_of)(const RuntimeTarget *target, const RuntimeCode *code,
 					   const UserFrame *frame);
 
-	/* The chain of a fiber goes on with the frames that the fiber's caller executes. */
+	/* The chain of a fiber continues with the frames that the fiber's caller executes. */
 	bool leaves_fibers;
 
 	/* Frees target->own. NULL: there is none. */
@@ -126,7 +128,10 @@ extern const RuntimeKind v8_kind;
 /* The interpreters that are known. */
 const RuntimeKind *const *runtime_kinds(size_t *count);
 
-/* What the file holds; NULL if no interpreter, or without memory. The caller frees it. */
+/*
+ * Returns the interpreter's facts; NULL if the file contains no interpreter, or out of memory. The
+ * caller frees it.
+ */
 RuntimeFile *runtime_file_read(const ElfSource *source, const char *name);
 
 #endif

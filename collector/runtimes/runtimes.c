@@ -79,7 +79,7 @@ runtimes_create(size_t limit_bytes, Runtimes **result)
 	return 0;
 }
 
-/* Frees what the process's interpreter keeps beside its code. */
+/* Frees the interpreter's data of a process, except code. */
 static void
 release_own(void *context)
 {
@@ -140,7 +140,7 @@ find_process(const Runtimes *runtimes, const ExecImage *image)
 	return process != NULL && exec_image_equal(&process->image, image) ? process : NULL;
 }
 
-/* Tells the kernel's walk what is known of the process. */
+/* Writes the data of the process for the kernel's walk. */
 static void
 publish(Runtimes *runtimes, const RuntimeProcess *process)
 {
@@ -375,7 +375,7 @@ read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory, C
 	process->target.file.kind->read_codes(memory, &process->target, wanted, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		/* what could not be asked for is asked for again */
+		/* queries that were not possible are repeated later */
 		if (memory->stuck)
 		{
 			runtime_code_fini(&wanted[i].code);

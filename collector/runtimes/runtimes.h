@@ -51,8 +51,8 @@ void runtimes_free(Runtimes *runtimes); /* accepts NULL */
 void runtimes_use_tables(Runtimes *runtimes, KernelTables *tables);
 
 /*
- * A namer for frames of interpreters and, by the other one, for all else. The other one outlives
- * it, and so does its table, which the objects come from.
+ * Makes a namer that names frames of interpreters itself, and all other frames by another namer.
+ * The other namer and its table of objects must outlive it.
  */
 CodeNamer runtimes_namer(Runtimes *runtimes, const CodeNamer *other);
 

@@ -19,7 +19,7 @@ mark_own_frames(const FoldedStack *stack, uint32_t first, uint32_t last, uint64_
 		uint64_t word = stack->words[i];
 		uint64_t code = user_frame_code(word);
 
-		/* pieces of frames at the edges of a gap are no code */
+		/* parts of frames at the edges of a gap are not code */
 		is_own[i] =
 			!PFS_FRAME_CONTINUES(word) && PFS_FRAME_MORE(word) == 0 && code >= start && code < end;
 	}

@@ -5,7 +5,7 @@
  * Between frames of the code that a runtime executes stand functions of the runtime itself, which
  * call that code back: sort(), the call of a method, an import. With --interpreter-native=fold they
  * are left out. Frames of other files stay, and so do the runtime's frames at both ends of the
- * stack: the innermost show what the code waits for, the outermost how it was started.
+ * stack: the innermost show the reason of a wait, the outermost how it was started.
  */
 #ifndef COLLECTOR_STACK_FOLD_H
 #define COLLECTOR_STACK_FOLD_H

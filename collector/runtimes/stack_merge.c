@@ -227,7 +227,7 @@ loop_of(uint64_t frame, const LoopCode *loops, size_t loop_count)
 
 #define RESUMING_FRAMES 3 /* between two loops, at most */
 
-/* Returns whether the frame is a loop that another one, further in, goes on for. */
+/* Returns whether a loop further in continues the code of the frame's loop. */
 static bool
 is_resumed(const MachineStack *machine, uint32_t at, const LoopCode *loops, size_t loop_count)
 {
@@ -504,7 +504,8 @@ put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
 /*
  * Each frame of the chain describes one of the machine's, and replaces it. If the innermost one is
  * in a file, it is a function of the runtime, which has no frame of its own or that of the function
- * that called it: both stay. Places on the stack that look like frames and are none are no loss.
+ * that called it: both stay. Words on the stack that only look like frames are not counted as a
+ * loss.
  */
 static void
 merge_described(Merging *merging)

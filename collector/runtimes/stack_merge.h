@@ -7,7 +7,8 @@
  * address inside the loop's frame, by which that frame is found. A trampoline of CPython (-X perf)
  * stands for the function that its loop executes, and is replaced together with the loop. Without
  * marks (CPython up to 3.10) each call of the loop executes one frame, so the frames of both stacks
- * are counted; with marks that are no addresses, the loop's frames and the marks are.
+ * are counted; with marks that are not addresses, the numbers of loop frames and of marks must be
+ * equal.
  */
 #ifndef COLLECTOR_STACK_MERGE_H
 #define COLLECTOR_STACK_MERGE_H
@@ -46,7 +47,7 @@ typedef struct ChainStack
 	uint32_t mark_count; /* that were found, the missing ones included */
 	bool whole;
 	enum pfs_runtime_marks marks;
-	bool leaves_fibers; /* a fiber's chain goes on with frames on another machine's stack */
+	bool leaves_fibers; /* a fiber's chain continues with frames on another machine stack */
 } ChainStack;
 
 #define MERGED_FRAMES_MAX PFS_MAX_USER_FRAMES

@@ -2,8 +2,8 @@
  * v8_kind.c
  *		V8 as a RuntimeKind.
  *
- * Objects lead to each other, so whoever reads them goes from one to the next: all of it runs in a
- * probe, which owns what it works with until it has answered.
+ * Objects lead to each other, so they are read one after the other: all of this runs in a probe,
+ * which owns its data until it has answered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +190,7 @@ v8_key_of(const UserFrame *frame, CodeKey *key)
 
 	if (frame->more_count != 3)
 		return false;
-	/* code of V8's own has no address here: the bytecode tells its frames apart */
+	/* code of V8's own has no address here: its frames differ by their bytecode */
 	place = executed_by(frame->more);
 	if (place == 0)
 		place = pfs_hash_step(PFS_V8_OFFSET(PFS_FRAME_PAYLOAD(frame->more[0])),

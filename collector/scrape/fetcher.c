@@ -64,7 +64,7 @@ has_slot(const Fetcher *fetcher)
 
 /*
  * Returns whether a request of a kind may start. Slow targets may use free slots, and a quarter of
- * --max-concurrent besides.
+ * --max-concurrent in addition.
  */
 static bool
 may_begin(const Fetcher *fetcher, DueKind kind)

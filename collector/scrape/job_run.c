@@ -287,7 +287,7 @@ make_member(JobRun *run, FoundVersion *version, size_t i, int64_t now_ns)
 	run->counts.invalid += member->invalid;
 }
 
-/* Removes the targets of a member that no group contains any more. */
+/* Removes the targets of a member that are in no group. */
 static void
 drop_member(JobRun *run, const FoundVersion *version, size_t i)
 {

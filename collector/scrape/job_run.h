@@ -27,7 +27,7 @@ typedef struct JobCounts
 {
 	size_t targets;
 	uint64_t dropped; /* label sets that a rule drops */
-	uint64_t invalid; /* label sets that make no URL, or for which there is no room */
+	uint64_t invalid; /* label sets that do not give a URL, or for which there is no room */
 } JobCounts;
 
 /* Returns NULL on out of memory. */

@@ -51,8 +51,8 @@ typedef struct ScrapeTarget
 	bool changed;	  /* it is in a TargetQueue, because its state is to be stored */
 	struct ScrapeTarget *changed_next;
 	uint64_t skipped;	/* number of scrapes that were skipped */
-	bool gone;			/* it is not a target any more; its state is final */
-	bool is_replaced;	/* another target has taken its name; its state is not stored any more */
+	bool gone;			/* it is no longer a target; its state is final */
+	bool is_replaced;	/* another target has taken its name, so its state is not stored */
 	int64_t started_us; /* start of the request, CLOCK_REALTIME */
 } ScrapeTarget;
 

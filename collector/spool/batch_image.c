@@ -2,8 +2,8 @@
  * batch_image.c
  *		Writes and reads the items of a batch, kind by kind.
  *
- * The batch itself checks what is read: indexes, labels, sums. We check lengths, and that each item
- * gets the index it had: an item that equals an earlier one cannot come from a batch.
+ * batch.c checks indexes, labels and sums. This file checks lengths, and that each item gets its
+ * former index: a batch has no two equal items.
  */
 #include "spool/batch_image.h"
 

@@ -40,7 +40,7 @@
 /* UUID and number as hexadecimal digits, a '-' between them, and the longest suffix. */
 #define NAME_BYTES (2 * WRITER_UUID_BYTES + 1 + 16 + sizeof(FILE_SUFFIX NEW_SUFFIX))
 
-/* Bounds on what a file may say of itself. A flight of the writer is smaller. */
+/* Limits of the sizes that a file states. A flight of the writer is smaller. */
 #define IMAGE_BYTES_MAX	  (UINT64_C(512) << 20)
 #define BATCH_BYTES_MAX	  (UINT64_C(1) << 30)
 #define BATCH_BYTES_SPARE (UINT64_C(1) << 20) /* tables may grow to other sizes than they had */

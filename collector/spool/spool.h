@@ -39,7 +39,7 @@ typedef struct SpooledBatch
 
 /*
  * Opens a directory, and makes it if only its last component is missing. It must belong to this
- * user, and nobody else may write into it. Returns EXIT_OK, or EXIT_CONFIG with *failure set.
+ * user, and must not be writable for others. Returns EXIT_OK, or EXIT_CONFIG with *failure set.
  */
 ExitCode spool_open(const char *path, Spool **spool, Failure *failure);
 void spool_close(Spool *spool); /* accepts NULL */

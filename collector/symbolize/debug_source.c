@@ -29,9 +29,9 @@
 #define REST_MOST_NS  (600 * NS_PER_S)
 #define REST_LIAR_NS  (3600 * NS_PER_S)
 #define STEP_MS		  1000
-#define ANSWER_BYTES  65536 /* of an answer that is no file */
+#define ANSWER_BYTES  65536 /* limit of an answer other than a file */
 
-/* Shorter ones are too easily equal; longer ones are no build IDs of a linker. In bytes. */
+/* In bytes. Shorter ids are too easily equal; longer ones are not build IDs of a linker. */
 #define BUILD_ID_LEAST 8
 #define BUILD_ID_MOST  32
 
@@ -294,7 +294,7 @@ rest_after_failure(DebugServer *server, int64_t now_ns, const char *reason)
 	rest_server(server, now_ns, rest_ns < REST_MOST_NS ? rest_ns : REST_MOST_NS, reason);
 }
 
-/* Takes what a server sent into the cache. Returns false if it is not the file. */
+/* Stores a server's answer in the cache. Returns false if it is not the file. */
 static bool
 keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 {
@@ -313,7 +313,7 @@ keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 	return is_good && cache_directory_keep(source->cache, name, fetch->bytes) == 0;
 }
 
-/* What a fetch means for the server. Returns whether the cache has the file now. */
+/* Updates the server's state after a fetch. Returns whether the cache has the file. */
 static bool
 judge_fetch(DebugSource *source, DebugServer *server, const char *build_id, Fetch *fetch)
 {

@@ -2,8 +2,9 @@
  * symbol_work.h
  *		The database's side of symbolize: claims, open addresses, answers.
  *
- * A claim is this process's until it is settled or its lease of five minutes ends. Whoever loses it
- * in between stores what it has found, which is right whoever finds it, but settles nothing.
+ * A claim is this process's until it is settled or its lease of five minutes ends. A process that
+ * loses its claim in between still stores its answers, which are right in any case, but does not
+ * settle the claim.
  */
 #ifndef COLLECTOR_SYMBOL_WORK_H
 #define COLLECTOR_SYMBOL_WORK_H
@@ -31,7 +32,7 @@ typedef struct SymbolClaim
 
 void symbol_claim_fini(SymbolClaim *claim); /* accepts a zeroed claim */
 
-/* What is to be stored in one transaction. Zeroed: nothing. */
+/* The answers for one transaction. Zeroed: none. */
 typedef struct SymbolAnswers
 {
 	size_t count;
@@ -61,7 +62,7 @@ DbOutcome symbol_work_claim(Connection *connection, const char *worker, SymbolCl
 
 /*
  * Reads the open addresses of a claim, if they were not read before. The server goes through all
- * locations for that, so it is asked once debug information was found. symbol_claim_fini() frees
+ * locations for that, so it is asked only if debug information was found. symbol_claim_fini() frees
  * them.
  */
 DbOutcome symbol_work_read(Connection *connection, SymbolClaim *claim, DbError *error);

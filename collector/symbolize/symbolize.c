@@ -62,7 +62,7 @@ has_lines(const SymbolLines *lines)
 	return lines->count > 1 || (lines->count == 1 && lines->lines[0].line > 0);
 }
 
-/* Stores what is gathered. */
+/* Stores the gathered answers. */
 static DbOutcome
 store_answers(Symbolizing *symbolizing, const SymbolClaim *claim, DbError *error)
 {
@@ -155,8 +155,8 @@ close_file(DebugFile *file)
 }
 
 /*
- * Answers from what was uploaded or, if that has no line for any address, from the other sources: a
- * poor upload must not hide them. *file is the one that was used last.
+ * Answers from the upload or, if it has no line for any address, from the other sources: a poor
+ * upload must not hide them. *file is the last file used.
  */
 static DbOutcome
 answer_from_sources(Symbolizing *symbolizing, SymbolClaim *claim, DebugFile *file,

@@ -52,7 +52,10 @@ uploaded_find(Connection *connection, const char *build_id, Upload *upload, DbEr
 	return DB_OK;
 }
 
-/* Appends a chunk to the file. *is_good becomes false if it is no frame of the right size. */
+/*
+ * Appends a chunk to the file. *is_good becomes false if the chunk is not a frame of the right
+ * size.
+ */
 static DbOutcome
 copy_chunk(Connection *connection, const Upload *upload, int64_t number, int fd, char *plain,
 		   bool *is_good, DbError *error)

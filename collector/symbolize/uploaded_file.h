@@ -10,7 +10,7 @@
 
 /*
  * Copies the newest upload for a build into a file without a name. file->fd is -1 if there is none,
- * or if it is not what it claims to be.
+ * or if its contents differ from its description.
  */
 DbOutcome uploaded_file_open(Connection *connection, const char *build_id, DebugFile *file,
 							 DbError *error);

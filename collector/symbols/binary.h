@@ -70,8 +70,8 @@ typedef struct Binary
 
 /*
  * Opens and describes a regular file. The result has one reference and no number yet. Returns 0;
- * -ENOEXEC if it is no regular file or no ELF file; -EAGAIN if its file system does not answer;
- * another -errno.
+ * -ENOEXEC if it is not a regular ELF file; -EAGAIN if its file system does not answer; another
+ * -errno.
  */
 int binary_create(Patience *patience, const BinaryPlace *place, const char *name, Binary **binary);
 void binary_free(Binary *binary); /* also closes its file, on this thread */

@@ -43,7 +43,7 @@ void lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, u
 /* Removes a binary whose file is closed from those that copies are compared with. */
 void lookup_forget_leader(Lookup *lookup, Binary *binary);
 
-/* Frees what is not in use: the older half of the results, the worker. */
+/* Frees unused memory: the older half of the results, the worker. */
 void lookup_shrink(Lookup *lookup);
 
 #endif

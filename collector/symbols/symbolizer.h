@@ -46,7 +46,7 @@ int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 void symbolizer_free(Symbolizer *symbolizer);
 void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
 
-/* Frees what is not in use: the older half of the results, the worker. */
+/* Frees unused memory: the older half of the results, the worker. */
 void symbolizer_shrink(Symbolizer *symbolizer);
 
 /* Starts a worker before the first question, which would otherwise wait for its start. */
@@ -56,9 +56,9 @@ void symbolizer_start_worker(Symbolizer *symbolizer);
 pid_t symbolizer_worker_pid(const Symbolizer *symbolizer);
 
 /*
- * Opens the binary of a place; name is the path to show. Returns 0; -ENOEXEC if it is no usable ELF
- * file; -EAGAIN if its file system does not answer in time; another -errno if it cannot be read.
- * Each success needs one binary_release().
+ * Opens the binary of a place; name is the path to show. Returns 0; -ENOEXEC if it is not a usable
+ * ELF file; -EAGAIN if its file system does not answer in time; another -errno if it cannot be
+ * read. Each success needs one binary_release().
  */
 int binary_open_at(Symbolizer *symbolizer, const BinaryPlace *place, const char *name,
 				   Binary **binary);

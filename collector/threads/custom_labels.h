@@ -44,7 +44,8 @@ typedef struct CustomValues
 bool custom_labels_parse(const char *text, CustomLabels *wanted, const char **problem);
 
 /*
- * Picks the wanted labels of a sample. The first of equal keys counts; an empty value is no label.
+ * Picks the wanted labels of a sample. The first of equal keys counts; an empty value means that
+ * the label is absent.
  */
 void custom_labels_pick(const CustomLabels *wanted, const struct pfs_labels *labels,
 						CustomValues *values);

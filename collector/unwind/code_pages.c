@@ -17,16 +17,16 @@
 typedef struct CodePage
 {
 	uint64_t address;
-	bool had; /* it could be read */
+	bool had; /* the page could be read */
 	uint8_t bytes[PAGE_BYTES];
 } CodePage;
 
 struct CodePages
 {
 	ExecImage process;
-	uint64_t read_ns; /* when the first of them was */
+	uint64_t read_ns; /* time of the first read of a page */
 	size_t count;
-	size_t next; /* to be replaced */
+	size_t next; /* number of the page to be replaced */
 	CodePage pages[PAGES];
 };
 

@@ -3,7 +3,7 @@
  *		Pages of one process that describe generated code, kept for a moment.
  *
  * A late walk reads them one by one, each with a deadline, and that costs two switches between
- * threads. Threads of a process that wait mostly have the same frames.
+ * threads. Waiting threads of a process mostly have equal frames.
  */
 #ifndef COLLECTOR_CODE_PAGES_H
 #define COLLECTOR_CODE_PAGES_H
@@ -16,11 +16,11 @@
 
 typedef struct CodePages CodePages;
 
-/* NULL without memory. */
+/* Returns NULL if out of memory. */
 CodePages *code_pages_create(void);
 void code_pages_free(CodePages *pages); /* accepts NULL */
 
-/* Begins a walk in a process. Pages of another one are forgotten, and those that are too old. */
+/* Begins a walk in a process. Drops pages of another process, and old ones. */
 void code_pages_begin(CodePages *pages, const ExecImage *process, uint64_t now_ns);
 
 /* Copies bytes at an address. Returns 0, or non-zero if they cannot be read. */

@@ -30,7 +30,7 @@ typedef struct RestingExtent
 
 typedef struct ExtentPool
 {
-	uint32_t limit;	   /* number of slots that may be allocated at all */
+	uint32_t limit;	   /* number of slots that may be in use */
 	uint32_t used_end; /* slots from here on were never allocated */
 	uint32_t used_count;
 	Extent *free; /* ascending, never adjacent */
@@ -45,14 +45,14 @@ void extent_pool_init(ExtentPool *pool, uint32_t limit);
 void extent_pool_fini(ExtentPool *pool);
 
 /*
- * Allocates a run of count slots, from the smallest run that fits. Returns -ENOSPC if none fits,
- * counting no resting ones; -ENOMEM.
+ * Allocates a run of count slots, from the smallest run that fits. Returns 0; -ENOSPC if no free
+ * run fits, because resting runs are not free; -ENOMEM.
  */
 int extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *first);
 
 /*
- * Returns a run; never fails. If bookkeeping finds no memory the slots are lost, so that they are
- * never reused too early.
+ * Returns a run; never fails. Out of memory, its slots are lost, so that they are never reused too
+ * early.
  */
 void extent_pool_give(ExtentPool *pool, uint32_t first, uint32_t count, uint64_t now_ns);
 

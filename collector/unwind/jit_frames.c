@@ -22,9 +22,9 @@
 	((uint64_t) 64 * 1024) /* on either side of code; compilers allocate memory for both together */
 
 /*
- * A CIE as LLVM begins it, after its length: CIE 0, version 1, augmentation "zR". One byte for each
- * of the alignments follows, which depend on LLVM's version on AArch64, then the return address's
- * register.
+ * A CIE as LLVM begins it, after its length: CIE 0, version 1, augmentation "zR". Then follow the
+ * alignments, a byte each, which on AArch64 depend on LLVM's version, and the register of the
+ * return address.
  */
 static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0 };
 
@@ -264,8 +264,8 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 }
 
 /*
- * Searches the window before the code. Its begin may be unmapped; then the later half is tried, and
- * so on.
+ * Searches the window before the code. If its start is not mapped, the later half is tried, and so
+ * on.
  */
 static void
 search_before(Search *search, uint8_t *bytes)

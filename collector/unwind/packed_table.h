@@ -69,8 +69,8 @@ void packed_parts_add(PackedParts *parts, uint64_t address);
 bool packed_parts_hold(const PackedParts *parts, uint64_t page);
 
 /*
- * Converts a table. A page's first row repeats the rule in force at the begin of the page, so that
- * each page is complete by itself. Returns 0 or -ENOMEM.
+ * Converts a table. A page's first row repeats the rule that is in force at the start of the page,
+ * so that each page is complete by itself. Returns 0 or -ENOMEM.
  */
 int packed_table_build(const UnwindTable *table, PackedTable *packed);
 

@@ -82,7 +82,7 @@ typedef struct GatherProbe
 	Probe probe;
 	uint32_t pid;
 	size_t count;
-	size_t length; /* sum of all ranges */
+	size_t length; /* sum of the lengths of all ranges */
 	uint8_t *bytes;
 	RemoteRange ranges[];
 } GatherProbe;

@@ -68,9 +68,9 @@ int table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedT
 
 /*
  * Reads the input's table from a file. The lines of parts of a large table that are not in parts
- * (NULL: all) are left out. Returns 0; -EBADMSG if the bytes are no table file, or not one of this
- * input; -ENOMEM. The caller frees *packed and *index on success only; only the file's fields of
- * *stats are set.
+ * (NULL: all) are left out. Returns 0; -EBADMSG if the file is not a table file, or belongs to
+ * another input; -ENOMEM. The caller frees *packed and *index on success only; only the file's
+ * fields of *stats are set.
  */
 int table_file_read(int fd, const CfiInput *input, const PackedParts *parts, RuleSet *rules,
 					PackedTable *packed, CfiStats *stats, TableFileIndex *index);

@@ -173,7 +173,7 @@ take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Ex
 	return err;
 }
 
-/* Slots are returned on failure. */
+/* Returns its slots to the pools on failure. */
 int
 table_store_write(TableStore *store, TablePlace *place, const PackedTable *packed, uint64_t now_ns)
 {

@@ -51,7 +51,7 @@ code_is_trampoline(const uint8_t *bytes, uint32_t lead)
 	return memcmp(bytes, trampoline_code(lead), trampoline_bytes(lead)) == 0;
 }
 
-/* Sets lead to that of the trampoline at the begin of bytes; returns false if there is none. */
+/* Sets lead to the lead of the trampoline at the start of bytes; returns false if there is none. */
 static bool
 find_lead(const uint8_t *bytes, uint32_t *lead)
 {

@@ -37,7 +37,7 @@ typedef struct TrampolineArena
 } TrampolineArena;
 
 /*
- * Looks for arenas in executable memory without a file, at the begin of each page; *looks_left is
+ * Looks for arenas in executable memory without a file, at the start of each page; *looks_left is
  * the number of MiB that may still be searched. Returns the number of arenas, which are ascending
  * by start.
  */

@@ -139,7 +139,7 @@ unwind_place_of(const UnwindBinary *binary)
 	return binary->shared != NULL ? &binary->shared->place : &binary->place;
 }
 
-/* Releases the binary's table, to which no mapping refers any more. */
+/* Releases the binary's table, which no mapping may refer to. */
 static void
 give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {

@@ -6,7 +6,8 @@
  * slot belongs to the call that receives its bytes, from upload_slots_attach() to
  * upload_slots_end(): no other thread touches its file.
  *
- * A client pays for itself alone: it has a few slots, half of the space, and so many bytes an hour.
+ * A client pays for itself alone: it has a few slots, half of the space, and a limit of bytes per
+ * hour.
  */
 #ifndef COLLECTOR_UPLOAD_SLOTS_H
 #define COLLECTOR_UPLOAD_SLOTS_H

@@ -33,9 +33,9 @@ void endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item);
 void endings_notify(struct Writer *writer, const Endings *endings);
 
 /*
- * Adds count lost rows, and the losses that batch carries (NULL: none), to the next report. What
- * does not fit (64 kB of reasons, or out of memory) appears in the statistics only. The caller must
- * hold the lock.
+ * Adds count lost rows, and the losses that batch carries (NULL: none), to the next report. Losses
+ * that do not fit (64 kB of reasons, or out of memory) appear in the statistics only. The caller
+ * must hold the lock.
  */
 void endings_report_loss(struct Writer *writer, const Batch *batch, uint64_t count, BatchEnd end);
 

@@ -1,7 +1,7 @@
 /*
  * notes.h
  *		Stores the notes of imported files in the table file_notes: once for each series and
- *		content, as far as this writer's cache knows.
+ *		content, unless this writer's cache has forgotten the note.
  */
 #ifndef COLLECTOR_NOTES_H
 #define COLLECTOR_NOTES_H

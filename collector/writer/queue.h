@@ -37,7 +37,7 @@ typedef struct QueuedBatch
 	bool is_doubtful;		/* found in the spool: an earlier process may have stored it */
 	bool is_spooling;		/* being written to the spool */
 	int64_t spool_retry_ns; /* not to be written again before then; INT64_MAX: never */
-	bool has_left;			/* endings_add() has it: it is not in the queue any more */
+	bool has_left;			/* endings_add() has taken it out of the queue */
 	bool has_ended;			/* endings_notify() met it while is_spooling: the spooler frees it */
 } QueuedBatch;
 

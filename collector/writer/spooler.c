@@ -1,9 +1,9 @@
 /*
  * spooler.c
- *		The spooler's thread, and what the writer's thread asks of the spool.
+ *		The spooler's thread, and the requests of the writer's thread to it.
  *
  * A batch is written without the lock while it stays in the queue: is_spooling keeps it from being
- * freed. If it has ended meanwhile, its file is removed at once.
+ * freed. If it has ended meanwhile, its file is removed immediately.
  */
 #include "writer/spooler.h"
 
@@ -24,12 +24,12 @@
 /* Limit of the number of files, each of which takes some 300 bytes of memory. */
 #define SPOOL_FILES_MAX 100000
 
-/* How often the age of files is looked at. */
+/* Interval of checks for files that are too old. */
 #define SPOOL_LOOK_MS 60000
 
 typedef struct Writer Writer;
 
-/* --- what is to be done, with the lock held --- */
+/* --- choosing the next task, with the lock held --- */
 
 static bool
 may_be_spooled(const QueuedBatch *item)
@@ -163,7 +163,7 @@ spool_one(Writer *writer, QueuedBatch *item)
 /* --- limits --- */
 
 /*
- * Returns true if a limit of the spool is passed, or so many tenths of it are left at most. The
+ * Returns true if a limit of the spool is exceeded, or at most that many tenths of it are left. The
  * caller must hold the lock.
  */
 static bool
@@ -254,7 +254,10 @@ spooler_main(void *arg)
 			break;
 		if (writer->spooler_must_end)
 		{
-			/* nobody else comes to report these losses; what the report pushes out is in the log */
+			/*
+			 * no other function reports these losses; the losses that the report displaces are in
+			 * the log
+			 */
 			endings_queue_report(writer, writer->unreported);
 			writer->unreported = NULL;
 			has_reported = true;

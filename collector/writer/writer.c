@@ -554,7 +554,7 @@ ends_in_order(Writer *writer)
 	return in_order;
 }
 
-/* Returns true if the writer was asked to end, and may finish what it does. */
+/* Returns true if the writer was asked to end, but may finish its current work. */
 static bool
 is_asked_to_end(Writer *writer)
 {

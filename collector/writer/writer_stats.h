@@ -1,6 +1,6 @@
 /*
  * writer_stats.h
- *		What a writer has done, and what it holds.
+ *		Counters of a writer's work, and of its contents.
  */
 #ifndef COLLECTOR_WRITER_STATS_H
 #define COLLECTOR_WRITER_STATS_H

@@ -44,7 +44,7 @@
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400
 
-/* Longest wait of the launcher for a worker's end before it goes on to the next database. */
+/* Limit of the launcher's wait for a worker's end before it continues with the next database. */
 #define PATIENCE_MS 10000
 
 /* Fewest segments of a bucket that still receives samples for which a merge pays off. */
@@ -195,8 +195,8 @@ is_running(List **running, Oid database_id)
 
 /*
  * Starts the worker of a database and waits for its end, up to PATIENCE_MS. A worker that waits for
- * a lock or has much to do goes on beside those of other databases. *running lives in
- * CurrentMemoryContext.
+ * a lock or has much work continues in parallel with the workers of other databases. *running lives
+ * in CurrentMemoryContext.
  */
 static void
 run_worker(List **running, Oid database_id)

@@ -19,8 +19,8 @@
 	((type *) palloc_extended((Size) (count) * sizeof(type) + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO))
 
 /*
- * Returns the array with room for that many bytes, perhaps moved; allocates it in the context if it
- * is NULL.
+ * Returns the array with room for at least that many bytes, perhaps moved; allocates it in the
+ * context if it is NULL.
  */
 void *pfs_array_resize(MemoryContext context, void *array, Size bytes);
 

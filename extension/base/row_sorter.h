@@ -11,7 +11,10 @@
 
 typedef struct PfsRowSorter PfsRowSorter;
 
-/* Memory of a sorter in kilobytes for that many bytes, but at least the minimum of a sort. */
+/*
+ * Returns the work memory, in kilobytes, of a sorter for that many bytes; at least the minimum of a
+ * sort.
+ */
 int pfs_row_sorter_kb(Size bytes);
 
 /*

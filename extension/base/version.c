@@ -36,7 +36,9 @@ has_its_schemas(HeapTuple tuple)
 		   getExtensionOfObject(NamespaceRelationId, inner) == extension->oid;
 }
 
-/* Returns the extension's catalog row; NULL if there is no extension, or it lacks its schemas. */
+/*
+ * Returns the extension's catalog row; NULL if the extension does not exist or lacks its schemas.
+ */
 static HeapTuple
 find_extension(Relation catalog)
 {
@@ -84,7 +86,7 @@ pfs_extension_schema(void)
 	return known_schema;
 }
 
-/* Returns the version; NULL if there is no extension. */
+/* Returns the version; NULL if the extension does not exist. */
 static char *
 find_version(void)
 {

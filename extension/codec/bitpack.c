@@ -16,7 +16,7 @@
 #define LANES_32 32 /* lanes of 32-bit words */
 #define LANES_64 16 /* lanes of 64-bit words */
 
-#define MOST_NARROW_BITS 14 /* four of them, and what is left of a byte before, fit a word */
+#define MOST_NARROW_BITS 14 /* four of them, and the rest of the previous byte, fit into a word */
 
 size_t
 pfs_bitpack_size(uint32_t count, unsigned width)
@@ -193,7 +193,7 @@ unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *va
 
 	if (width <= MOST_NARROW_BITS)
 		i = unpack_narrow(bytes, count, width, values);
-	/* up to 57 bits lie in the eight bytes from where they begin, as long as there are eight */
+	/* eight bytes hold 57 bits at any bit offset, if there are eight bytes */
 	if (width <= 57)
 		for (size_t bit = (size_t) i * width; i < count && bit / 8 + 8 <= length; i++, bit += width)
 			values[i] = pfs_load64(bytes + bit / 8) >> bit % 8 & mask;

@@ -31,7 +31,7 @@ pfs_store_bits(uint8_t *bytes, uint32_t bit, uint64_t value)
 	pfs_store64(bytes + bit / 8, pfs_load64(bytes + bit / 8) | value << bit % 8);
 }
 
-/* A subset of the groups of a block: the rows of each, and where they begin. */
+/* A subset of the groups of a block: for each its rows, and its first bit. */
 typedef struct PfsGroupList
 {
 	uint32_t count;

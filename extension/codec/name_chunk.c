@@ -410,7 +410,7 @@ chunk_unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 							  lines_at + 2 * sizeof(int32_t) * line_count + 1);
 	if (grown == NULL)
 		return no_memory(error);
-	/* growing may have moved the body, in which the cursor goes on */
+	/* growing may have moved the body, in which the cursor continues */
 	*memory = grown;
 	cursor->data = grown;
 	numbers = (int32_t *) ((uint8_t *) grown + lines_at);

@@ -103,8 +103,8 @@ folded_read_stack(Reader *reader, PfsText stack)
 }
 
 /*
- * Returns true for "# mode: wall", which Austin writes; such a line is no stack, even if it ends in
- * a number.
+ * Returns true for "# mode: wall", which Austin writes; such a line is not a stack, even if it ends
+ * in a number.
  */
 static bool
 is_metadata(PfsText line)
@@ -120,7 +120,7 @@ is_metadata(PfsText line)
 		   pfs_is_blank(line.data[at + 1]);
 }
 
-/* Reports why the last word of a line is no value. */
+/* Reports why the last word of a line is not a value. */
 static PfsReadStatus
 fail_value(const Reader *reader, PfsText word)
 {

@@ -13,7 +13,7 @@ bool pfs_is_gzip(const uint8_t *bytes, size_t length);
 /*
  * Unpacks all members of a gzip file. The caller frees the result with the allocator; there is none
  * without PFS_READ_OK. Returns PFS_READ_TOO_LARGE beyond max_bytes, PFS_READ_MALFORMED if the bytes
- * are no gzip, truncated, or have a wrong checksum. Pauses at least after each
+ * are not gzip, are truncated, or have a wrong checksum. Pauses at least after each
  * PFS_GZIP_PIECE_BYTES, except for files of up to 2 MB, which are unpacked at once.
  */
 #define PFS_GZIP_PIECE_BYTES ((size_t) 256 * 1024)

@@ -71,7 +71,7 @@ pfs_part(PfsText text, uint32_t begin, uint32_t end)
 
 /*
  * Parses a complete decimal number with an optional sign. Returns PFS_READ_MALFORMED if the text is
- * no number, PFS_READ_OUT_OF_RANGE beyond 64 bits.
+ * not a number, PFS_READ_OUT_OF_RANGE beyond 64 bits.
  */
 PfsReadStatus pfs_parse_int64(PfsText text, int64_t *number);
 

@@ -26,7 +26,7 @@ typedef struct PfsEventLine
 	bool has_cpu;
 	bool has_time;
 	bool has_period;
-	bool is_record; /* a record of the kernel's actions, PERF_RECORD_*, which is no sample */
+	bool is_record; /* a record of the kernel's actions, PERF_RECORD_*, which is not a sample */
 } PfsEventLine;
 
 /* Returns false if the line describes no event. */

@@ -650,7 +650,7 @@ find_default_type(Reader *reader)
 	return status;
 }
 
-/* Runs the steps in the comment at the begin of this file. */
+/* Runs the steps in the comment at the start of this file. */
 static PfsReadStatus
 pprof_read_all(Reader *reader)
 {

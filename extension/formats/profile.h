@@ -124,7 +124,7 @@ typedef struct PfsValueType
 	PfsText unit;
 } PfsValueType;
 
-/* U+FFFD, in place of bytes that are no text. */
+/* U+FFFD, the replacement of bytes that are not valid text. */
 #define PFS_REPLACEMENT		  "\xEF\xBF\xBD"
 #define PFS_REPLACEMENT_BYTES (sizeof(PFS_REPLACEMENT) - 1)
 
@@ -132,7 +132,7 @@ typedef struct PfsValueType
 typedef struct PfsProfile
 {
 	PfsBudget *budget;
-	/* for bytes that are no text: PFS_REPLACEMENT, or the caller's choice */
+	/* replacement of bytes that are not valid text: PFS_REPLACEMENT, or the caller's choice */
 	const char *replacement;
 	PfsScratch texts;	 /* texts that contain replacements */
 	int64_t time_ns;	 /* since 1970; 0: unknown */

@@ -101,7 +101,7 @@ pfs_known_ids_init(void)
 	RegisterSubXactCallback(known_ids_end_subtransaction, NULL);
 }
 
-/* Drops ids that are not valid any more. */
+/* Drops ids that are no longer valid. */
 static void
 check_validity(void)
 {

@@ -207,7 +207,7 @@ findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules
 	pfree(scratch);
 }
 
-/* Sets the status of what is found among findings of one kind of value. */
+/* Decides which findings of one kind of value count as found. */
 static uint32
 findings_find(PfsFinding *findings, uint32 count, const PfsFindingRules *rules)
 {
@@ -348,7 +348,7 @@ main_caller(const PfsFunctionCosts *costs, uint32 function)
 	return PFS_NO_FUNCTION;
 }
 
-/* What is needed to explain findings: those of totals by function, and the order of their gains. */
+/* Data for explaining findings: those of totals by function, and the order of their gains. */
 typedef struct Explainer
 {
 	PfsDeployFindings *all;
@@ -363,7 +363,7 @@ finding_gain(const PfsFinding *finding)
 }
 
 /*
- * A caller's total that did not change by half of what the function did shows that cost moved
+ * A caller's total that changed by less than half of the function's change shows that cost moved
  * between the caller's functions.
  */
 static bool
@@ -415,8 +415,8 @@ finding_is_passing(const PfsFinding *finding)
 }
 
 /*
- * A found total whose change is explained by one of a function below it is no row of its own: it is
- * named there.
+ * A found total whose change is explained by a function below it is not reported as a row: that
+ * function's row names it.
  */
 static void
 finding_explain_callers(const Explainer *explainer, PfsFinding *finding)
@@ -441,8 +441,7 @@ finding_explain_callers(const Explainer *explainer, PfsFinding *finding)
 }
 
 /*
- * Ascending by what the changes gain or lose, so that a finding explains only callers that are
- * left.
+ * Orders by the gain or loss, so that a finding explains only callers that are not explained yet.
  */
 static int
 compare_gains(const void *a, const void *b)
@@ -521,7 +520,9 @@ findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindi
 	*paired_share = after > 0 ? paired / after : 0;
 }
 
-/* The load changed so much more than within the base that its slopes say nothing. */
+/*
+ * Returns whether the load changed so much more than within the base that its slopes prove nothing.
+ */
 static bool
 load_is_new(const PfsFunctionCells *cells, uint32 hosts, const PfsChangeBasis *basis)
 {
@@ -576,7 +577,7 @@ reason_after(const PfsFunctionCells *cells, uint32 hosts, const PfsDeployFinding
 	return NULL;
 }
 
-/* Explains what was found, and adds functions that were renamed, are new or gone. */
+/* Explains the findings, and adds functions that are renamed, new or gone. */
 static void
 findings_finish(PfsDeployFindings *all, const PfsFunctionCells *cells, uint32 hosts,
 				const PfsFunctionCosts *costs, const char **old_names, const PfsFindingRules *rules)

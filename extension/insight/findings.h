@@ -26,7 +26,7 @@ typedef enum PfsFindingStatus
 	PFS_FINDING_GONE
 } PfsFindingStatus;
 
-/* One function, by its own code or with what it calls. */
+/* A function, by its own code or including its callees. */
 typedef struct PfsFinding
 {
 	PfsFindingStatus status;
@@ -45,7 +45,7 @@ typedef struct PfsFinding
 typedef struct PfsDeployFindings
 {
 	PfsDesign design;
-	const char *reason; /* why there is no answer; NULL: there is one */
+	const char *reason; /* reason why there is no answer; NULL if there is one */
 	uint32 count;
 	PfsFinding *findings; /* those of own code first */
 	uint32 tested[2];	  /* own values, totals */

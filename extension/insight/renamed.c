@@ -14,7 +14,7 @@
 /* Two functions are one if their callers' shares have this cosine, … */
 #define LEAST_LIKENESS 0.8
 
-/* … and one costs at most so many times as much as the other. */
+/* … and their costs differ by at most this factor. */
 #define MAX_SIZE_RATIO 2.0
 
 /* Beyond this number on a side, the smallest are not compared. */
@@ -109,7 +109,7 @@ find_old(const PfsFunctionCosts *costs, const Unpaired *new, const Unpaired *gon
 	return best;
 }
 
-/* Gives what the old function has to the new one. */
+/* Moves the costs of the old function to the new one. */
 static void
 join_functions(PfsFunctionCosts *costs, uint32 old, uint32 new)
 {

@@ -19,8 +19,8 @@
 #include "select/sample_scan.h"
 
 /*
- * A part of a stream has as many stacks as take half of the memory, counting what a walk needs for
- * each: the sum, that of all stacks before it, its leaf, order and verdict.
+ * The stacks of a part of a stream take half of the memory, counting the memory of a walk for each:
+ * the sum, that of all stacks before it, its leaf, order and verdict.
  */
 #define STREAM_STACK_BYTES (56 * 2)
 #define MIN_STREAM_STACKS  256
@@ -288,7 +288,7 @@ struct PfsStackStream
 	Size count;			 /* count of sums, … */
 	Size next;			 /* … of which this many have been returned */
 	StackReader *reader; /* NULL: read to its end */
-	BufFile *file;		 /* gets a copy of what is read; NULL: not wanted, or not needed */
+	BufFile *file;		 /* receives a copy of the stacks that are read; NULL: not needed */
 };
 
 uint32

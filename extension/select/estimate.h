@@ -1,6 +1,6 @@
 /*
  * estimate.h
- *		Estimates for the planner what a scan over a range of time reads, from the directory
+ *		Estimates for the planner how much a scan over a range of time reads, from the directory
  *		only.
  */
 #ifndef PFS_ESTIMATE_H

@@ -3,7 +3,7 @@
  *		The partitions of samples and tiers that overlap a range of time.
  *
  * Only partitions whose bounds overlap the range are opened. All functions take AccessShareLock on
- * what they read, until the end of the transaction.
+ * the tables that they read, until the end of the transaction.
  */
 #ifndef PFS_RANGE_PARTITIONS_H
 #define PFS_RANGE_PARTITIONS_H

@@ -118,7 +118,7 @@ allocate_rows(PfsSampleScan *scan)
 	}
 }
 
-/* Allocates what is needed to separate sums and scrapes. */
+/* Allocates the arrays for separating sums and scrapes. */
 static void
 prepare_scrapes(PfsSampleScan *scan)
 {

@@ -52,8 +52,8 @@ typedef struct PfsSampleBlock
 typedef struct PfsSampleScan PfsSampleScan;
 
 /*
- * Begins a scan with the active snapshot. Takes AccessShareLock on what it reads, until the end of
- * the transaction. Raises a NOTICE for each tier that has rows to read. Raises
+ * Begins a scan with the active snapshot. Takes AccessShareLock on the tables that it reads, until
+ * the end of the transaction. Raises a NOTICE for each tier that has rows to read. Raises
  * INSUFFICIENT_PRIVILEGE unless the caller may SELECT from profstore.samples and from the tiers in
  * the range, and if row security is on, which a scan of blocks would bypass.
  */

@@ -16,7 +16,7 @@
  * A profile type is any run of characters but blanks, control characters, braces, quotes and
  * commas; within parentheses, of them neither. The rules of PromQL hold: a label that a series
  * lacks is an empty string, and regular expressions match the whole value. The profile type is what
- * profile_types() prints, or so many of its first parts that no other has them: type_name.h.
+ * profile_types() prints, or as many of its first parts as no other type has: type_name.h.
  */
 #ifndef PFS_SELECTOR_H
 #define PFS_SELECTOR_H

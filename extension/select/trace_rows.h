@@ -17,7 +17,7 @@
 
 typedef struct PfsTraceRows PfsTraceRows;
 
-/* Begins reading. The selection has a trace or a span. Sees what the active snapshot sees. */
+/* Begins reading. The selection must have a trace or a span. Reads with the active snapshot. */
 PfsTraceRows *pfs_trace_rows_begin(const PfsSelection *selection);
 
 /*

@@ -1,7 +1,7 @@
 /*
  * executor_guard.c
- *		Start of a statement: rejects what a profstore table does not support, even if no row is
- *		affected, and registers running queries with the write buffer.
+ *		Start of a statement: rejects statements that a profstore table does not support, even if
+ *		they affect no row, and registers running queries with the write buffer.
  */
 #include "tableam/access.h"
 

@@ -250,7 +250,9 @@ pfs_published_schema_check(Oid entry)
  * ------------------------------------------------------------------------------------------
  */
 
-/* Reports a columnar table, in that schema, that publications include through something else. */
+/*
+ * Reports a columnar table, in that schema, that is published as part of a schema or of all tables.
+ */
 static void
 publication_refuse(const char *name, List *publications, const char *through,
 				   const char *through_name, Oid schema)

@@ -213,10 +213,10 @@ storage_delete_streams(Relation table, const KeptRows *deleted)
 }
 
 /*
- * VACUUM FULL. Older snapshots must still see what they saw. So directory rows do not change, and
- * the new file gets the storage id; only streams in the table's TOAST relation are copied, those of
- * every segment that any snapshot may still see. The cutoffs are not changed, because core sets
- * them for the new TOAST relation, too.
+ * Implements VACUUM FULL. Older snapshots must still see their rows. So directory rows do not
+ * change, and the new file gets the storage id; only streams in the table's TOAST relation are
+ * copied, those of every segment that any snapshot may still see. The cutoffs are not changed,
+ * because core sets them for the new TOAST relation, too.
  */
 void
 pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,

@@ -60,7 +60,7 @@ is_name_char(char c)
 	return IS_HIGHBIT_SET(c) || isalnum((unsigned char) c) || c == '_' || c == '$';
 }
 
-/* Returns the bracket that closes the one at begin, or NULL. The > of -> closes nothing. */
+/* Returns the bracket that closes the one at the start, or NULL. The > of -> closes nothing. */
 static const char *
 find_closing(const char *begin, const char *end)
 {

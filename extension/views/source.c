@@ -21,7 +21,7 @@
 #include "dictionary/intern/intern_arrays.h"
 #include "select/selection.h"
 
-/* Builds of one file among which the text is looked for. */
+/* Limit of the builds of one file in which the text is searched. */
 #define MAPPINGS_MAX 64
 
 enum
@@ -61,7 +61,7 @@ source_compare_lines(const void *a, const void *b)
 	return (left->line > right->line) - (left->line < right->line);
 }
 
-/* What the lines of a mapping cost together. */
+/* Cost of the lines of one mapping. */
 typedef struct MappingCost
 {
 	int32 mapping_id;
@@ -149,8 +149,8 @@ stored_contents(const int32 *mappings, uint32 count, const char *filename)
 }
 
 /*
- * Sums the selection by line and returns the lines sorted by number. Sets contents to what is
- * stored of the file, unless the caller gave some. Raises a NOTICE if no frame is in the file.
+ * Sums the selection by line and returns the lines sorted by number. Sets contents to the stored
+ * text of the file, unless the caller gave one. Raises a NOTICE if no frame is in the file.
  */
 static SourceLine *
 sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *count,

@@ -376,7 +376,7 @@ flusher_finish(Flusher *flusher)
 	report_last_counts(flusher);
 }
 
-/* What a turn of the thread has to do. */
+/* The tasks of one turn of the thread. */
 typedef struct Turn
 {
 	bool stop;

@@ -29,8 +29,8 @@ int late_names_create(MappedFileTable *files, LateNames **late);
 void late_names_free(LateNames *late); /* accepts NULL */
 
 /*
- * Adds an offset in a file unless it is in the list, and holds the file. Counts the address as
- * given up if there is no room.
+ * Adds an offset in a file unless the list contains it, and holds the file. If there is no room,
+ * counts the address as without a name.
  */
 void late_names_add(LateNames *late, MappedFile *file, uint64_t offset, uint64_t owners);
 

@@ -24,7 +24,7 @@ typedef struct MinuteTotals
 typedef struct Minute
 {
 	int64_t due_ns; /* CLOCK_MONOTONIC */
-	/* losses that are no lost samples (incomplete samples and notes), since the last report */
+	/* losses other than lost samples (incomplete samples and notes), since the last report */
 	uint64_t losses[LOSS_COUNT];
 	MinuteTotals reported; /* totals when the last lines were logged */
 } Minute;

@@ -190,7 +190,7 @@ ask_terms(const Resolution *resolution, uint32_t item)
 /*
  * Adds a frame of a file with its functions and lines. Returns -EAGAIN after the deadline, but at
  * least one address is looked up per call, so that each slice makes progress. A frame whose symbols
- * are not known yet is added by address, and its name is owed.
+ * are not known yet is added by address, and named later.
  */
 static int
 add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
@@ -253,7 +253,7 @@ frame_equal(const void *item, const void *key)
 	return memcmp(&((const Resolved *) item)->frame, key, sizeof(Frame)) == 0;
 }
 
-/* Returns the location of a frame, which is looked up at its first use in the interval. */
+/* Returns the location of a frame. Looks up its symbols at its first use in the interval. */
 static int
 resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 {

@@ -20,7 +20,7 @@
 #include "thread_labels.h"
 #include "unwind/cfi/cfi_sections.h"
 
-/* Facts from a file's headers. All 0 if it is no program. */
+/* Facts from a file's headers. All 0 if the file is not a program. */
 typedef struct FileFacts
 {
 	ElfRange *segments; /* executable segments; owned */

@@ -35,8 +35,8 @@ void reader_free(Reader *reader); /* accepts NULL; the threads must have been st
 void reader_queue_record(void *reader, const void *record, size_t length_bytes);
 
 /*
- * Like reader_queue_record(), but for waits that go on, which come in large numbers: waits up to a
- * second while the queue is full of them. Any thread but the reader's own.
+ * Like reader_queue_record(), but for ongoing waits, which arrive in large numbers: blocks for up
+ * to a second while they fill the queue. Any thread but the reader's own.
  */
 void reader_queue_wait(void *reader, const void *record, size_t length_bytes);
 

@@ -23,7 +23,7 @@
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
 #define FOLLOW_CPUS_NS		UINT64_C(1000000000)
-/* waits that go on are held back while the queue has more bytes */
+/* ongoing waits are held back while the queue has more bytes */
 #define WAITS_BYTES			((size_t) 4 * 1024 * 1024)
 #define HOLD_BACK_NS		5000000
 #define HOLD_BACK_TIMES		200
@@ -113,7 +113,7 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 }
 
 /*
- * Returns true if waits that go on may be queued. Otherwise wakes the walker, whose timer does not
+ * Returns true if ongoing waits may be queued. Otherwise wakes the walker, whose timer does not
  * notice a full queue.
  */
 static bool

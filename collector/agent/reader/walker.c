@@ -281,7 +281,10 @@ merge_chain(Reader *reader, const Record *record, const Process *process, UserWa
 	walk->late_from = merged->late_from;
 }
 
-/* Leaves out what the runtime's own code does between frames of its functions, if it is to be. */
+/*
+ * Removes the runtime's own native frames between frames of its functions, if the options ask for
+ * it.
+ */
 static void
 fold_native(Reader *reader, const Process *process, UserWalk *walk)
 {

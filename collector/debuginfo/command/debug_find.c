@@ -23,7 +23,7 @@ typedef struct Finding
 	size_t missing; /* builds without any */
 } Finding;
 
-/* Prints what was uploaded for a build, the best first. *found: how many. */
+/* Prints the uploads for a build, the best first. *found is set to their number. */
 static DbOutcome
 print_uploads(Finding *finding, const char *build_id, int64_t *found, DbError *error)
 {

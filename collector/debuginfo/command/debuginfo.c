@@ -1,6 +1,6 @@
 /*
  * debuginfo.c
- *		Walks the paths, and does with each file what was asked for.
+ *		Walks the paths, and runs the requested action on each file.
  */
 #include "debuginfo/command/debuginfo.h"
 
@@ -156,7 +156,7 @@ upload_image(Uploading *uploading, int input, const char *path, bool is_named, D
 	return image.outcome;
 }
 
-/* is_archive: if it is no ELF file, it may be a container image or a layer of one. */
+/* is_archive: a file that is not ELF may be a container image or a layer of one. */
 static DbOutcome
 upload_file(Uploading *uploading, const char *path, bool is_named, bool is_archive, DbError *error)
 {
@@ -189,7 +189,10 @@ is_layout_blob(const FTSENT *entry)
 		   access(path, F_OK) == 0;
 }
 
-/* Uploads what is below the paths. Follows no links, and stays on one file system for each. */
+/*
+ * Uploads the files below the paths. Does not follow links, and stays on the file system of each
+ * path.
+ */
 static DbOutcome
 upload_paths(Uploading *uploading, char **paths, DbError *error)
 {

@@ -2,8 +2,8 @@
  * debuginfo.h
  *		The sub-command "debuginfo": debug information into the database, for symbolize.
  *
- * A build knows its debug information, which production machines do not have: so it uploads that,
- * under the build ID, and strips what it delivers.
+ * A build has its debug information, and production machines do not: so the build uploads it, under
+ * the build ID, and strips the delivered files.
  */
 #ifndef COLLECTOR_DEBUGINFO_H
 #define COLLECTOR_DEBUGINFO_H
@@ -29,8 +29,9 @@ size_t debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX
 
 /*
  * The first operand says what to do with the others, which are paths: "upload" files, all below
- * directories, and container images; "extract" of one file what an upload would send; "list" what
- * was uploaded; "find" which debug information there is for files or build IDs.
+ * directories, and container images; "extract" writes the bytes that an upload of one file would
+ * send; "list" prints the uploads; "find" prints the debug information that exists for files or
+ * build IDs.
  */
 ExitCode debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count);
 

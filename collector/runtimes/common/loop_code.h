@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Half-open; by ELF virtual address in a file, else by address in a process. */
+/* Half-open; ELF virtual addresses in a file, otherwise addresses in a process. */
 typedef struct LoopCode
 {
 	uint64_t start;
 	uint64_t end;
 	bool is_caller; /* of a function that calls the loop: its frame and the loop's are one */
 	/*
-	 * It is not the loop, but may call it again, to go on with what the loop that called it
-	 * executes (an eval in Perl): of these two loops only the inner one counts.
+	 * The function is not the loop, but may call the loop again, to continue the code that its
+	 * calling loop executes (an eval in Perl): of these two loops only the inner one counts.
 	 */
 	bool is_resumer;
 } LoopCode;

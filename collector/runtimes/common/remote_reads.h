@@ -33,7 +33,10 @@ size_t remote_reads_add(RemoteReads *reads, uint64_t address, size_t bytes);
 
 void remote_reads_run(RemoteReads *reads, RemoteMemory *memory);
 
-/* Returns what was read at a place, until the list is changed; NULL if it could not be read. */
+/*
+ * Returns the bytes read at a place; NULL if they could not be read. They are valid until the list
+ * changes.
+ */
 const uint8_t *remote_reads_get(const RemoteReads *reads, size_t number);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define PAGE_BYTES 4096
 
-/* Returns a text of its two parts; NULL if it goes on in a part that could not be read. */
+/* Returns a text from its two parts; NULL if it continues in a part that could not be read. */
 static char *
 text_of_parts(const uint8_t *bytes, const RemoteRange parts[2])
 {

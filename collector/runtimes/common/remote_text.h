@@ -17,7 +17,7 @@
 typedef struct RemoteText
 {
 	uint64_t address;
-	uint64_t bytes; /* at most, cut to CODE_TEXT_BYTES; 0: there is no text */
+	uint64_t bytes; /* at most CODE_TEXT_BYTES; 0: there is no text */
 	char *text;		/* out, the caller's: valid UTF-8; NULL: it could not be read */
 } RemoteText;
 

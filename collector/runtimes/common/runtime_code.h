@@ -40,7 +40,7 @@ typedef struct CodeWanted
 	CodeKey key;
 	const uint64_t *more; /* further words of the frame that it was sampled by */
 	uint32_t more_count;
-	RuntimeCode code; /* out; zeroed: it is not what was sampled, or not to be read */
+	RuntimeCode code; /* out; zeroed: the object is not the sampled one, or unreadable */
 } CodeWanted;
 
 /*
@@ -55,7 +55,7 @@ code_wanted_begin(CodeWanted *wanted, size_t count)
 	return count <= RUNTIME_CODES_MAX;
 }
 
-/* Frees what the object holds, and zeroes it. */
+/* Frees the object's members, and zeroes it. */
 void runtime_code_fini(RuntimeCode *code);
 
 /* The bytes that the object takes apart from its own struct. */

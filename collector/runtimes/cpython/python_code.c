@@ -16,7 +16,7 @@
 #include "code/code_object.h"
 #include "unwind/remote_words.h"
 
-/* What an object refers to. */
+/* The objects that a code object refers to. */
 typedef enum Part
 {
 	PART_NAME,
@@ -187,7 +187,7 @@ read_heads(Batch *batch)
 	free(heads);
 }
 
-/* Appends a character as UTF-8. A NUL, and what is none, becomes U+FFFD. */
+/* Appends a character as UTF-8. NUL and invalid characters become U+FFFD. */
 static char *
 put_character(char *to, uint32_t character)
 {
@@ -287,7 +287,7 @@ read_contents(Batch *batch)
 	free(bytes);
 }
 
-/* Forgets what was read of objects that are no longer what they were. */
+/* Discards the data of objects that have changed since the first read. */
 static void
 drop_changed(Batch *batch)
 {

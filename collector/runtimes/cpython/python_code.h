@@ -16,8 +16,8 @@
 
 /*
  * Reads objects, RUNTIME_CODES_MAX at most. type: address of the type of code objects, 0: not
- * known. Those that are not what was sampled, or not to be read, have no name. Strings are UTF-8,
- * and cut to CODE_TEXT_BYTES by who keeps them.
+ * known. Objects that have changed since the sample, or are unreadable, have no name. Strings are
+ * UTF-8; the caller cuts them to CODE_TEXT_BYTES.
  */
 void python_codes_read(RemoteMemory *memory, const PythonLayout *layout, uint64_t type,
 					   CodeWanted *wanted, size_t count);

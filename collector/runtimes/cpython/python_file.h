@@ -1,6 +1,6 @@
 /*
  * python_file.h
- *		Whether a file holds CPython, which version, and the places of what the agent reads.
+ *		Recognizes files that contain CPython: its version, and the addresses that the agent needs.
  *
  * Programs that embed CPython have names of their own. From 3.10 on CPython's global state is a
  * section of its own in whatever program it is linked into. Up to 3.9 the file must be called
@@ -17,7 +17,7 @@
 
 #define PYTHON_LOOPS 2 /* the loop, and its code that is rarely executed */
 
-/* What was read of a file. */
+/* Facts from a file. */
 typedef struct PythonFile
 {
 	bool is_python;			 /* CPython's code and state are in it */

@@ -69,7 +69,10 @@ static const OffsetPlaces places[] = {
 #define SIZE_MOST	  (1 << 20)
 #define RELEASE_FINAL 0xf
 
-/* Derives the layout from the offsets. Returns false if they do not fit what is read at once. */
+/*
+ * Derives the layout from the offsets. Returns false if an offset exceeds the block that is read at
+ * once.
+ */
 static bool
 finish(PythonLayout *layout, const VersionOffsets *at)
 {

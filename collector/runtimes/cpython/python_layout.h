@@ -18,7 +18,7 @@
 /* The first version whose builds have a table of offsets. */
 #define PYTHON_MINOR_OFFSETS 13
 
-/* A build's table of offsets, as far as it is read, in words. The first word is a magic number. */
+/* A build's table of offsets, cut to the words that are read. The first word is a magic number. */
 #define PYTHON_OFFSETS_WORDS 94
 #define PYTHON_OFFSETS_MAGIC "xdebugpy"
 
@@ -46,15 +46,15 @@ typedef struct PythonLayout
 	uint16_t string_ascii;		   /* characters, if all are ASCII … */
 	uint16_t string_compact;	   /* … and if not */
 	uint8_t marks;				   /* enum pfs_runtime_marks */
-	struct pfs_python_layout walk; /* what the kernel's walk has to know */
+	struct pfs_python_layout walk; /* the part that the kernel's walk needs */
 } PythonLayout;
 
 /* The layout of a version without such a table. False if there is none. */
 bool python_layout_of_version(uint32_t minor, PythonLayout *layout);
 
 /*
- * The layout by a build's own table. False if it is no table of this version, or says what cannot
- * be.
+ * Reads the layout from a build's own table. Returns false if the table is of another version or
+ * has impossible values.
  */
 bool python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WORDS],
 							  PythonLayout *layout);

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * The line of an instruction, counted in units of two bytes (-1: none was executed yet); 0 where
- * it has none, or the table does not speak of it. first_line is the function's.
+ * Returns the line of an instruction, counted in units of two bytes (-1: none was executed yet); 0
+ * if it has no line, or is beyond the table. first_line is the function's.
  */
 int32_t python_line(uint32_t minor, const uint8_t *table, size_t length, int32_t first_line,
 					int32_t instruction);

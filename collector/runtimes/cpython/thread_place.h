@@ -2,8 +2,8 @@
  * thread_place.h
  *		The place of a thread's state in CPython, as a distance from the thread pointer.
  *
- * No libc's or build's layout is taken for given: words around the thread pointer are read, and
- * that one counts which leads to a state whose thread has just this pointer.
+ * No layout of a libc or a build is assumed: words around the thread pointer are read, and the
+ * right one leads to a state whose thread has exactly this pointer.
  */
 #ifndef COLLECTOR_THREAD_PLACE_H
 #define COLLECTOR_THREAD_PLACE_H

@@ -10,7 +10,7 @@
  * 2. A stub's description has its name.
  * 3. The methods of all frames, each once: their constant part, which is in front of the bytecode
  *    and the lines, their class, and the texts of names.
- * 4. Descriptions and methods again: what is as it was at the end was so all the time.
+ * 4. Descriptions and methods again: an object that is equal at the end was equal all the time.
  */
 #include "runtimes/hotspot/hotspot_code.h"
 
@@ -36,7 +36,7 @@
 
 #define CONSTANT_MASK ((UINT64_C(1) << (PFS_HOTSPOT_CONSTANT_BITS + 3)) - 1)
 
-/* What the names of a function are. */
+/* The objects that the names of a function consist of. */
 typedef enum Text
 {
 	TEXT_CLASS,
@@ -89,7 +89,7 @@ typedef struct Sampled
 	bool valid;
 	Compiled compiled;
 	uint32_t scope;						/* offset; 0: none */
-	uint32_t scope_from;				/* of what was read of scopes */
+	uint32_t scope_from;				/* first of the scopes' bytes that were read */
 	uint32_t methods[CODE_INLINED_MAX]; /* indexes in the metadata, from 1 on */
 	Scope scopes[CODE_INLINED_MAX];
 	size_t count; /* of both */
@@ -651,7 +651,7 @@ read_texts(Batch *batch)
 		take_texts(&batch->functions[i], &batch->reads, (TEXTS + 1) * i);
 }
 
-/* Functions that are no longer what they were do not count. */
+/* Discards functions that have changed since the first read. */
 static void
 drop_changed_functions(Batch *batch)
 {

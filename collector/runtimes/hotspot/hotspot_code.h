@@ -13,7 +13,7 @@
 
 /*
  * Reads the functions of frames, RUNTIME_CODES_MAX at most. A key's check is the frame's further
- * word. Those that are not what was sampled, or not to be read, have no name.
+ * word. Functions that have changed since the sample, or are unreadable, have no name.
  */
 void hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted *wanted,
 						size_t count);

@@ -1,10 +1,10 @@
 /*
  * hotspot_file.h
- *		Whether a file is HotSpot, the Java virtual machine of OpenJDK, and what it exports to
+ *		Recognizes HotSpot, the Java virtual machine of OpenJDK, and finds its exports for
  *		debuggers.
  *
- * HotSpot has tables of its structures' fields and sizes ("VMStructs"). The file only says where
- * they are; they are read out of a process.
+ * HotSpot has tables of its structures' fields and sizes ("VMStructs"). The file has only their
+ * addresses; their contents are read from a process.
  */
 #ifndef COLLECTOR_HOTSPOT_FILE_H
 #define COLLECTOR_HOTSPOT_FILE_H

@@ -4,7 +4,7 @@
  *
  * 1. The exported variables, which lead to the tables.
  * 2. Their entries, up to one without a name, and the names in these.
- * 3. What is wanted of them is kept.
+ * 3. The values that the walk and the namer need are kept.
  */
 #include "runtimes/hotspot/hotspot_layout.h"
 
@@ -71,7 +71,7 @@ are_tables_sane(const Tables *tables)
 		   fits(tables, HOTSPOT_TYPE_SIZE, HOTSPOT_TYPE_STRIDE, 8);
 }
 
-/* Counts entries up to the one that has no name. Returns false if there is no such yet. */
+/* Counts entries up to the one without a name. Returns false if it has not been read yet. */
 static bool
 find_end(Entries *entries, size_t read, size_t name)
 {
@@ -110,7 +110,10 @@ read_entries(const Tables *tables, uint64_t address, size_t stride, size_t name,
 	return false;
 }
 
-/* Returns what was read of a string, cut before its end; NULL if it is longer, or was not read. */
+/*
+ * Returns the part of a string that was read, without its end; NULL if it is longer or was not
+ * read.
+ */
 static const char *
 name_of(const RemoteReads *reads, size_t number)
 {
@@ -306,7 +309,7 @@ is_offset_of(const HotSpotLayout *layout, HotSpotField field, size_t bytes)
 	return !hotspot_has(layout, field) || layout->fields[field] <= bytes - sizeof(uint64_t);
 }
 
-/* Do all offsets lie within what is read of their structures? */
+/* Returns whether all offsets lie within the blocks that are read of their structures. */
 static bool
 is_sane(const HotSpotLayout *layout)
 {

@@ -116,7 +116,7 @@ hotspot_has(const HotSpotLayout *layout, HotSpotField field)
 HotSpotReading hotspot_layout_read(RemoteMemory *memory, const HotSpotFile *file, uint64_t bias,
 								   HotSpotLayout *layout);
 
-/* Fills what the kernel's walk needs, the heaps among it. */
+/* Fills the data for the kernel's walk, including the heaps. */
 HotSpotReading hotspot_layout_describe(RemoteMemory *memory, const HotSpotLayout *layout,
 									   struct pfs_hotspot_layout *walk);
 

@@ -45,7 +45,7 @@ typedef struct Batch
 	Prototype prototypes[RUNTIME_CODES_MAX];
 } Batch;
 
-/* Reads the prototypes, and marks those that are what was sampled. */
+/* Reads the prototypes, and marks those that have not changed since the sample. */
 static void
 read_prototypes(Batch *batch)
 {
@@ -116,8 +116,8 @@ read_contents(Batch *batch)
 }
 
 /*
- * Returns the file, or what else the chunk was loaded from: "@" begins the name of a file, "=" a
- * description, and all else is the text of the chunk itself.
+ * Returns the source of the chunk: "@" begins the name of a file, "=" a description, and any other
+ * text is the code itself.
  */
 static char *
 file_of(const Prototype *prototype)

@@ -21,8 +21,8 @@ typedef struct LuajitLines
 } LuajitLines;
 
 /*
- * Reads prototypes, RUNTIME_CODES_MAX at most. Those that are not what was sampled, or not to be
- * read, have no name. Lines are LuajitLines.
+ * Reads prototypes, RUNTIME_CODES_MAX at most. Prototypes that have changed since the sample, or
+ * are unreadable, have no name. Lines are LuajitLines.
  */
 void luajit_codes_read(RemoteMemory *memory, CodeWanted *wanted, size_t count);
 

@@ -1,6 +1,6 @@
 /*
  * luajit_file.h
- *		Whether a file holds LuaJIT 2.1.
+ *		Recognizes files that contain LuaJIT 2.1.
  *
  * All builds export one of its own functions, which no other Lua has. Nothing else of the file is
  * needed: places in its structures are found in the process.

@@ -11,7 +11,7 @@
 #include "runtime_types.h"
 #include "unwind/remote_memory.h"
 
-/* What is known of a sampled thread, and of the library's code in its process. */
+/* Data of a sampled thread, and of the library's code in its process. */
 typedef struct LuajitThread
 {
 	uint64_t thread_pointer;

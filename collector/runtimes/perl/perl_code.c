@@ -90,7 +90,7 @@ perl_read_heads(const PerlBatch *batch, PerlNames *names)
 	}
 }
 
-/* Reads what the check consists of, and notes the frames that are as sampled. */
+/* Reads the parts of the check, and marks the frames that have not changed since the sample. */
 static void
 perl_read_sampled(PerlBatch *batch)
 {

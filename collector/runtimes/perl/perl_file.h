@@ -19,7 +19,7 @@
 
 #define PERL_LOOPS 3
 
-/* What was read of a file. Addresses are ELF virtual addresses. */
+/* Facts from a file. Addresses are ELF virtual addresses. */
 typedef struct PerlFile
 {
 	uint32_t version;			/* N of 5.N; 0: not known, or Perl without threads */

@@ -17,7 +17,7 @@
 
 #define PHP_STATE_CURRENT 488 /* in the state: the innermost frame (current_execute_data) */
 
-/* What was read of a file. Addresses are ELF virtual addresses. */
+/* Facts from a file. Addresses are ELF virtual addresses. */
 typedef struct PhpFile
 {
 	uint32_t version; /* 802 is 8.2; 0: not known */

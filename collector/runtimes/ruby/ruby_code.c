@@ -63,7 +63,7 @@ typedef enum Part
 	PARTS
 } Part;
 
-/* What an object is known by. */
+/* The key of an object. */
 typedef struct Facts
 {
 	__u64 object[PFS_RUBY_METHOD_WORDS]; /* at the key's address */
@@ -407,7 +407,7 @@ read_contents(Batch *batch)
 	fetch_run(&batch->fetch);
 }
 
-/* Marks objects that are no longer what they were. */
+/* Marks objects that have changed since the first read. */
 static void
 drop_changed(Batch *batch)
 {

@@ -10,8 +10,8 @@
 #include "unwind/remote_memory.h"
 
 /*
- * Reads objects, RUNTIME_CODES_MAX at most. bias: of the file in the process. Those that are not
- * what was sampled, or not to be read, have no name. Lines are an array of RubyLine.
+ * Reads objects, RUNTIME_CODES_MAX at most. bias: of the file in the process. Objects that have
+ * changed since the sample, or are unreadable, have no name. Lines are an array of RubyLine.
  */
 void ruby_codes_read(RemoteMemory *memory, const RubyFile *file, uint64_t bias, CodeWanted *wanted,
 					 size_t count);

@@ -1,6 +1,6 @@
 /*
  * ruby_file.c
- *		Symbols of Ruby, and what is found without symbols: the loop and the table of symbols.
+ *		Reads Ruby's symbols, and finds the loop and the table of symbols without symbols.
  */
 #include "runtimes/ruby/ruby_file.h"
 
@@ -33,7 +33,7 @@
 
 #define NO_FUNCTION UINT32_MAX
 
-/* An entry of .eh_frame_hdr, whose numbers count from the begin of that. */
+/* An entry of .eh_frame_hdr, whose numbers are relative to its start. */
 typedef struct FunctionEntry
 {
 	int32_t start;
@@ -94,7 +94,7 @@ read_functions(Reading *reading)
 	}
 }
 
-/* Returns the begin of a function by its number; 0 if there is none. */
+/* Returns the start of a function by its number; 0 if there is none. */
 static uint64_t
 function_start(const Reading *reading, uint32_t number)
 {

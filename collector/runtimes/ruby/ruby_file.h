@@ -1,9 +1,9 @@
 /*
  * ruby_file.h
- *		Whether a file holds Ruby, which version, and the places of what the agent reads.
+ *		Recognizes files that contain Ruby: its version, and the addresses that the agent needs.
  *
- * All builds export their version, stripped ones included. The loop is not exported from 3.3 on:
- * it is the function that the table of its instructions' code leads into.
+ * All builds export their version, stripped ones included. The loop is not exported from 3.3 on: it
+ * is the function that the table of its instructions' code leads into.
  */
 #ifndef COLLECTOR_RUBY_FILE_H
 #define COLLECTOR_RUBY_FILE_H

@@ -1,8 +1,8 @@
 /*
  * ruby_lines.c
- *		The index that Ruby keeps from 2.6 on: how many entries lie at or before a position.
+ *		Reads the index that Ruby keeps from 2.6 on: the number of entries at or before a position.
  *
- * Six words hold 9 such numbers of 7 bits each, for the first 54 positions. Behind them each 512
+ * Six words hold 9 numbers of 7 bits each, for the first 54 positions. After them each 512
  * positions have a block: two words of such numbers, and eight words in which an entry is a bit.
  */
 #include "runtimes/ruby/ruby_lines.h"
@@ -18,7 +18,7 @@
 
 #define BLOCK_POSITIONS 512
 #define BLOCK_BYTES		80
-#define BLOCK_WORDS		16 /* in bytes: where its words begin */
+#define BLOCK_WORDS		16 /* in bytes: offset of its words */
 
 size_t
 ruby_ranks_bytes(uint32_t size)

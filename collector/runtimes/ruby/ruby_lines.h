@@ -15,13 +15,13 @@ typedef struct RubyLine
 	int32_t line;
 } RubyLine;
 
-/* Bytes of the index of a code of so many words, as Ruby has it. */
+/* Returns the size of the index, in bytes, of code with size words. */
 size_t ruby_ranks_bytes(uint32_t size);
 
 /*
- * Finds the position of each of count lines by the index, which has so many entries set at or
- * before each position. Returns how many lines have one. The index is memory of a process: size
- * words of code have ruby_ranks_bytes(size) bytes.
+ * Finds the position of each of count lines by the index of entries at or before each position.
+ * Returns the number of lines that have a position. The index is memory of a process: size words of
+ * code have ruby_ranks_bytes(size) bytes.
  */
 size_t ruby_lines_of_ranks(const uint8_t *ranks, uint32_t size, const int32_t *lines, size_t count,
 						   RubyLine *result);

@@ -2,9 +2,9 @@
  * ruby_place.h
  *		The place of a thread's execution context in Ruby, as a distance from the thread pointer.
  *
- * No libc's or build's layout is taken for given. A word counts if it leads to an execution
- * context (from 3.0 on) or a thread (before), if each of the two leads to the other, and if the
- * thread leads to the thread pointer.
+ * No layout of a libc or a build is assumed. The right word leads to an execution context (from 3.0
+ * on) or a thread (before), each of the two leads to the other, and the thread leads to the thread
+ * pointer.
  */
 #ifndef COLLECTOR_RUBY_PLACE_H
 #define COLLECTOR_RUBY_PLACE_H

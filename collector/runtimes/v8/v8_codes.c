@@ -109,7 +109,7 @@ add_piece(V8Codes *codes, const V8Code *code)
 	codes->codes[place] = *code;
 }
 
-/* Reads what the object before some code leads to. Returns false if it is none. */
+/* Reads the fields of the object before some code. Returns false if it is not a Code object. */
 static bool
 read_code(V8Memory *memory, uint64_t head, V8Code *code)
 {
@@ -153,12 +153,12 @@ v8_code_is_same(V8Memory *memory, const V8Code *code)
 		   now.start == code->start && now.end == code->end && now.check == code->check;
 }
 
-/* Words that were seen while code is searched for: the type of most is asked for once. */
+/* Slots for words that were seen while code is searched, so that the type of most is read once. */
 #define SEEN_WORDS 256
 
 typedef struct SeenWords
 {
-	uint64_t others[SEEN_WORDS]; /* that lead to no map of such objects */
+	uint64_t others[SEEN_WORDS]; /* words that lead to other objects */
 	uint64_t map;				 /* that does; 0: not seen */
 } SeenWords;
 

@@ -49,8 +49,8 @@ size_t v8_codes_bytes(const V8Codes *codes); /* that it has allocated */
 const V8Code *v8_codes_find(const V8Codes *codes, uint64_t address);
 
 /*
- * Makes sure that what is known of the code at an address was true after since_ns. now_ns: not
- * later than the first read.
+ * Makes sure that the data of the code at an address was true after since_ns. now_ns: not later
+ * than the first read.
  */
 void v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_t since_ns,
 					 uint64_t now_ns);

@@ -17,7 +17,7 @@
 typedef struct V8File
 {
 	V8Layout layout;
-	/* ELF virtual address of the sizes of bytecodes, three times so many bytes; 0: not known */
+	/* ELF virtual address of the sizes of bytecodes, three tables of one byte each; 0: unknown */
 	uint64_t bytecode_sizes;
 	uint32_t bytecode_count;
 } V8File;

@@ -283,7 +283,7 @@ function_of_code(V8Reader *reader, const V8Code *code)
 	return shared;
 }
 
-/* Fills what is known of a function at a position. Returns false without memory. */
+/* Fills the data of a function at a position. Returns false if out of memory. */
 static bool
 fill_code(V8Reader *reader, const V8Function *function, int32_t position, RuntimeCode *code)
 {
@@ -306,8 +306,8 @@ fill_code(V8Reader *reader, const V8Function *function, int32_t position, Runtim
 }
 
 /*
- * Finds the function that is inlined under a number, and where that is. Returns false if there is
- * none.
+ * Finds the function that is inlined under a number, and its call position. Returns false if there
+ * is none.
  */
 static bool
 find_inlined(V8Reader *reader, const V8Code *code, uint32_t number, V8Function *function,

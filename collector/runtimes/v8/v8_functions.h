@@ -13,7 +13,7 @@
 #include "runtimes/v8/v8_positions.h"
 #include "runtimes/v8/v8_scripts.h"
 
-/* What is kept of a process. */
+/* Cached data of a process. */
 typedef struct V8State
 {
 	V8Scripts scripts;

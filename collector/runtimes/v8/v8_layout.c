@@ -35,7 +35,7 @@ v8_constants_note(V8Constants *constants, const char *name, int32_t value)
 	}
 }
 
-/* Constants while a layout is made of them. */
+/* Constants while a layout is derived from them. */
 typedef struct Deriving
 {
 	const V8Constants *constants;

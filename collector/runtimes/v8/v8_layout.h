@@ -84,7 +84,7 @@ void v8_constants_note(V8Constants *constants, const char *name, int32_t value);
 /* Offsets are bytes, but for indexes into arrays, which count their elements. */
 typedef struct V8Layout
 {
-	struct pfs_v8_layout walk; /* what the kernel's walk has to know */
+	struct pfs_v8_layout walk; /* the part that the kernel's walk needs */
 	uint16_t type_shared;
 	uint16_t type_code; /* of the object before machine code */
 	uint16_t type_bytecodes;
@@ -123,8 +123,8 @@ typedef struct V8Layout
 } V8Layout;
 
 /*
- * Derives the layout from constants. Returns false if the version is not known, a constant that
- * nothing else gives is missing, or an offset cannot be.
+ * Derives the layout from constants. Returns false if the version is unknown, an underivable
+ * constant is missing, or an offset is impossible.
  */
 bool v8_layout_of(const V8Constants *constants, V8Layout *layout);
 

@@ -174,7 +174,10 @@ typedef struct Text
 	uint32_t high; /* the first half of a pair; 0: none */
 } Text;
 
-/* Appends a character. A zero, and what is none, becomes U+FFFD. Returns false without room. */
+/*
+ * Appends a character. Zero and invalid characters become U+FFFD. Returns false if there is no
+ * room.
+ */
 static bool
 put_character(Text *text, uint32_t character)
 {

@@ -52,12 +52,14 @@ typedef struct V8Characters
 	uint8_t width; /* bytes of each: 1 or 2 */
 } V8Characters;
 
-/* Finds a string's characters. Returns false if it is no string, or not in one piece. */
+/*
+ * Finds a string's characters. Returns false if the object is not a string, or is not in one piece.
+ */
 bool v8_characters_find(V8Memory *memory, uint64_t string, V8Characters *characters);
 
 /*
- * Writes a string as UTF-8, cut to size_bytes - 1. Returns false if it is no string, or cannot be
- * read.
+ * Writes a string as UTF-8, cut to size_bytes - 1. Returns false if the object is not a string, or
+ * is unreadable.
  */
 bool v8_text(V8Memory *memory, uint64_t string, char *text, size_t size_bytes);
 

@@ -1,6 +1,6 @@
 /*
  * v8_positions.h
- *		V8's tables of positions: where in the source code bytecode and machine code come from.
+ *		Reads V8's tables of positions, which map bytecode and machine code to the source code.
  *
  * A table is a list of pairs of variable-length numbers: the difference of offsets in the code,
  * with a mark for expressions as its sign, and the difference of positions.

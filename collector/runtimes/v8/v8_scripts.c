@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 
-#define COUNT_COST_NS  8				  /* of a byte, four times what it takes */
-#define COUNT_BURST_NS (1000 * NS_PER_MS) /* 125 MB at once, and as much a second */
+#define COUNT_COST_NS  8				  /* cost charged for a byte, four times the measured one */
+#define COUNT_BURST_NS (1000 * NS_PER_MS) /* 125 MB at a time, and as much per second */
 
 #define LINE_SEPARATOR		0x2028
 #define PARAGRAPH_SEPARATOR 0x2029
@@ -119,7 +119,7 @@ get_script(V8Scripts *scripts, V8Memory *memory, uint64_t address, uint64_t id, 
 	{
 		V8Script *script = &scripts->scripts[i];
 
-		/* the collector moves what it knows by: then the lines are counted again */
+		/* the garbage collector has moved the script: its lines are counted again */
 		if (script->lines != NULL && script->address == address && script->id == id &&
 			script->source == object && script->length == source->length)
 		{

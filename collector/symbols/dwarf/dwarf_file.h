@@ -3,7 +3,7 @@
  *		The DWARF sections of one ELF file, its units and abbreviations.
  *
  * Nothing in the file is trusted: each offset is checked where it is used, and a part that cannot
- * be read counts as absent. Memory is proportional to what is read, and is not limited here: the
+ * be read counts as absent. Memory is proportional to the parts read, and is not limited here: the
  * worker's allocations beyond its limit fail.
  */
 #ifndef COLLECTOR_DWARF_FILE_H

@@ -15,7 +15,7 @@
 #define ADDRESS_BITS 48
 #define FORMATS_MAX	 16 /* of a directory or file; DWARF 5 has five */
 
-/* What an entry of a table of DWARF 5 consists of. */
+/* The fields of an entry in a table of DWARF 5. */
 typedef struct EntryFormat
 {
 	uint64_t content; /* DW_LNCT_… */

@@ -96,8 +96,8 @@ typedef struct ElfSymbol
 } ElfSymbol;
 
 /*
- * Describes the file. Tables outside of the file count as absent. Returns 0; -ENOEXEC if it is no
- * usable ELF file; -ENOMEM. elf_file_fini() frees the description; it also accepts a zeroed
+ * Describes the file. Tables outside of the file count as absent. Returns 0; -ENOEXEC if it is not
+ * a usable ELF file; -ENOMEM. elf_file_fini() frees the description; it also accepts a zeroed
  * ElfFile.
  */
 int elf_file_init(ElfFile *file, const ElfSource *source);

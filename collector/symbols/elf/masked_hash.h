@@ -25,7 +25,9 @@ typedef struct MaskedCode
 	uint64_t image_end;
 } MaskedCode;
 
-/* Hashes code, and sets distances in it to zero. Sets *kept_bytes to what is no distance. */
+/*
+ * Hashes code with the distances in it set to zero. Sets *kept_bytes to the number of other bytes.
+ */
 uint64_t masked_hash(const MaskedCode *place, uint8_t *code, size_t size_bytes, size_t *kept_bytes);
 
 /* Adds a number to a hash. */

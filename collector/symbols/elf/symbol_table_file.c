@@ -81,7 +81,7 @@ hash_symbols(SourceHash *sources, const ElfFile *file, ElfSymbolsKind kind)
 					   symbols->strings.size_bytes);
 }
 
-/* Hashes everything that a table is made of. Returns false if it cannot be read or is too large. */
+/* Hashes all sources of a table. Returns false if they cannot be read or are too large. */
 static bool
 hash_sources(uint64_t seed, const ElfFile *const *files, uint32_t file_count, uint64_t *hash)
 {

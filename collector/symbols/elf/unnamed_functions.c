@@ -16,7 +16,7 @@
 
 #define KEY_BITS	   48
 #define FIRST_BYTES	   4096
-#define OWN_KEPT_MIN   16 /* bytes that are no distances, without which code is no evidence */
+#define OWN_KEPT_MIN   16 /* bytes other than distances, without which code is no evidence */
 #define NEAR_KEPT_MIN  32
 #define ROOM_SHARE	   8
 #define FUNCTIONS_MORE 4096
@@ -25,7 +25,7 @@ typedef struct UnnamedFunction
 {
 	uint64_t start; /* ELF virtual address */
 	uint32_t size_bytes;
-	uint32_t kept_bytes; /* of its code, the bytes that are no distances; 0: it has no hash */
+	uint32_t kept_bytes; /* bytes of its code other than distances; 0: it has no hash */
 	uint64_t own;
 	uint64_t near;
 	bool has_own; /* no other function has the key */

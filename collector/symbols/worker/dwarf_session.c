@@ -462,7 +462,7 @@ dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd)
 
 	if (unit != NULL)
 		unit->split_known = true;
-	/* opened where it stays, since tables refer to their file */
+	/* opened at its final address, because tables refer to their file */
 	if (split != NULL && dwarf_package_open(&split->own, fd, &session->room_bytes) == 0)
 		(void) use_split(unit, &split->own, split);
 	else
@@ -540,7 +540,7 @@ is_mangling_language(uint16_t language)
 	}
 }
 
-/* What the entries of a function say together: a copy, its origin, the declaration. */
+/* Attributes of a function, collected from its entries: a copy, its origin, the declaration. */
 typedef struct Described
 {
 	const char *name;

@@ -69,8 +69,8 @@ operator_length(const Written *written, const char *at)
 }
 
 /*
- * Returns the length of a group from its bracket to the one that closes it; all that is left if
- * none does. Angle brackets do not count inside of round ones, where they may be operators.
+ * Returns the length of a group from its bracket to the closing one; the rest of the text if there
+ * is none. Angle brackets do not count inside of round ones, where they may be operators.
  */
 static size_t
 group_length(const char *at)
@@ -142,7 +142,7 @@ end_function(Written *written)
 	written->in_operator = false;
 }
 
-/* Handles a round bracket. Returns the length of what was read. */
+/* Handles a round bracket. Returns the length of the text that it consumed. */
 static size_t
 read_round(Written *written, const char *at)
 {

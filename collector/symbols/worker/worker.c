@@ -3,7 +3,7 @@
  *		The worker process: reads symbols and DWARF and demangles names, so that a hostile file can
  *		harm this process only.
  *
- * It starts with a socket as standard input and gives up its rights (worker_sandbox.h). It limits
+ * It starts with a socket as standard input and drops its rights (worker_sandbox.h). It limits
  * itself: SIGPROF ends it if a request takes too much CPU time, and allocations beyond the memory
  * limit fail. It ends when the collector closes the socket or asks nothing for a while, so an idle
  * collector has no worker.

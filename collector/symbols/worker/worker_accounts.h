@@ -32,7 +32,10 @@ worker_account_of(uint64_t owner_hash)
 	return UINT64_C(1) << owner_hash % WORKER_ACCOUNTS;
 }
 
-/* Returns what the owner that owes least has used of its burst, in ns; 0 for an empty set. */
+/*
+ * Returns the part of its burst, in ns, that the owner with the smallest debt has used; 0 for an
+ * empty set.
+ */
 int64_t worker_accounts_used(const WorkerAccounts *accounts, uint64_t owners, int64_t now_ns);
 
 /* Returns false if the allowance of every owner is used up. */

@@ -530,8 +530,7 @@ receive_answers(WorkerClient *client, int64_t deadline_ns)
 }
 
 /*
- * Adds the files of the current question to those that may hang on closing, as far as there is
- * room.
+ * Adds the files of the current question to those that may hang on closing, until there is no room.
  */
 static void
 suspect_files(WorkerClient *client)
@@ -580,7 +579,7 @@ hanging_files(const WorkerClient *client)
 }
 
 /*
- * Returns true if a worker ended because it was idle or was killed from outside, which is no
+ * Returns true if a worker ended because it was idle or was killed from outside; this is not a
  * failure.
  */
 static bool
@@ -829,7 +828,7 @@ static bool
 may_ask(WorkerClient *client, const int fds[WORKER_FILES_MAX], uint64_t owners)
 {
 	note_devices(client, fds);
-	(void) free_slot(client); /* workers that have ended are not blamed any more */
+	(void) free_slot(client); /* workers that have ended are not charged */
 	return worker_accounts_may_ask(&client->accounts, owners, clock_ns(CLOCK_MONOTONIC)) &&
 		   !would_hang(client, owners);
 }

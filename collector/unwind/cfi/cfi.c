@@ -483,7 +483,7 @@ most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t l
 	return input->memory_bytes == 0 || most > limit ? limit : most;
 }
 
-/* Runs the steps in the comment at the begin of this file. */
+/* Runs the steps in the comment at the start of this file. */
 static int
 compile(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context, UnwindTable *table)
 {

@@ -1,12 +1,12 @@
 /*
  * cfi.h
- *		The CFI compiler: converts .eh_frame, .debug_frame and Go's function table of one ELF
- *		file to a table of unwind rules.
+ *		The CFI compiler: converts .eh_frame, .debug_frame and Go's function table of one ELF file
+ *		to a table of unwind rules.
  *
  * A pure function of bytes: no file, no process, no global state. The bytes are untrusted, so every
  * read is bounded. Malformed parts become PFS_UNWIND_INVALID for their stretch of code and are
- * counted; they are no error for the rest. Format: DWARF 5 section 6.4 (call frame information) and
- * the LSB core specification's chapter on .eh_frame.
+ * counted; the rest remains usable. Format: DWARF 5 section 6.4 (call frame information) and the
+ * LSB core specification's chapter on .eh_frame.
  */
 #ifndef COLLECTOR_CFI_H
 #define COLLECTOR_CFI_H
@@ -18,7 +18,7 @@
 #include "unwind/cfi/rule_set.h"
 
 /*
- * Version of compiled tables on disk (table_cache.h). Increment it when equal bytes give other
+ * Version of compiled tables on disk (table_cache.h). Increment it whenever equal input gives other
  * rows, or table_file.h another file.
  */
 #define CFI_COMPILER_VERSION 7
@@ -33,7 +33,7 @@ typedef struct UnwindRow
 typedef struct CfiStats
 {
 	uint64_t fdes;
-	uint64_t fdes_malformed;   /* bytes that are no CFI, or malformed functions of Go; skipped */
+	uint64_t fdes_malformed;   /* malformed CFI entries or functions of Go; skipped */
 	uint64_t fdes_overlapped;  /* dropped because an earlier FDE covers their code */
 	uint64_t rows_unsupported; /* without a rule, because no rule can express the CFI */
 	uint64_t sections_cut;	   /* sections that end inside an entry */
@@ -51,8 +51,8 @@ typedef struct UnwindTable
 /*
  * Compiles a file's CFI. Rules are added to the set, which must outlive the table. Returns 0,
  * -ENOTSUP for another machine, -ENOMEM, -E2BIG if code spans more than 4 GiB or the CFI needs more
- * steps or rows than any compiler's. An input without CFI gives an empty table; if the file has CFI
- * that was left out, a table without a valid rule.
+ * steps or rows than the CFI of any compiler. An input without CFI gives an empty table. If the
+ * file's CFI was left out, the table has no valid rule.
  */
 int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
 

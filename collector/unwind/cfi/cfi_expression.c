@@ -90,7 +90,10 @@ recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *
 	return true;
 }
 
-/* Reads "breg I 0; lit8; mul; plus", which adds eight times a register; its absence is no error. */
+/*
+ * Reads "breg I 0; lit8; mul; plus", which adds eight times a register. Its absence is not an
+ * error.
+ */
 static bool
 read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule)
 {

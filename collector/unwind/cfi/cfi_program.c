@@ -46,7 +46,7 @@
 /* How a register of the caller is restored. */
 typedef enum SavedKind
 {
-	SAVED_SAME, /* not mentioned, or DW_CFA_same_value */
+	SAVED_SAME, /* the CFI does not mention it, or has DW_CFA_same_value */
 	SAVED_UNDEFINED,
 	SAVED_AT_CFA,	   /* stored at CFA + offset */
 	SAVED_IN_REGISTER, /* number of the register in offset */
@@ -55,9 +55,9 @@ typedef enum SavedKind
 } SavedKind;
 
 /*
- * A SavedKind, from bit 8 on the register of SAVED_AT_REGISTER, in the upper half the offset. It is
- * one word because states are compared for each row, and a word written in parts stalls a load of
- * the whole until the CPU's store buffer is empty.
+ * A SavedKind in the low byte, the register of SAVED_AT_REGISTER in the next ones, the offset in
+ * the upper half. It is one word because states are compared for each row, and a word written in
+ * parts stalls a load of the whole until the CPU's store buffer is empty.
  */
 typedef uint64_t Saved;
 

@@ -28,8 +28,8 @@ CfiMachine *cfi_machine_create(uint16_t machine, RuleSet *rules, uint64_t *steps
 void cfi_machine_free(CfiMachine *machine); /* accepts NULL */
 
 /*
- * Returns 0, -EBADMSG if the bytes are no CFI program (earlier rows are valid), -E2BIG if no steps
- * are left, or the sink's error. *unsupported counts rows that became PFS_UNWIND_INVALID.
+ * Returns 0, -EBADMSG if the program is malformed (earlier rows are valid), -E2BIG if no steps are
+ * left, or the sink's error. *unsupported counts rows that became PFS_UNWIND_INVALID.
  */
 int cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void *context,
 					uint64_t *unsupported);

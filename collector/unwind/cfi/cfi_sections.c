@@ -31,9 +31,12 @@ typedef enum SectionKind
 	SECTION_PCLNTAB,
 	SECTION_GO_MODULE,
 	SECTION_PLT,
-	/* not sections: first constructor, last destructor, and the function that each calls */
+	/*
+	 * not sections: the code of the first constructor, of the last destructor, and of the function
+	 * that each calls
+	 */
 	SECTION_START_CODE,
-	SECTION_ENTRY = SECTION_START_CODE + 4 /* not a section either */
+	SECTION_ENTRY = SECTION_START_CODE + 4 /* not a section: the code at the entry point */
 } SectionKind;
 
 static const struct
@@ -63,8 +66,8 @@ typedef struct Reader
 } Reader;
 
 /*
- * Allocates a buffer and charges it to the file's budget, and to the pool. Returns NULL if there is
- * no room.
+ * Allocates a buffer and charges it to the file's budget, and to the pool. Returns NULL if the
+ * budget or the pool has no room.
  */
 static uint8_t *
 take_buffer(Reader *reader, uint64_t size_bytes)
@@ -329,8 +332,9 @@ cfi_read_sections(Reader *reader)
 }
 
 /*
- * Finds the span of the executable segments, as far as the file has bytes for them. A segment that
- * refers to .eh_frame shows that there is CFI, even if the section's header is not read.
+ * Finds the span of the executable segments, without parts that have no bytes in the file. A
+ * segment that refers to .eh_frame shows that there is CFI, even if the section's header is not
+ * read.
  */
 static void
 cfi_read_segments(ElfHeaders *headers, CfiInput *input)

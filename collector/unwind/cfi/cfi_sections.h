@@ -23,8 +23,9 @@ typedef struct CfiSections
 {
 	CfiInput input; /* points into buffers */
 	uint8_t *buffers[CFI_SECTIONS];
-	uint64_t bytes;							/* bytes read, and decompressed */
-	MemoryPool *pool;						/* which the buffers are charged to; NULL: none */
+	uint64_t bytes; /* bytes read, and decompressed */
+	/* the buffers are charged to this pool; NULL: to none */
+	MemoryPool *pool;
 	char build_id[ELF_BUILD_ID_TEXT_BYTES]; /* hexadecimal; "" if there is none */
 } CfiSections;
 

@@ -28,12 +28,12 @@
 #define ENTRY_FLAGS_1_20 41
 
 #define FLAG_TOP_FRAME	  1
-#define FLAG_WRITES_STACK 2 /* sets the stack pointer to another stack */
+#define FLAG_WRITES_STACK 2 /* the function sets the stack pointer to another stack */
 #define FLAG_ASSEMBLY	  4
 
 #define MAX_NAME_BYTES 128
 
-#define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* limit of rules */
+#define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* rules cannot express more */
 
 /*
  * Bytes of "mov %rsp, %rbp" after "push %rbp", and of storing %rbp and "lea" after "sub". Until
@@ -177,7 +177,7 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 	return rule;
 }
 
-/* Returns the rule for code that runs on another stack: the frame record is still valid. */
+/* Returns the rule for code that runs on another stack, where the frame record is still valid. */
 static struct pfs_unwind_rule
 rule_of_frame_pointer(const Pclntab *table)
 {
@@ -203,8 +203,9 @@ typedef enum FunctionKind
 	FUNCTION_PLAIN,
 	FUNCTION_ROOT,
 	FUNCTION_SIGNAL_RETURN,
-	FUNCTION_LEAVES_STACK,	  /* and returns to it */
-	FUNCTION_LEAVES_GOROUTINE /* for good: it is the first function on the new stack */
+	FUNCTION_LEAVES_STACK, /* switches to another stack, and returns */
+	/* switches to another stack as its first function, and never returns */
+	FUNCTION_LEAVES_GOROUTINE
 } FunctionKind;
 
 static FunctionKind
@@ -257,7 +258,7 @@ emit_depth(const DepthWalk *walk)
 	uint64_t address = walk->address;
 	int err;
 
-	/* mcall has pushed the frame pointer, then the goroutine, which is on the other stack */
+	/* mcall has pushed the frame pointer and the goroutine on the other stack */
 	if (walk->kind == FUNCTION_LEAVES_GOROUTINE && walk->depth > 8)
 		return walk->sink(walk->context, address, &root);
 	if (rule.kind == PFS_UNWIND_INVALID)

@@ -44,7 +44,7 @@ plt_code_rows(const CfiSection *plt, CfiRowSink sink, void *context)
 
 		memcpy(&instruction, plt->data + at, sizeof(instruction));
 		if ((instruction & PUSH_MASK) == PUSH)
-			depth = 16; /* stubs push at most this much */
+			depth = 16; /* stubs push 16 bytes or nothing */
 		else if ((instruction & JUMP_MASK) == JUMP)
 			depth = 0;
 		if (depth != before)

@@ -58,11 +58,11 @@ static const Instruction instructions[] = {
 	{ { 0x48, 0x8b, 0x05 }, 3, 4, EFFECT_NONE },	   /* mov GOT(%rip), %rax */
 	{ { 0x48, 0x8b, 0x3d }, 3, 4, EFFECT_NONE },	   /* mov handle(%rip), %rdi */
 	{ { 0x48, 0x8d, 0x05 }, 3, 4, EFFECT_NONE },	   /* lea list(%rip), %rax */
-	{ { 0x48, 0x8d, 0x35 }, 3, 4, EFFECT_NONE },	   /* the same for %rsi */
-	{ { 0x48, 0x8d, 0x3d }, 3, 4, EFFECT_NONE },	   /* the same for %rdi */
+	{ { 0x48, 0x8d, 0x35 }, 3, 4, EFFECT_NONE },	   /* lea list(%rip), %rsi */
+	{ { 0x48, 0x8d, 0x3d }, 3, 4, EFFECT_NONE },	   /* lea list(%rip), %rdi */
 	{ { 0xb8 }, 1, 4, EFFECT_NONE },				   /* mov $list, %eax */
-	{ { 0xbe }, 1, 4, EFFECT_NONE },				   /* the same for %esi */
-	{ { 0xbf }, 1, 4, EFFECT_NONE },				   /* the same for %edi */
+	{ { 0xbe }, 1, 4, EFFECT_NONE },				   /* mov $list, %esi */
+	{ { 0xbf }, 1, 4, EFFECT_NONE },				   /* mov $list, %edi */
 	{ { 0x48, 0x3d }, 2, 4, EFFECT_NONE },			   /* cmp $list, %rax */
 	{ { 0x48, 0x39, 0xf8 }, 3, 0, EFFECT_NONE },	   /* cmp %rdi, %rax */
 	{ { 0x48, 0x29, 0xfe }, 3, 0, EFFECT_NONE },	   /* sub %rdi, %rsi */
@@ -80,7 +80,7 @@ typedef struct Cursor
 {
 	const CfiSection *section;
 	size_t at;
-	size_t reach;	 /* code continues at least up to here, because branches lead there */
+	size_t reach;	 /* code continues at least up to this offset, because branches lead there */
 	uint64_t callee; /* the last one found */
 	unsigned depth;	 /* of the stack, including the return address */
 	bool fp_pushed;
@@ -182,7 +182,7 @@ begin(const CfiSection *section)
 }
 
 /*
- * Recognizes the loader by its arguments, taken from the begin of the stack, and by its jump to the
+ * Recognizes the loader by its arguments, taken from the top of the stack, and by its jump to the
  * program's entry.
  */
 size_t

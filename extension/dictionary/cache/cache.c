@@ -92,9 +92,9 @@ commit_parts(void)
 }
 
 /*
- * Drops what a (sub)transaction may have cached. An epoch that is rolled back is used again, with
- * other content, by the next transaction that increments it, so rows cached under it must not
- * survive.
+ * Drops the rows that a (sub)transaction may have cached. An epoch that is rolled back is used
+ * again, with other content, by the next transaction that increments it, so rows cached under it
+ * must not survive.
  */
 static void
 abort_parts(void)

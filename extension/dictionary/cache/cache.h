@@ -19,8 +19,9 @@
  */
 typedef struct PfsCachePart
 {
-	void (*begin)(bool names_changed); /* a call begins: drop what is stale or too large */
-	void (*forget)(void);			   /* drop everything; the parts' context is emptied next */
+	/* a call begins: drop stale entries, and shrink to the limit */
+	void (*begin)(bool names_changed);
+	void (*forget)(void); /* drop everything; the parts' context is emptied next */
 	void (*abort)(void);  /* a (sub)transaction aborts: drop rows that it may have stored */
 	void (*commit)(void); /* rows of the transaction are committed: treat them like any other */
 	struct PfsCachePart *next;

@@ -106,8 +106,8 @@ pfs_stack_partition(int64 stack_id)
 void pfs_dictionary_init(void);
 
 /*
- * Call first in every SQL function that uses the dictionary: checks the epoch and drops what is
- * stale. Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's
+ * Call first in every SQL function that uses the dictionary: checks the epoch and drops stale
+ * entries. Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's
  * tables, or reads samples of some series; so call pfs_dictionary_require_whole(), too, if ids come
  * from elsewhere than samples of series that the user sees.
  */
@@ -125,7 +125,7 @@ void pfs_dictionary_begin_unchecked(void);
 /*
  * Identifies the contents of the caches: if two processes have equal versions, ids and names mean
  * the same in both. pfs_dictionary_version() returns false if the caches hold rows of this
- * transaction's own epoch, or there is no epoch.
+ * transaction's own epoch, or the epoch's row is missing.
  */
 typedef struct PfsDictionaryVersion
 {

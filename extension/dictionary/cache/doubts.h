@@ -28,7 +28,7 @@ void pfs_doubt(PfsDoubt doubt, uint64 count);
 /* Returns true if problems were counted and not reported yet. */
 bool pfs_doubts_any(void);
 
-/* Discards what was counted, because the caller starts again and will find it again. */
+/* Discards the counts, because the caller restarts and will find its doubts again. */
 void pfs_doubts_forget(PfsDoubt doubt);
 
 /* Returns the int8 nearest to a sum that does not fit, and counts a doubt. */

@@ -2,7 +2,7 @@
  * names.c
  *		Cached locations, functions and mappings, by id.
  *
- * 1. Arrays of pages, and what is dropped when a call begins.
+ * 1. Arrays of pages, and the rules by which they are dropped when a call begins.
  * 2. A table row becomes a struct in one allocation, with its texts behind it.
  * 3. Loading many rows: locations that are not cached, then the functions and mappings they name.
  * 4. Reading one row. A missing row is replaced by one with an "unknown" name, until the next call

@@ -374,8 +374,8 @@ may_replace(const EntryKey *key, const PfsSharedOffer *offer, Entry **entry)
 }
 
 /*
- * Allocates memory for an offer, next to the copy it will replace, or else in its place; NULL if
- * there is none, or the offer is not needed.
+ * Allocates memory for an offer: next to the copy that it will replace, otherwise in the copy's
+ * place. Returns NULL if there is no room, or the offer is not needed.
  */
 static SharedBlock *
 area_reserve(const EntryKey *key, const PfsSharedOffer *offer)

@@ -49,7 +49,7 @@ typedef struct ProvenId
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* Whether a role is bound, as of a transaction. */
+/* The answer to "is the role bound?", as of a transaction. */
 static struct
 {
 	Oid role;
@@ -172,7 +172,10 @@ series_match(const int32 *ids, uint32 count, const char *role)
 	return match;
 }
 
-/* As the owner of the extension: an import, which runs as the writer, comes here, too. */
+/*
+ * Runs with the rights of the extension's owner, because an import, which runs as the writer, calls
+ * it, too.
+ */
 static void
 require_matching(const int32 *ids, uint32 count)
 {

@@ -2,7 +2,7 @@
  * calling_role.c
  *		The role that owns the rows of a writer.
  *
- * It is stored by name, which is what a dump has.
+ * It is stored by name, because dumps contain names and not OIDs.
  */
 #include "profstore.h"
 

@@ -135,7 +135,7 @@ make_distinct(const PfsContentKind *kind, void *items, uint32 count, uint32 *pla
 	{
 		bool found;
 
-		/* the hash refers to earlier positions, which do not change any more */
+		/* the hash refers to earlier positions, which stay as they are */
 		memmove(item_at(kind, items, distinct_count), item_at(kind, items, i), kind->item_bytes);
 		places[i] = distinct_insert(table, distinct_count, &found)->place;
 		distinct_count += !found;

@@ -24,7 +24,8 @@ typedef struct PfsContentItem
 } PfsContentItem;
 
 /*
- * A table of such rows, with an index <table>_content on the hash, and the callbacks for its items.
+ * The description of such a table, which has an index <table>_content on the hash, and the
+ * callbacks for its items.
  */
 typedef struct PfsContentKind
 {
@@ -50,13 +51,13 @@ typedef struct PfsContentKind
 } PfsContentKind;
 
 /*
- * Begins an interning function that is written in C. Like an SQL statement it sees what the running
- * statement has stored so far. Makes the commit wait for the disk and pins the epoch, as
- * begin_interning() does.
+ * Begins an interning function that is written in C. It sees the rows that the running statement
+ * has stored so far. Makes the commit wait for the disk and pins the epoch, as begin_interning()
+ * does.
  */
 void pfs_interning_begin(void);
 
-/* Ends an interning function: the running statement sees what was stored. */
+/* Ends an interning function: the running statement sees the rows that it has stored. */
 void pfs_interning_end(void);
 
 /*

@@ -77,7 +77,7 @@ stack_frame(const int32 *locations, uint32 depth, uint32 from_root)
 	return locations[depth - 1 - from_root];
 }
 
-/* Walks a stack as far as its nodes are known, and sets path->valid. */
+/* Walks the known nodes of a stack, and sets path->valid to their number. */
 static void
 stack_walk(Interning *interning, const int32 *locations, uint32 depth)
 {

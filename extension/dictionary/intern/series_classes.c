@@ -1,9 +1,9 @@
 /*
  * series_classes.c
- *		The classes of series that roll-ups sum: their delta profile types, and one class for
- *		all series in tables of users.
+ *		The classes of series that roll-ups sum: their delta profile types, and one class for all
+ *		series in tables of users.
  *
- * Reads the tables directly, whoever runs the compaction: no row is shown to anyone.
+ * Reads the tables without row security, because compaction shows no row to its caller.
  */
 #include "profstore.h"
 

@@ -16,7 +16,7 @@
 #include "base/relations.h"
 #include "dictionary/seal/row_writer.h"
 
-/* As many rows as COPY inserts at once. */
+/* Equal to the number of rows that COPY inserts together. */
 #define BATCH_ROWS 1000
 
 struct PfsRowWriter

@@ -174,7 +174,7 @@ drop_hash(PfsTreeCache *cache)
 	cache->taken = 0;
 }
 
-/* Frees a slot, and moves up entries that probing would not find any more. */
+/* Frees a slot, and moves up entries that probing would otherwise miss. */
 static void
 free_slot(PfsTreeCache *cache, uint32 hole)
 {

@@ -75,7 +75,7 @@ typedef struct PfsTreeCache
 	 * found under it.
 	 */
 	PfsChildSlot *slots;
-	uint32 slot_count; /* a power of two; 0: there is no hash */
+	uint32 slot_count; /* a power of two; 0: the hash does not exist */
 	uint32 *canonical; /* by index; capacity elements */
 	uint32 hashed;	   /* nodes 1 .. hashed are in the hash */
 	uint32 taken;	   /* slots in use */

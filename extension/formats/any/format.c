@@ -121,7 +121,7 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 	if (what == NULL && format != reader &&
 		(is_line_text ? format != PFS_FORMAT_PROFILE : is_known))
 		what = &formats[format];
-	/* other readers report themselves what is missing */
+	/* other readers report missing parts themselves */
 	if (is_line_text && format == PFS_FORMAT_PROFILE && reader == PFS_FORMAT_PROFILE)
 		what = &unknown;
 	if (what != NULL)

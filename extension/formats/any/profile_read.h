@@ -9,8 +9,9 @@
 #include "formats/profile.h"
 
 /*
- * Like pfs_pprof_read(), but for any of these formats, uncompressed. Bytes of another format that
- * are no text are taken for protobuf. For a known format that is not supported the error names it.
+ * Like pfs_pprof_read(), but for any of these formats, uncompressed. Bytes that are neither text
+ * nor of a known format are taken for protobuf. For a known format that is not supported the error
+ * names it.
  */
 PfsReadStatus pfs_profile_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
 							   PfsReadError *error);

@@ -23,7 +23,7 @@ enum
 typedef struct PfsV8Node
 {
 	bool is_read;
-	bool is_root;	   /* "(root)", which is no frame */
+	bool is_root;	   /* the node "(root)", which is not a frame */
 	uint32_t parent;   /* number, or PFS_NONE */
 	uint32_t location; /* set when the node is read */
 	uint32_t call;	   /* node of the tree; PFS_NONE: not known yet */
@@ -63,7 +63,7 @@ PfsReadStatus pfs_v8_read_samples(PfsV8Nodes *nodes, PfsJson *json, uint32_t pro
 PfsReadStatus pfs_v8_advance(PfsV8Nodes *nodes, const PfsJson *json, PfsV8Clock *clock,
 							 int64_t now_ns);
 
-/* Adds the types of such a profile. Call before the tree is begun. */
+/* Adds the value types of V8's profiles. Must be called before the tree is begun. */
 bool pfs_v8_add_types(PfsProfile *profile);
 
 #endif

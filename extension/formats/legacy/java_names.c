@@ -23,8 +23,8 @@ cut_parentheses(PfsText *text, PfsText *inner)
 }
 
 /*
- * Removes the number after the last colon; 0 for a number that is no line. Returns false if there
- * is none.
+ * Removes the number after the last colon; 0 for a number that is not a line. Returns false if
+ * there is none.
  */
 static PfsReadStatus
 cut_number(PfsText *place, int32_t *line)

@@ -62,7 +62,7 @@ java_read_attribute(Java *java, PfsText name, PfsText value)
 								 : pfs_line_fail(lines, status, "invalid value of an attribute");
 }
 
-/* Reads the numbers of a row, "bytes objects @"; false if the line is no row. */
+/* Reads the numbers of a row, "bytes objects @"; false if the line is not a row. */
 static PfsReadStatus
 take_row(PfsCursor *line, int64_t *count, int64_t *amount)
 {

@@ -67,7 +67,7 @@ PfsReadStatus pfs_legacy_read_name(PfsLegacyText *text, PfsText line);
 /* Reads the part after the samples: skips to the memory map, and gives locations their names. */
 PfsReadStatus pfs_legacy_finish(PfsLegacyText *text);
 
-/* Sets the error for a line that is no row of values, or whose values are out of range. */
+/* Sets the error for a line that is not a row of values, or whose values are out of range. */
 PfsReadStatus pfs_legacy_no_row(const PfsLegacyText *text, PfsReadStatus status,
 								const char *message);
 

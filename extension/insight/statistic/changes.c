@@ -29,13 +29,15 @@
 /* No function weighs more in the reference than the one of this rank. */
 #define REFERENCE_RANK 4
 
-/* What rounding makes of the variance of a function with one share on all hosts. */
+/* Bound on the variance that rounding gives to a function with equal shares on all hosts. */
 #define LEAST_VARIANCE 1e-20
 
-/* A function is judged if its cost lies on so many hosts of equal weight. */
+/* A function is judged if its cost is spread over at least this many hosts of equal weight. */
 #define LEAST_HOSTS 2.5
 
-/* Totals of a larger share have no slope: what they lack is too little. */
+/*
+ * No slope is estimated for totals with a larger share, because too little remains outside of them.
+ */
 #define MAX_SLOPE_SHARE 0.5
 
 #define MAX_PRIOR_FREEDOM  100.0
@@ -43,7 +45,8 @@
 #define LEAST_PRIOR_SPREAD 0.01
 
 /*
- * Slopes are known if the load varies so many times as much as by noise; otherwise they deviate so.
+ * Slopes are estimated if the load varies at least this many times as much as noise; otherwise they
+ * are assumed to deviate by the given amount.
  */
 #define LEAST_LOAD_OF_NOISE 2.0
 #define UNKNOWN_SLOPE		0.05
@@ -224,8 +227,9 @@ judge_base_share(const Judge *judge, uint32_t function)
 }
 
 /*
- * The whole of a host varies with the noise of each function, too. That is no load, and would give
- * slopes to functions that have none: large ones a positive, small ones a negative slope.
+ * The total of a host varies with the noise of each function, too. This variation is not load, and
+ * would give slopes to functions that have none: large ones a positive slope, small ones a negative
+ * slope.
  */
 static double
 judge_load_noise(const Judge *judge)
@@ -512,7 +516,10 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 	return contrast;
 }
 
-/* Adds the variance of one side of an unpaired contrast: hosts weigh as much as they have. */
+/*
+ * Adds the variance of one side of an unpaired contrast, in which hosts are weighted by their
+ * samples.
+ */
 static double
 unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint32_t now,
 			  bool is_base, double *variance, double *hosts)
@@ -881,7 +888,7 @@ pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference, 
 		reference->load_noise = judge_load_noise(&judge);
 	if (cells->design == PFS_DESIGN_UNPAIRED)
 	{
-		/* other hosts have other loads, so no slope can be told from a host */
+		/* other hosts have other loads, so slopes cannot be estimated */
 		memset(judge.slopes, 0, sizeof(double) * cells->function_count);
 		memset(judge.slope_variance, 0, sizeof(double) * cells->function_count);
 	}

@@ -95,8 +95,9 @@ typedef struct PfsReference
 size_t pfs_changes_scratch_bytes(const PfsCells *cells);
 
 /*
- * Judges all functions. least is the size of a change that is none, as a logarithm. A reference
- * that is not known is made of these functions, which should be own values; otherwise it is read.
+ * Judges all functions. least is the largest change that counts as no change, as a logarithm. An
+ * unknown reference is computed from these functions, which should be own values; a known one is
+ * used.
  */
 void pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference,
 					   PfsChange *changes, PfsChangeBasis *basis, void *scratch);

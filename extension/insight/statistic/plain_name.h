@@ -1,6 +1,7 @@
 /*
  * plain_name.h
- *		Names of functions without what a compiler adds to them and changes from build to build.
+ *		Names of functions without the suffixes that a compiler adds and that change from build to
+ *		build.
  */
 #ifndef PFS_PLAIN_NAME_H
 #define PFS_PLAIN_NAME_H

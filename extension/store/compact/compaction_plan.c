@@ -215,7 +215,7 @@ plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,
 	return plan->count >= least_inputs;
 }
 
-/* Merges as much of a closed bucket as the limits allow. */
+/* Merges segments of a closed bucket until a limit is reached. */
 static bool
 plan_crowded(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
 			 PfsPlan *plan)

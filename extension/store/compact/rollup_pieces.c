@@ -2,7 +2,7 @@
  * rollup_pieces.c
  *		Divides the series of a roll-up into pieces.
  *
- * A piece should have so many sums that reading one of its series costs little more than opening
+ * A piece should have few enough sums that reading one of its series costs little more than opening
  * it. The number of series follows from the pieces already made: the next piece takes as many as
  * the last one suggests, and half of them if that were too many. So the segments are read once per
  * piece, and only one piece is in memory.

@@ -124,8 +124,8 @@ count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_coun
 }
 
 /*
- * Returns the problem of a roll-up, or NULL. A missing segment is a problem, because whoever
- * removes a segment deletes the roll-ups that name it.
+ * Returns the problem of a roll-up, or NULL. A missing segment is a problem, because the removal of
+ * a segment also deletes the roll-ups that name it.
  */
 static const char *
 find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsNumbers visible,

@@ -1,6 +1,6 @@
 /*
  * toast_room.c
- *		Finds where values lie in a TOAST relation, and where it has free space.
+ *		Finds the positions of values in a TOAST relation, and its free space.
  */
 #include "store/compact/toast_room.h"
 

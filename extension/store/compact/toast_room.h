@@ -1,9 +1,9 @@
 /*
  * toast_room.h
- *		Where values lie in a TOAST relation, and where it has free space.
+ *		Positions of values in a TOAST relation, and its free space.
  *
- * Free space is what the free space map has: pages that VACUUM has found empty, or partly so. The
- * map is a hint and not WAL-logged, so a page may have less.
+ * Free space means pages in the free space map: those that VACUUM has found empty, or partly so.
+ * The map is a hint and not WAL-logged, so a page may have less.
  */
 #ifndef PFS_TOAST_ROOM_H
 #define PFS_TOAST_ROOM_H

@@ -18,7 +18,7 @@ typedef void (*PfsReportProblem)(void *arg, int64 segment_no, int stream, const 
 
 /*
  * An additional check of a segment's series and stacks. begin starts a new segment, take gets the
- * keys of a block of rows, tell returns the problem of all of them (NULL: none). Each may raise
+ * keys of a block of rows, tell returns the problem of the segment (NULL: none). Each may raise
  * errors.
  */
 typedef struct PfsKeyCheck

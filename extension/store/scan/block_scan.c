@@ -270,7 +270,7 @@ on_unit(const PfsBlockScan *scan)
 	return scan->unit >= 0 && scan->unit < scan->units.count;
 }
 
-/* Reads the current block, or what is kept of its chunk. Returns false if it has no rows. */
+/* Reads the current block, or the kept data of its chunk. Returns false if it has no rows. */
 static bool
 read_forward(PfsBlockScan *scan, PfsBlock *block)
 {

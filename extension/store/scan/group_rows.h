@@ -1,9 +1,8 @@
 /*
  * group_rows.h
- *		The rows of a block by their groups, for verdicts on a column that has one value per
- *		group.
+ *		The rows of a block by their groups, for verdicts on a column that has one value per group.
  *
- * A verdict is asked for once per group, and other columns are decoded only for groups that pass.
+ * A verdict is computed once per group, and other columns are decoded only for groups that pass.
  */
 #ifndef PFS_GROUP_ROWS_H
 #define PFS_GROUP_ROWS_H

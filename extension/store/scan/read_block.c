@@ -234,7 +234,7 @@ gather_column(PfsBlockScan *scan, PfsScanColumn *column)
 	}
 }
 
-/* Decodes a column that is asked for, and keeps its selected rows. */
+/* Decodes a column that the request asks for, and keeps its selected rows. */
 static void
 read_selected(PfsBlockScan *scan, PfsScanColumn *column)
 {

@@ -55,7 +55,7 @@ typedef struct PfsRollup
 	int64 time_min; /* least time of the segments' rows */
 	int64 time_max;
 	int64 sample_count; /* rows of the segments, of all series */
-	int32 stack_count;	/* 0: there are no sums, because they would not pay */
+	int32 stack_count;	/* 0: the roll-up has no sums, because they would not save time */
 	HeapTuple tuple;	/* as it was read; pfs_rollup_load() fills in the fields that follow */
 	PfsNumbers segments;
 	PfsNumbers series;
@@ -73,8 +73,8 @@ typedef struct PfsRollup
 } PfsRollup;
 
 /*
- * Sets the class of each of a table's series, given in ascending order; -1: none. The room that
- * knows series sets this pointer; NULL: there are no roll-ups.
+ * Sets the class of each of a table's series, given in ascending order; -1: none. The room
+ * dictionary/ sets this pointer, because it knows series; NULL: there are no roll-ups.
  */
 typedef void (*PfsClassifySeries)(Relation relation, const int64 *series, uint32 count,
 								  int32 *classes);

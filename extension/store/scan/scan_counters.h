@@ -9,7 +9,7 @@
 
 #include "port/atomics.h"
 
-/* What a scan has read, for EXPLAIN and tests. */
+/* Counts of a scan's reads, for EXPLAIN and tests. */
 typedef struct PfsScanCounters
 {
 	uint64 segments_total;

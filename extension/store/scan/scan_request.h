@@ -51,7 +51,7 @@ typedef struct PfsScanRequest
 	int attribute_count;
 	const AttrNumber *attnums;
 	int filter_count;
-	const PfsBlockFilter *filters; /* copied at begin, except for their keys */
+	const PfsBlockFilter *filters; /* copied when the scan begins, except for their keys */
 	const PfsVerdicts *verdicts;   /* or NULL; not with PFS_PART_PAIRS; must outlive the scan */
 	PfsSegmentPart sums;		   /* 0 is PFS_PART_ROWS: rows one by one */
 	int64 rollup_width; /* for PFS_PART_PAIRS: roll-ups of buckets narrower than this may be read */

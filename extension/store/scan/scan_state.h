@@ -16,7 +16,7 @@
 #include "store/segment/segment_input.h"
 #include "store/segment/value.h"
 
-/* A column that is asked for or filtered. */
+/* A column that the request asks for or filters. */
 typedef struct PfsScanColumn
 {
 	AttrNumber attnum;

@@ -130,7 +130,7 @@ pfs_directory_writer_close(PfsDirectoryWriter *writer)
 
 /*
  * Returns a number that is unique without a sequence, which parallel mode forbids: the
- * (sub)transaction's id and a count. The count goes on through subtransactions, because the
+ * (sub)transaction's id and a count. The count continues through subtransactions, because the
  * parent's id is current again after a child ends.
  */
 static int64

@@ -138,7 +138,10 @@ pfs_storage_renew(Relation relation)
 	relation->rd_amcache = NULL;
 }
 
-/* Returns a copy of the page's contents in the current context; all zeros if there is no page. */
+/*
+ * Returns a copy of the page's contents in the current context; all zeros if the page does not
+ * exist.
+ */
 static PfsMetapage *
 read_metapage(Relation relation)
 {

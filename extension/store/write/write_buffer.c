@@ -407,7 +407,7 @@ buffers_on_transaction(XactEvent event, void *arg)
  * Neither commit_subtransaction() nor abort_subtransaction() allocates memory, so they cannot fail.
  * 399-
  */
-/* Both work on what is there and allocate nothing, so they cannot fail. */
+/* Both change existing entries and allocate nothing, so they cannot fail. */
 static void
 commit_subtransaction(SubTransactionId child, SubTransactionId parent)
 {

@@ -71,7 +71,7 @@ typedef struct PfsFrameFacts
 /* The filters' answers about a frame. */
 typedef struct PfsVerdict
 {
-	bool focused; /* true if there is no focus */
+	bool focused; /* also true if the filters have no focus */
 	bool ignored;
 	bool visible;
 } PfsVerdict;
@@ -86,8 +86,8 @@ typedef struct PfsVerdict
 PfsFilters pfs_filters_get(FunctionCallInfo fcinfo);
 
 /*
- * Return the expressions in the order of PFS_FILTER_NAMES, NULL if there is no filter, and make
- * filters of such expressions. So another process can have the same filters.
+ * Convert filters to expressions in the order of PFS_FILTER_NAMES, NULL for each absent one, and
+ * back, so that another process can have equal filters.
  */
 void pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_FILTER_COUNT]);
 PfsFilters pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT]);

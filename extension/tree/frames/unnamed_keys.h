@@ -23,7 +23,10 @@ typedef struct PfsUnnamedKeys
 	const char *keys[PFS_UNNAMED_KEYS_MAX];
 } PfsUnnamedKeys;
 
-/* Reads the keys; none if system_name is no such text. Allocates in CurrentMemoryContext. */
+/*
+ * Reads the keys; there are none if system_name does not contain any. Allocates in
+ * CurrentMemoryContext.
+ */
 PfsUnnamedKeys pfs_unnamed_keys(const PfsFunction *function);
 
 #endif
