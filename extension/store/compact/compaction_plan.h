@@ -2,10 +2,10 @@
  * compaction_plan.h
  *		Chooses the segments of a table to merge next.
  *
- * A segment of level 0 contains the rows of one COPY or INSERT. Level 1 is merged or large, but will be
- * merged again; level 2 stays. Levels 0 and 1 are merged inside a *bucket* of time: many segments
- * into one of level 1 while the bucket is open, and all of them into level 2 when it is closed. So
- * a row is written three times: by its COPY, in level 1, in level 2.
+ * A segment of level 0 contains the rows of one COPY or INSERT. Level 1 is merged or large, but
+ * will be merged again; level 2 stays. Levels 0 and 1 are merged inside a *bucket* of time: many
+ * segments into one of level 1 while the bucket is open, and all of them into level 2 when it is
+ * closed. So a row is written three times: by its COPY, in level 1, in level 2.
  *
  * The width of buckets follows the table's rows: the least of 10 minutes, an hour, 6 hours, a day,
  * 8 days … that puts a million rows in a bucket. A table without a column "time" is one bucket,
