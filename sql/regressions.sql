@@ -1,29 +1,8 @@
 -- regressions(): what a deploy made dearer, on 8 hosts over 12 hours before and 1 hour after it
 \i sql/fixtures/preamble.sql
+\i sql/fixtures/deploys.sql
 \set SHOW_CONTEXT never
 SET extra_float_digits = 0;
--- shares before and after the deploy; the noise of a host in an hour is 1 %
-CREATE TABLE code (stack text, before float8, after float8);
-INSERT INTO code VALUES
-	('main;serve;parse', 20, 20), ('main;serve;render', 10, 11), ('main;serve', 3, 3),
-	('main;db;query', 15, 15), ('main;db;connect', 5, 5), ('main;encode', 10, 9), ('main;gc;mark', 8, 8), ('main;gc;sweep', 6, 6),
-	-- a clone with another number, and a function with another name
-	('main;log;format.isra.0', 4, 0), ('main;log;format.isra.1', 0, 4), ('main;cache;look_up', 5, 0), ('main;cache;find', 0, 5),
-	-- a part of one function moves to its sibling
-	('main;json;scan', 5, 3), ('main;json;walk', 5, 7),
-	('main;fresh', 0, 0.5), ('main;obsolete', 2, 0);
--- nearly normal, and the same at each run: by a text that differs from cell to cell
-CREATE FUNCTION noise(deviation float8, cell text) RETURNS float8 LANGUAGE sql IMMUTABLE
-	AS $$SELECT exp(deviation * (sum(('x' || substr(md5(cell || n), 1, 6))::bit(24)::int / 16777216.0) - 6))::float8 FROM generate_series(1, 12) AS n$$;
-CREATE FUNCTION put_fleet(first_node int, last_node int, from_hour int, to_hour int, deployed bool, more jsonb DEFAULT '{}') RETURNS void LANGUAGE sql
-AS $$
-	SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', jsonb_build_object('node', 'n' || node, 'service', 'web') || more,
-		timestamptz '2026-01-01 00:00Z' + make_interval(hours => hour, mins => minute),
-		(SELECT jsonb_object_agg(stack, (1800e9 * noise(0.05, concat(node, ' ', hour)) * CASE WHEN deployed THEN after ELSE before END / 100
-				* noise(0.01, concat(node, ' ', hour, ':', minute, stack)))::int8)
-		 FROM code WHERE CASE WHEN deployed THEN after ELSE before END > 0))
-	FROM generate_series(first_node, last_node) AS node, generate_series(from_hour, to_hour - 1) AS hour, unnest('{10,40}'::int[]) AS minute
-$$;
 SELECT put_fleet(1, 8, 0, 12, false);
 SELECT put_fleet(1, 8, 12, 13, true);
 UPDATE profstore.series SET period = 10000000;

@@ -15,6 +15,7 @@
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
+#include "insight/statistic/discoveries.h"
 #include "insight/statistic/student.h"
 
 #define MIN_HOSTS	3
@@ -48,6 +49,7 @@ typedef struct Table
 	bool *is_new;
 	PfsFinding *findings;
 	PfsChange *changes;
+	bool is_whole; /* its only function is all code, and its wholes are requests */
 } Table;
 
 const char *
@@ -105,6 +107,21 @@ copy_row(const double *from, double *to, uint32 base_count, uint32 slot, bool la
 	to[base_count] = after_sum(from, slot, later);
 }
 
+/* Copies the row of a host; after the deploy, both versions count. */
+static void
+copy_row_of_both(const double *from, double *to, uint32 base_count, bool later)
+{
+	copy_row(from, to, base_count, base_count + PFS_SLOT_NEW, later);
+	to[base_count] += after_sum(from, base_count + PFS_SLOT_OLD, later);
+}
+
+/* What measures the load of hosts: requests if they are known, otherwise samples. */
+static const double *
+cells_loads(const PfsFunctionCells *cells)
+{
+	return cells->rates != NULL ? cells->rates : cells->wholes;
+}
+
 /* Fills the table with the values of its findings' functions. */
 static void
 findings_fill_table(Table *table, const PfsFunctionCells *from, bool has_canary, bool later)
@@ -115,13 +132,17 @@ findings_fill_table(Table *table, const PfsFunctionCells *from, bool has_canary,
 	for (uint32 host = 0; host < hosts; host++)
 	{
 		uint32 slot = host_slot(from, host, has_canary, &table->is_new[host]);
+		Size row = (Size) host * (base_count + 1);
+		Size slots = (Size) host * from->slot_count;
 
-		const double *slots = from->wholes + (Size) host * from->slot_count;
-		double *loads = table->loads + (Size) host * (base_count + 1);
-
-		copy_row(slots, table->wholes + (Size) host * (base_count + 1), base_count, slot, later);
-		copy_row(slots, loads, base_count, base_count + PFS_SLOT_NEW, later);
-		loads[base_count] += after_sum(slots, base_count + PFS_SLOT_OLD, later);
+		copy_row_of_both(cells_loads(from) + slots, table->loads + row, base_count, later);
+		if (table->is_whole)
+		{
+			copy_row_of_both(from->wholes + slots, table->sums + row, base_count, later);
+			copy_row_of_both(from->rates + slots, table->wholes + row, base_count, later);
+			continue;
+		}
+		copy_row(from->wholes + slots, table->wholes + row, base_count, slot, later);
 		for (uint32 i = 0; i < table->cells.function_count; i++)
 		{
 			const double *values = table->findings[i].is_total ? from->totals : from->selves;
@@ -159,6 +180,7 @@ findings_make_table(const PfsFunctionCells *from, uint32 hosts, PfsFinding *find
 							  .quantum = quantum,
 							  .design = design,
 							  .loads = table.loads,
+							  .loads_are_requests = from->rates != NULL,
 							  .tick = findings_tick,
 							  .is_new = table.is_new };
 	return table;
@@ -236,6 +258,52 @@ findings_find(PfsFinding *findings, uint32 count, const PfsFindingRules *rules)
 	pfree(q);
 	pfree(order);
 	return found;
+}
+
+/* In the second half of the time the change was less than half of that of the whole time. */
+static bool
+finding_is_passing(const PfsFinding *finding)
+{
+	double bound;
+
+	if (finding->is_later_gone)
+		return finding->change.change > 0;
+	if (isnan(finding->later_error))
+		return false;
+	bound = fabs(finding->change.change) / 2;
+	return copysign(1, finding->change.change) * finding->later_change +
+			   pfs_student_bound(0.05, finding->change.freedom) * finding->later_error <
+		   bound;
+}
+
+/*
+ * Judges the cost of a request. The reference of shares says nothing on it: a loss of all code is a
+ * change, too.
+ */
+static void
+findings_judge_whole(const PfsFunctionCells *cells, uint32 hosts, const PfsFindingRules *rules,
+					 PfsDeployFindings *all)
+{
+	uint32 periods = cells->slot_count - PFS_AFTER_SLOTS + 1;
+	PfsReference none = { .changes = PFS_ARRAY0(double, periods), .is_known = true };
+	PfsChangeBasis ignored;
+	Table table;
+
+	all->whole = (PfsFinding){ .function = PFS_NO_FUNCTION, .is_total = true };
+	all->has_whole = true;
+	table = findings_make_table(cells, hosts, &all->whole, 1, all->design, rules->quantum);
+	table.is_whole = true;
+	findings_judge(&table, cells, rules, &none, &none, &ignored);
+	table_free(&table);
+	pfree(none.changes);
+	all->whole.change.base_share = all->whole.change.share = 1;
+	all->whole.q_value = all->whole.change.p_value;
+	if (isnan(all->whole.change.change) || all->whole.q_value > rules->max_rate ||
+		fabs(expm1(all->whole.change.change)) < rules->min_change)
+		return;
+	all->whole.status = finding_is_passing(&all->whole) ? PFS_FINDING_PASSING
+						: all->whole.change.change > 0	? PFS_FINDING_REGRESSION
+														: PFS_FINDING_IMPROVEMENT;
 }
 
 /* --- which functions --- */
@@ -398,22 +466,6 @@ finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 	return false;
 }
 
-/* In the second half of the time the change was less than half of that of the whole time. */
-static bool
-finding_is_passing(const PfsFinding *finding)
-{
-	double bound;
-
-	if (finding->is_later_gone)
-		return finding->change.change > 0;
-	if (isnan(finding->later_error))
-		return false;
-	bound = fabs(finding->change.change) / 2;
-	return copysign(1, finding->change.change) * finding->later_change +
-			   pfs_student_bound(0.05, finding->change.freedom) * finding->later_error <
-		   bound;
-}
-
 /*
  * A found total whose change is explained by a function below it is not reported as a row: that
  * function's row names it.
@@ -508,40 +560,25 @@ findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindi
 		if (base > 0)
 			paired += new;
 	}
+	all->least_load = INFINITY;
 	for (uint32 slot = 0; slot < base_count; slot++)
 	{
 		double sum = 0;
+		double load = 0;
 
 		for (uint32 host = 0; host < hosts; host++)
+		{
 			sum += cells->wholes[(Size) host * cells->slot_count + slot];
+			load += cells_loads(cells)[(Size) host * cells->slot_count + slot];
+		}
 		all->periods += sum > 0;
+		if (load <= 0)
+			continue;
+		all->least_load = Min(all->least_load, load);
+		all->most_load = Max(all->most_load, load);
 	}
 	all->after_samples = after;
 	*paired_share = after > 0 ? paired / after : 0;
-}
-
-/*
- * Returns whether the load changed so much more than within the base that its slopes prove nothing.
- */
-static bool
-load_is_new(const PfsFunctionCells *cells, uint32 hosts, const PfsChangeBasis *basis)
-{
-	uint32 base_count = cells->slot_count - PFS_AFTER_SLOTS;
-	double least = INFINITY;
-	double most = 0;
-
-	for (uint32 slot = 0; slot < base_count; slot++)
-	{
-		double sum = 0;
-
-		for (uint32 host = 0; host < hosts; host++)
-			sum += cells->wholes[(Size) host * cells->slot_count + slot];
-		if (sum <= 0)
-			continue;
-		least = Min(least, sum);
-		most = Max(most, sum);
-	}
-	return most > 0 && fabs(basis->load_change) > log(2) + log(most / least);
 }
 
 static const char *
@@ -564,7 +601,7 @@ reason_before(const PfsFunctionCells *cells, const PfsDeployFindings *all,
 }
 
 static const char *
-reason_after(const PfsFunctionCells *cells, uint32 hosts, const PfsDeployFindings *all)
+reason_after(const PfsDeployFindings *all)
 {
 	if (all->design == PFS_DESIGN_CANARY && all->basis.hosts[0] < MIN_HOSTS)
 		return "fewer than 3 hosts have the new version";
@@ -572,7 +609,9 @@ reason_after(const PfsFunctionCells *cells, uint32 hosts, const PfsDeployFinding
 		return "fewer than 3 hosts keep the old version";
 	if (all->basis.hosts[0] < MIN_HOSTS || all->basis.hosts[1] < MIN_HOSTS)
 		return "fewer than 3 hosts have samples before and after the deploy";
-	if (load_is_new(cells, hosts, &all->basis))
+	/* slopes that the base shows do not reach that far */
+	if (all->most_load > 0 &&
+		fabs(all->basis.load_change) > log(2) + log(all->most_load / all->least_load))
 		return "the load changed more than twice as much as within the base";
 	return NULL;
 }
@@ -639,12 +678,17 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 		all->count += count;
 		table_free(&table);
 	}
+	if (cells->rates != NULL)
+		findings_judge_whole(cells, hosts->count, rules, all);
 	all->basis.paired_share = paired_share;
 	all->reference = reference.changes[periods - 1];
 	all->reference_error = sqrt(reference.variance);
-	all->reason = reason_after(cells, hosts->count, all);
+	all->reason = reason_after(all);
 	if (all->reason != NULL)
+	{
 		all->count = 0;
+		all->has_whole = false;
+	}
 	else
 		findings_finish(all, cells, hosts->count, costs, old_names, rules);
 	return all;

@@ -30,7 +30,7 @@ typedef enum PfsFindingStatus
 typedef struct PfsFinding
 {
 	PfsFindingStatus status;
-	uint32 function; /* number in the costs */
+	uint32 function; /* number in the costs; PFS_NO_FUNCTION: all code */
 	uint32 place;	 /* among the cells */
 	bool is_total;
 	bool is_dropped; /* a caller of a function that explains its change */
@@ -52,7 +52,11 @@ typedef struct PfsDeployFindings
 	uint32 found[2];
 	uint32 periods; /* of the base that have samples */
 	PfsChangeBasis basis;
-	double reference; /* logarithm */
+	PfsFinding whole;  /* cost of a request; its function is PFS_NO_FUNCTION */
+	bool has_whole;	   /* rates are known */
+	double least_load; /* least and most of a period of the base: requests if rates are known, */
+	double most_load;  /* otherwise sums of samples */
+	double reference;  /* logarithm */
 	double reference_error;
 	double base_samples;
 	double after_samples;

@@ -231,7 +231,8 @@ cells_scan_slot(const Filler *filler, uint32 slot)
 				continue;
 			series = pfs_selection_next_series(filler->selection, series, block.series[row]);
 			host = filler->hosts->of_series[series->index];
-			if (host < 0)
+			if (host < 0 ||
+				(slot < filler->periods->base_count && filler->hosts->is_new[series->index]))
 				continue;
 			is_old = slot >= filler->periods->base_count && filler->hosts->is_old[series->index];
 			cells_add(filler, (uint32) host, is_old ? slot + PFS_SLOT_OLD - PFS_SLOT_NEW : slot,

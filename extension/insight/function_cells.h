@@ -38,9 +38,12 @@ enum
 typedef struct PfsHosts
 {
 	uint32 count;
+	const char **names;		/* by host, sorted */
 	const int32 *of_series; /* by PfsSeries.index; -1: the series has no host */
-	const bool
-		*is_old; /* by PfsSeries.index: its samples after the deploy are of the old version */
+	/* by PfsSeries.index: its samples after the deploy are of the old version */
+	const bool *is_old;
+	/* by PfsSeries.index: it has the new version, so its samples before the deploy are no base */
+	const bool *is_new;
 } PfsHosts;
 
 typedef struct PfsFunctionCells
@@ -52,6 +55,7 @@ typedef struct PfsFunctionCells
 	double *selves;			 /* [function][host][slot] */
 	double *totals;			 /* [function][host][slot] */
 	double *wholes;			 /* [host][slot]; also of functions without cells */
+	const double *rates;	 /* requests, [host][slot] (rates.h); NULL: unknown */
 } PfsFunctionCells;
 
 /*

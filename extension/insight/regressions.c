@@ -26,7 +26,9 @@
 #include "insight/findings.h"
 #include "insight/function_cells.h"
 #include "insight/function_costs.h"
+#include "insight/rates.h"
 #include "insight/renamed.h"
+#include "insight/statistic/discoveries.h"
 #include "insight/statistic/student.h"
 #include "select/buckets.h"
 #include "select/range_partitions.h"
@@ -38,6 +40,9 @@
 
 /* Cells may use this part of the memory of a query. */
 #define CELLS_SHARE(bytes) ((bytes) / 4)
+
+/* The name of all code, of which a rate shows the cost of a request. */
+#define ALL_CODE "(whole)"
 
 /* A function of this share is what detectable_at_1_percent is about. */
 #define ONE_PERCENT 0.01
@@ -78,6 +83,9 @@ enum
 	BASIS_LEFT_OUT,
 	BASIS_LOAD_CHANGE,
 	BASIS_REFERENCE,
+	BASIS_WHOLE_CHANGE,
+	BASIS_WHOLE_LOW,
+	BASIS_WHOLE_HIGH,
 	BASIS_DETECTABLE,
 	BASIS_REASON,
 	BASIS_COUNT
@@ -143,25 +151,32 @@ array_of_label(const char *label)
 	return construct_array(&text, 1, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-static int32 *
-regressions_number_hosts(const PfsSelection *selection, const char *label, uint32 *count)
+/* Sets the numbers and the names of hosts. */
+static void
+regressions_number_hosts(const PfsSelection *selection, const char *label, PfsHosts *hosts)
 {
 	PfsSeriesGroups groups = pfs_series_groups(selection, array_of_label(label));
 	int32 *numbers = PFS_ARRAY(int32, groups.count);
 
-	*count = 0;
+	hosts->names = PFS_ARRAY(const char *, groups.count);
+	hosts->count = 0;
 	for (int32 i = 0; i < groups.count; i++)
-		numbers[i] =
-			JsonContainerSize(&groups.groups[i].labels->root) == 0 ? -1 : (int32) (*count)++;
+	{
+		numbers[i] = -1;
+		if (JsonContainerSize(&groups.groups[i].labels->root) == 0)
+			continue;
+		numbers[i] = (int32) hosts->count;
+		hosts->names[hosts->count++] = groups.groups[i].metric;
+	}
 	for (int i = 0; i < selection->distinct_count; i++)
 		groups.of_series[i] = numbers[groups.of_series[i]];
+	hosts->of_series = groups.of_series;
 	pfree(numbers);
-	if (*count == 0 && selection->series_count > 0)
+	if (hosts->count == 0 && selection->series_count > 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("no series of the selection has the label \"%s\"", label),
 						errhint("Pass the label that tells hosts apart, such as host => "
 								"'instance'. profstore.label_names() lists the labels.")));
-	return groups.of_series;
 }
 
 static bool
@@ -175,45 +190,59 @@ series_has_version(const PfsSeries *series, const char *version, bool *has_label
 		   memcmp(version, value->val.string.val, strlen(version)) == 0;
 }
 
+/* Marks the series that the canary's selector picks, which keep the old version. */
+static void
+regressions_mark_canary(FunctionCallInfo fcinfo, const PfsSelection *selection, bool *is_old)
+{
+	PfsSelection *old = pfs_selection_get_range(fcinfo, "canary", "from_ts", "to_ts");
+	bool any = false;
+
+	for (int i = 0; i < selection->series_count; i++)
+		if (pfs_selection_series(old, selection->series[i].id) != NULL)
+			any = is_old[selection->series[i].index] = true;
+	if (!any)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("canary picks no series of the selection"),
+						errhint("It selects the series of the same profile type that keep the old "
+								"version.")));
+}
+
 /*
- * Marks the series whose samples after the deploy are of the old version: those that the canary's
- * selector picks; otherwise, if some series has the deploy's version as its label, those that have
- * another one. Otherwise the time alone decides.
+ * If some series has the deploy's version as its label, and some has another one, the label decides
+ * the side, not the time: what the others measure after the deploy is of the old version, unless a
+ * canary's selector says which is, and the base has nothing of the deploy's version. Otherwise, as
+ * if a version is deployed again, the time alone decides.
  */
-static bool *
-regressions_mark_old(FunctionCallInfo fcinfo, const PfsSelection *selection, bool has_canary)
+static void
+regressions_mark_versions(FunctionCallInfo fcinfo, const PfsSelection *selection, bool has_canary,
+						  PfsHosts *hosts)
 {
 	bool *is_old = PFS_ARRAY0(bool, selection->distinct_count);
+	bool *is_new = PFS_ARRAY0(bool, selection->distinct_count);
+	bool *has_other = PFS_ARRAY0(bool, selection->distinct_count);
 	char *version = pfs_argument_text(fcinfo, "version");
-	bool has_version = false;
+	bool any_new = false;
+	bool any_other = false;
 	bool has_label;
 
-	if (has_canary)
+	for (int i = 0; version != NULL && i < selection->series_count; i++)
 	{
-		PfsSelection *old = pfs_selection_get_range(fcinfo, "canary", "from_ts", "to_ts");
-		bool any = false;
+		int32 index = selection->series[i].index;
 
-		for (int i = 0; i < selection->series_count; i++)
-			if (pfs_selection_series(old, selection->series[i].id) != NULL)
-				any = is_old[selection->series[i].index] = true;
-		if (!any)
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("canary picks no series of the selection"),
-				 errhint(
-					 "It selects the series of the same profile type that keep the old version.")));
-		return is_old;
+		is_new[index] = series_has_version(&selection->series[i], version, &has_label);
+		has_other[index] = has_label && !is_new[index];
+		any_new |= is_new[index];
+		any_other |= has_other[index];
 	}
-	if (version == NULL)
-		return is_old;
-	for (int i = 0; i < selection->series_count; i++)
-		if (series_has_version(&selection->series[i], version, &has_label))
-			has_version = true;
-	for (int i = 0; has_version && i < selection->series_count; i++)
-		if (!series_has_version(&selection->series[i], version, &has_label) && has_label)
-			is_old[selection->series[i].index] = true;
-	return is_old;
+	if (any_new && !has_canary)
+		memcpy(is_old, has_other, (Size) selection->distinct_count * sizeof(bool));
+	if (!any_other)
+		memset(is_new, 0, (Size) selection->distinct_count * sizeof(bool));
+	if (has_canary)
+		regressions_mark_canary(fcinfo, selection, is_old);
+	pfree(has_other);
+	hosts->is_old = is_old;
+	hosts->is_new = is_new;
 }
 
 static PfsHosts
@@ -221,17 +250,16 @@ regressions_find_hosts(FunctionCallInfo fcinfo, const PfsSelection *selection, b
 {
 	PfsHosts hosts;
 
-	hosts.of_series =
-		regressions_number_hosts(selection,
-								 TextDatumGetCString(pfs_argument_require(fcinfo, "host", NULL)),
-								 &hosts.count);
-	hosts.is_old = regressions_mark_old(fcinfo, selection, has_canary);
+	regressions_number_hosts(selection,
+							 TextDatumGetCString(pfs_argument_require(fcinfo, "host", NULL)),
+							 &hosts);
+	regressions_mark_versions(fcinfo, selection, has_canary, &hosts);
 	return hosts;
 }
 
-/* The selection without the series of the old version. */
+/* The selection without the series that are marked by their index. */
 static PfsSelection
-regressions_new_series(const PfsSelection *selection, const bool *is_old)
+regressions_series_but(const PfsSelection *selection, const bool *is_marked)
 {
 	PfsSelection kept = *selection;
 
@@ -240,7 +268,7 @@ regressions_new_series(const PfsSelection *selection, const bool *is_old)
 	kept.series_count = 0;
 	for (int i = 0; i < selection->series_count; i++)
 	{
-		if (is_old[selection->series[i].index])
+		if (is_marked[selection->series[i].index])
 			continue;
 		kept.series[kept.series_count] = selection->series[i];
 		kept.series_ids[kept.series_count++] = selection->series_ids[i];
@@ -316,11 +344,14 @@ regressions_answer(FunctionCallInfo fcinfo)
 	PfsFilters filters = pfs_filters_get(fcinfo);
 	bool has_canary = pfs_argument(fcinfo, "canary") != NULL;
 	PfsSelection after;
-	PfsSelection base = *selection;
+	PfsSelection base;
+	char *rate = pfs_argument_text(fcinfo, "rate");
 	PfsHosts hosts;
+	const double *rates;
 	PfsStackStream *stream;
 	PfsSymbols *symbols;
 	PfsFunctionCosts *costs;
+	PfsFunctionCells *cells;
 	Answer answer;
 	double per_second;
 
@@ -336,8 +367,10 @@ regressions_answer(FunctionCallInfo fcinfo)
 		.has_canary = has_canary,
 	};
 	hosts = regressions_find_hosts(fcinfo, selection, has_canary);
+	rates = rate == NULL ? NULL : pfs_rates_read(rate, &periods, &hosts);
+	base = regressions_series_but(selection, hosts.is_new);
 	base.to = periods.base_from + (int64) periods.base_count * periods.length_us;
-	after = regressions_new_series(selection, hosts.is_old);
+	after = regressions_series_but(selection, hosts.is_old);
 	after.from = periods.after_from;
 	after.to = periods.after_from + periods.length_us;
 	stream = pfs_stack_stream_compare(&after, &base, false);
@@ -357,9 +390,10 @@ regressions_answer(FunctionCallInfo fcinfo)
 	}
 	else
 		pfs_stack_stream_rewind(stream);
-	answer.cells =
-		pfs_function_cells(selection, &periods, &hosts, costs, stream, symbols,
-						   answer.rules.least_total, CELLS_SHARE(pfs_hash_memory_bytes()));
+	cells = pfs_function_cells(selection, &periods, &hosts, costs, stream, symbols,
+							   answer.rules.least_total, CELLS_SHARE(pfs_hash_memory_bytes()));
+	cells->rates = rates;
+	answer.cells = cells;
 	answer.costs = costs;
 	answer.findings =
 		pfs_deploy_findings(answer.cells, &hosts, costs, answer.old_names, &answer.rules);
@@ -382,6 +416,9 @@ answer_hosts(const PfsDeployFindings *findings)
 static double
 answer_detectable(const Answer *answer, const PfsFinding *finding)
 {
+	if (finding->function == PFS_NO_FUNCTION)
+		return pfs_detectable_change(&finding->change, log1p(answer->rules.min_change / 2),
+									 answer->rules.min_change, answer->rules.max_rate, 1, 1);
 	/* own values and totals have half of the rate each */
 	return pfs_detectable_change(&finding->change, log1p(answer->rules.min_change / 2),
 								 answer->rules.min_change, answer->rules.max_rate / 2,
@@ -396,27 +433,61 @@ float_or_null(double value, bool *is_null)
 	return Float8GetDatum(*is_null ? 0 : value);
 }
 
+/* Of functions at the present load, of all code at the present number of requests. */
 static double
 finding_cores(const Answer *answer, const PfsFinding *finding, double change)
 {
+	if (finding->function == PFS_NO_FUNCTION)
+		return answer->cores_now * change / (1 + change);
 	if (isnan(finding->change.change))
 		return (finding->change.share - finding->change.base_share) * answer->cores_now;
 	return finding->change.base_share * change * answer->cores_now;
 }
 
+/* Ends of the interval of 95 %; NAN if the error is unknown. */
+static void
+change_interval(const PfsChange *change, double *low, double *high)
+{
+	double half =
+		isnan(change->error) ? NAN : pfs_student_bound(0.025, change->freedom) * change->error;
+
+	*low = expm1(change->change - half);
+	*high = expm1(change->change + half);
+}
+
+/* Name, old name, file and mapping of a finding's function. */
+static void
+regressions_put_function(const Answer *answer, const PfsFinding *finding, Datum *values,
+						 bool *nulls)
+{
+	const PfsFunctionCost *function;
+
+	if (finding->function == PFS_NO_FUNCTION)
+	{
+		values[COL_FUNCTION] = CStringGetTextDatum(ALL_CODE);
+		nulls[COL_RENAMED_FROM] = nulls[COL_FILE] = nulls[COL_MAPPING] = true;
+		return;
+	}
+	function = &answer->costs->functions[finding->function];
+	values[COL_FUNCTION] = CStringGetTextDatum(function->name);
+	values[COL_RENAMED_FROM] =
+		pfs_text_or_null(answer->old_names[finding->function], &nulls[COL_RENAMED_FROM]);
+	values[COL_FILE] = pfs_text_or_null(function->file, &nulls[COL_FILE]);
+	values[COL_MAPPING] = pfs_text_or_null(*function->mapping == '\0' ? NULL : function->mapping,
+										   &nulls[COL_MAPPING]);
+}
+
 static void
 regressions_put_row(const PfsResult *result, const Answer *answer, const PfsFinding *finding)
 {
-	const PfsFunctionCost *function = &answer->costs->functions[finding->function];
 	const PfsChange *change = &finding->change;
-	double half =
-		isnan(change->error) ? NAN : pfs_student_bound(0.025, change->freedom) * change->error;
-	double low = expm1(change->change - half);
-	double high = expm1(change->change + half);
+	double low;
+	double high;
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
 
-	values[COL_FUNCTION] = CStringGetTextDatum(function->name);
+	change_interval(change, &low, &high);
+	regressions_put_function(answer, finding, values, nulls);
 	values[COL_STATUS] = CStringGetTextDatum(pfs_finding_name(finding->status));
 	values[COL_BASE_SHARE] = Float8GetDatum(change->base_share);
 	values[COL_SHARE] = Float8GetDatum(change->share);
@@ -426,21 +497,16 @@ regressions_put_row(const PfsResult *result, const Answer *answer, const PfsFind
 	values[COL_P_VALUE] = float_or_null(change->p_value, &nulls[COL_P_VALUE]);
 	values[COL_Q_VALUE] = float_or_null(finding->q_value, &nulls[COL_Q_VALUE]);
 	values[COL_CORES] = Float8GetDatum(finding_cores(answer, finding, expm1(change->change)));
-	values[COL_CORES_LOW] =
-		float_or_null(change->base_share * low * answer->cores_now, &nulls[COL_CORES_LOW]);
-	values[COL_CORES_HIGH] =
-		float_or_null(change->base_share * high * answer->cores_now, &nulls[COL_CORES_HIGH]);
+	values[COL_CORES_LOW] = float_or_null(isnan(low) ? NAN : finding_cores(answer, finding, low),
+										  &nulls[COL_CORES_LOW]);
+	values[COL_CORES_HIGH] = float_or_null(isnan(high) ? NAN : finding_cores(answer, finding, high),
+										   &nulls[COL_CORES_HIGH]);
 	values[COL_MEASURE] = CStringGetTextDatum(finding->is_total ? "total" : "self");
-	values[COL_RENAMED_FROM] =
-		pfs_text_or_null(answer->old_names[finding->function], &nulls[COL_RENAMED_FROM]);
 	values[COL_WITHIN] = pfs_text_or_null(finding->within, &nulls[COL_WITHIN]);
 	values[COL_DETECTABLE] =
 		float_or_null(answer_detectable(answer, finding), &nulls[COL_DETECTABLE]);
 	values[COL_HOSTS] = Int32GetDatum(answer_hosts(answer->findings));
 	values[COL_FAR_HOSTS] = Int32GetDatum((int32) change->far_hosts);
-	values[COL_FILE] = pfs_text_or_null(function->file, &nulls[COL_FILE]);
-	values[COL_MAPPING] = pfs_text_or_null(*function->mapping == '\0' ? NULL : function->mapping,
-										   &nulls[COL_MAPPING]);
 	pfs_result_put(result, values, nulls);
 }
 
@@ -470,7 +536,7 @@ profstore_regression_rows(PG_FUNCTION_ARGS)
 	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = pfs_max_rows_get(fcinfo);
 	Answer answer = regressions_answer(fcinfo);
-	SortedVerdict *sorted = PFS_ARRAY(SortedVerdict, answer.findings->count);
+	SortedVerdict *sorted = PFS_ARRAY(SortedVerdict, answer.findings->count + 1);
 	uint32 count = 0;
 
 	if (answer.findings->reason != NULL)
@@ -488,6 +554,12 @@ profstore_regression_rows(PG_FUNCTION_ARGS)
 							 finding_cores(&answer, finding, expm1(finding->change.change)),
 							 answer.costs->functions[finding->function].name };
 	}
+	if (answer.findings->has_whole && answer.findings->whole.status != PFS_FINDING_NONE)
+		sorted[count++] =
+			(SortedVerdict){ &answer.findings->whole,
+							 finding_cores(&answer, &answer.findings->whole,
+										   expm1(answer.findings->whole.change.change)),
+							 ALL_CODE };
 	qsort(sorted, count, sizeof(SortedVerdict), compare_findings);
 	for (uint32 i = 0; i < count && i < max_rows; i++)
 		regressions_put_row(&result, &answer, sorted[i].finding);
@@ -525,7 +597,11 @@ profstore_regression_basis(PG_FUNCTION_ARGS)
 	const PfsDeployFindings *findings = answer.findings;
 	Datum values[BASIS_COUNT];
 	bool nulls[BASIS_COUNT] = { false };
+	double whole_low = NAN;
+	double whole_high = NAN;
 
+	if (findings->has_whole)
+		change_interval(&findings->whole.change, &whole_low, &whole_high);
 	values[BASIS_METHOD] = CStringGetTextDatum(methods[findings->design]);
 	values[BASIS_HOSTS] = Int32GetDatum(answer_hosts(findings));
 	values[BASIS_PAIRED_SHARE] = Float8GetDatum(findings->basis.paired_share);
@@ -538,6 +614,11 @@ profstore_regression_basis(PG_FUNCTION_ARGS)
 	values[BASIS_LOAD_CHANGE] =
 		float_or_null(expm1(findings->basis.load_change), &nulls[BASIS_LOAD_CHANGE]);
 	values[BASIS_REFERENCE] = float_or_null(expm1(findings->reference), &nulls[BASIS_REFERENCE]);
+	values[BASIS_WHOLE_CHANGE] =
+		float_or_null(findings->has_whole ? expm1(findings->whole.change.change) : NAN,
+					  &nulls[BASIS_WHOLE_CHANGE]);
+	values[BASIS_WHOLE_LOW] = float_or_null(whole_low, &nulls[BASIS_WHOLE_LOW]);
+	values[BASIS_WHOLE_HIGH] = float_or_null(whole_high, &nulls[BASIS_WHOLE_HIGH]);
 	values[BASIS_DETECTABLE] =
 		float_or_null(regressions_detectable(&answer), &nulls[BASIS_DETECTABLE]);
 	values[BASIS_REASON] = pfs_text_or_null(findings->reason, &nulls[BASIS_REASON]);

@@ -80,7 +80,7 @@ END;
 COMMENT ON FUNCTION profstore_internal.regression_plan IS 'what regressions() compares: a deploy and its periods';
 
 CREATE FUNCTION profstore_internal.regression_rows(selector text, from_ts timestamptz, to_ts timestamptz, after_from timestamptz, length interval,
-		base_count int4, version text, host text, canary text, min_change float8, max_fdr float8, max_rows int4, @FRAME_FILTERS@)
+		base_count int4, version text, host text, canary text, rate text, min_change float8, max_fdr float8, max_rows int4, @FRAME_FILTERS@)
 	RETURNS TABLE ("function" text, status text, base_share float8, share float8, change float8, change_low float8, change_high float8,
 		p_value float8, q_value float8, cores float8, cores_low float8, cores_high float8, measure text, renamed_from text, within text,
 		detectable float8, hosts int4, far_hosts int4, file text, mapping text)
@@ -89,15 +89,15 @@ CREATE FUNCTION profstore_internal.regression_rows(selector text, from_ts timest
 COMMENT ON FUNCTION profstore_internal.regression_rows IS 'functions whose cost changed between the periods of a base and a time after them';
 
 CREATE FUNCTION profstore_internal.regression_basis(selector text, from_ts timestamptz, to_ts timestamptz, after_from timestamptz, length interval,
-		base_count int4, version text, host text, canary text, min_change float8, max_fdr float8, @FRAME_FILTERS@)
+		base_count int4, version text, host text, canary text, rate text, min_change float8, max_fdr float8, @FRAME_FILTERS@)
 	RETURNS TABLE (method text, hosts int4, paired_share float8, samples_before int8, samples_after int8, tested int4, left_out int4,
-		load_change float8, reference float8, detectable_at_1_percent float8, reason text)
+		load_change float8, reference float8, whole_change float8, whole_change_low float8, whole_change_high float8, detectable_at_1_percent float8, reason text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 1
 	AS 'MODULE_PATHNAME', 'profstore_regression_basis';
 COMMENT ON FUNCTION profstore_internal.regression_basis IS 'what the answer of regression_rows() rests on';
 
 CREATE FUNCTION profstore.regressions(selector text, deploy text DEFAULT NULL, at timestamptz DEFAULT NULL, time_after interval DEFAULT NULL,
-		base interval DEFAULT NULL, host text DEFAULT 'node', canary text DEFAULT NULL, min_change float8 DEFAULT 0.005,
+		base interval DEFAULT NULL, host text DEFAULT 'node', canary text DEFAULT NULL, rate text DEFAULT NULL, min_change float8 DEFAULT 0.005,
 		max_fdr float8 DEFAULT 0.05, max_rows int4 DEFAULT 100, @FRAME_FILTERS@)
 	RETURNS TABLE ("function" text, status text, base_share float8, share float8, change float8, change_low float8, change_high float8,
 		p_value float8, q_value float8, cores float8, cores_low float8, cores_high float8, measure text, renamed_from text, within text,
@@ -107,23 +107,23 @@ BEGIN ATOMIC
 SELECT r.*
 FROM profstore_internal.regression_plan(selector, deploy, at, time_after, base) p
 CROSS JOIN LATERAL profstore_internal.regression_rows(selector, p.base_from, p.after_to, p.after_from, p.length, p.base_count, p.version, host,
-	canary, min_change, max_fdr, max_rows, @PASSED_FRAME_FILTERS@) r
+	canary, rate, min_change, max_fdr, max_rows, @PASSED_FRAME_FILTERS@) r
 ORDER BY r.cores DESC, r."function" COLLATE "C", r.measure;
 END;
-COMMENT ON FUNCTION profstore.regressions IS 'functions whose cost a deploy changed (NULL: the newest deploy of the selection), largest loss of cores first; hosts are the units of observation, told apart by a label; canary: a selector of the series that keep the old version';
+COMMENT ON FUNCTION profstore.regressions IS 'functions whose cost a deploy changed (NULL: the newest deploy of the selection), largest loss of cores first; hosts are the units of observation, told apart by a label; canary: a selector of the series that keep the old version; rate: a query of requests per second, with which the cost of a request is judged, too';
 
 CREATE FUNCTION profstore.regressions_basis(selector text, deploy text DEFAULT NULL, at timestamptz DEFAULT NULL,
 		time_after interval DEFAULT NULL, base interval DEFAULT NULL, host text DEFAULT 'node', canary text DEFAULT NULL,
-		min_change float8 DEFAULT 0.005, max_fdr float8 DEFAULT 0.05, @FRAME_FILTERS@)
+		rate text DEFAULT NULL, min_change float8 DEFAULT 0.005, max_fdr float8 DEFAULT 0.05, @FRAME_FILTERS@)
 	RETURNS TABLE (version text, method text, deploy_time timestamptz, base_from timestamptz, base_to timestamptz, after_from timestamptz,
 		after_to timestamptz, periods int4, hosts int4, paired_share float8, samples_before int8, samples_after int8, tested int4, left_out int4,
-		load_change float8, reference float8, detectable_at_1_percent float8, reason text)
+		load_change float8, reference float8, whole_change float8, whole_change_low float8, whole_change_high float8, detectable_at_1_percent float8, reason text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 ROWS 1
 BEGIN ATOMIC
 SELECT p.version, b.method, p.deploy_time, p.base_from, p.deploy_time, p.after_from, p.after_to, p.base_count, b.hosts, b.paired_share,
-	b.samples_before, b.samples_after, b.tested, b.left_out, b.load_change, b.reference, b.detectable_at_1_percent, b.reason
+	b.samples_before, b.samples_after, b.tested, b.left_out, b.load_change, b.reference, b.whole_change, b.whole_change_low, b.whole_change_high, b.detectable_at_1_percent, b.reason
 FROM profstore_internal.regression_plan(selector, deploy, at, time_after, base) p
 CROSS JOIN LATERAL profstore_internal.regression_basis(selector, p.base_from, p.after_to, p.after_from, p.length, p.base_count, p.version, host,
-	canary, min_change, max_fdr, @PASSED_FRAME_FILTERS@) b;
+	canary, rate, min_change, max_fdr, @PASSED_FRAME_FILTERS@) b;
 END;
 COMMENT ON FUNCTION profstore.regressions_basis IS 'what regressions() compared: periods, hosts, samples, the smallest change that would be found, and the reason if there is no answer';

@@ -45,10 +45,11 @@
 #define LEAST_PRIOR_SPREAD 0.01
 
 /*
- * Slopes are estimated if the load varies at least this many times as much as noise; otherwise they
- * are assumed to deviate by the given amount.
+ * Slopes are estimated if the load varies at least this many times as much as noise, and with this
+ * standard deviation at least; otherwise they are assumed to deviate by UNKNOWN_SLOPE.
  */
 #define LEAST_LOAD_OF_NOISE 2.0
+#define LEAST_LOAD_SPREAD	0.005
 #define UNKNOWN_SLOPE		0.05
 
 typedef struct Contrast
@@ -189,12 +190,13 @@ slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms 
 	for (uint32_t period = 0; period < judge->base_count; period++)
 	{
 		double whole = judge_whole(judge, host, period);
+		double known_load = judge_load(judge, host, period);
 		double x;
 		double y;
 
-		if (whole <= 0)
+		if (whole <= 0 || known_load <= 0)
 			continue;
-		x = log(whole);
+		x = log(known_load);
 		y = log((fmax(cell[period], 0) + half) / whole);
 		load += x;
 		share += y;
@@ -236,6 +238,8 @@ judge_load_noise(const Judge *judge)
 {
 	double noise = 0;
 
+	if (judge->cells->loads_are_requests)
+		return 0;
 	for (uint32_t function = 0; function < judge->cells->function_count; function++)
 	{
 		double share = judge_base_share(judge, function);
@@ -284,11 +288,13 @@ changes_find_slopes(Judge *judge, double load_noise)
 	{
 		SlopeTerms terms = { 0 };
 		double noise;
+		double own_noise;
 
 		for (uint32_t host = 0; host < judge->cells->host_count; host++)
 			slope_add_host(judge, function, host, &terms);
 		noise = load_noise * terms.count;
-		if (terms.count == 0 || terms.loads < LEAST_LOAD_OF_NOISE * noise || terms.loads <= 0)
+		if (terms.count == 0 || terms.loads < LEAST_LOAD_OF_NOISE * noise ||
+			terms.loads <= LEAST_LOAD_SPREAD * LEAST_LOAD_SPREAD * terms.count)
 		{
 			for (uint32_t i = 0; i < count; i++)
 			{
@@ -297,9 +303,10 @@ changes_find_slopes(Judge *judge, double load_noise)
 			}
 			return;
 		}
-		judge->slopes[function] =
-			(terms.cross - judge_base_share(judge, function) * terms.shares + noise) /
-			(terms.loads - noise);
+		own_noise = judge->cells->loads_are_requests
+						? 0
+						: noise - judge_base_share(judge, function) * terms.shares;
+		judge->slopes[function] = (terms.cross + own_noise) / (terms.loads - noise);
 		judge->slope_variance[function] =
 			slope_error(judge, function, terms.cross / terms.loads, terms.loads - noise);
 		prior +=
@@ -311,7 +318,8 @@ changes_find_slopes(Judge *judge, double load_noise)
 		double variance = judge->slope_variance[function];
 		double kept = prior + variance > 0 ? prior / (prior + variance) : 0;
 
-		if (judge_base_share(judge, function) > MAX_SLOPE_SHARE)
+		if (!judge->cells->loads_are_requests &&
+			judge_base_share(judge, function) > MAX_SLOPE_SHARE)
 			kept = 0;
 
 		judge->slopes[function] *= kept;
@@ -379,6 +387,7 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 	{
 		HostGroup *group = &judge->groups[number];
 		double sum = 0;
+		uint32_t known = 0;
 
 		group_weigh(judge, group, number);
 		for (uint32_t host = 0; host < cells->host_count; host++)
@@ -395,9 +404,12 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 				base += judge_load(judge, host, period);
 				periods++;
 			}
+			if (periods == 0 || judge_load(judge, host, now) <= 0)
+				continue;
 			sum += log(judge_load(judge, host, now) / base * periods);
+			known++;
 		}
-		group->load = group->count > 0 ? sum / group->count : 0;
+		group->load = known > 0 ? sum / known : 0;
 	}
 }
 
@@ -901,50 +913,4 @@ pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference, 
 	changes_decide(&judge, reference, least, changes);
 	changes_describe(&judge, basis);
 	reference->is_known = true;
-}
-
-/* --- many tests --- */
-
-static int
-compare_indirect(const void *a, const void *b, void *values)
-{
-	const double *p = values;
-	double left = p[*(const uint32_t *) a];
-	double right = p[*(const uint32_t *) b];
-
-	return (left > right) - (left < right);
-}
-
-void
-pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order)
-{
-	double least = 1;
-
-	for (uint32_t i = 0; i < count; i++)
-	{
-		order[i] = i;
-		q[i] = p[i];
-	}
-	qsort_r(order, count, sizeof(uint32_t), compare_indirect, q);
-	for (uint32_t rank = count; rank > 0; rank--)
-	{
-		uint32_t i = order[rank - 1];
-
-		least = fmin(least, p[i] * count / rank);
-		q[i] = least;
-	}
-}
-
-double
-pfs_detectable_change(const PfsChange *change, double least, double min_change, double max_rate,
-					  uint32_t found, uint32_t tested)
-{
-	double rate = max_rate * fmax(found, 1) / fmax(tested, 1);
-	double bound;
-
-	if (isnan(change->error) || change->freedom < 1 || rate <= 0)
-		return NAN;
-	bound = pfs_student_bound(fmin(rate / 2, 0.5), change->freedom) +
-			pfs_student_bound(0.05, change->freedom);
-	return fmax(min_change, expm1(least + bound * change->error));
 }

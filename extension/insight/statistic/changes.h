@@ -44,8 +44,12 @@ typedef struct PfsCells
 	const double *sums;
 	const double *wholes;
 	double quantum; /* value of one sample, > 0; half of it stands for none */
-	/* as wholes, of all that ran on a host, also of another version; NULL: wholes */
+	/*
+	 * As wholes, of all that ran on a host, also of another version; NULL: wholes. 0: unknown. They
+	 * may be counts of requests, which no function's noise is part of.
+	 */
 	const double *loads;
+	bool loads_are_requests;
 	void (*tick)(void); /* called for each function of a contrast; may be NULL */
 	PfsDesign design;
 	const bool *is_new; /* by host, for PFS_DESIGN_CANARY */
@@ -101,18 +105,5 @@ size_t pfs_changes_scratch_bytes(const PfsCells *cells);
  */
 void pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference,
 					   PfsChange *changes, PfsChangeBasis *basis, void *scratch);
-
-/*
- * Sets q[i] to the false discovery rate at which p[i] is found among count tests (Benjamini and
- * Hochberg). order is scratch.
- */
-void pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order);
-
-/*
- * Change, as a share of the function's cost, that would be found 95 times of 100: beyond least, a
- * logarithm, at a false discovery rate of max_rate if found of tested functions are found.
- */
-double pfs_detectable_change(const PfsChange *change, double least, double min_change,
-							 double max_rate, uint32_t found, uint32_t tested);
 
 #endif

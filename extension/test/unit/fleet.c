@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "insight/statistic/changes.h"
+#include "insight/statistic/discoveries.h"
 #include "insight/statistic/student.h"
 
 #define BLOCK_S		  300.0

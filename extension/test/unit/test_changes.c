@@ -15,6 +15,7 @@
 
 #include "fleet.h"
 #include "insight/statistic/changes.h"
+#include "insight/statistic/discoveries.h"
 #include "insight/statistic/plain_name.h"
 #include "insight/statistic/student.h"
 

@@ -1,0 +1,54 @@
+/*
+ * discoveries.c
+ *		What may be called found, of many tests.
+ */
+#include "insight/statistic/discoveries.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "insight/statistic/student.h"
+
+static int
+compare_indirect(const void *a, const void *b, void *values)
+{
+	const double *p = values;
+	double left = p[*(const uint32_t *) a];
+	double right = p[*(const uint32_t *) b];
+
+	return (left > right) - (left < right);
+}
+
+void
+pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order)
+{
+	double least = 1;
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		order[i] = i;
+		q[i] = p[i];
+	}
+	qsort_r(order, count, sizeof(uint32_t), compare_indirect, q);
+	for (uint32_t rank = count; rank > 0; rank--)
+	{
+		uint32_t i = order[rank - 1];
+
+		least = fmin(least, p[i] * count / rank);
+		q[i] = least;
+	}
+}
+
+double
+pfs_detectable_change(const PfsChange *change, double least, double min_change, double max_rate,
+					  uint32_t found, uint32_t tested)
+{
+	double rate = max_rate * fmax(found, 1) / fmax(tested, 1);
+	double bound;
+
+	if (isnan(change->error) || change->freedom < 1 || rate <= 0)
+		return NAN;
+	bound = pfs_student_bound(fmin(rate / 2, 0.5), change->freedom) +
+			pfs_student_bound(0.05, change->freedom);
+	return fmax(min_change, expm1(least + bound * change->error));
+}
