@@ -1,6 +1,6 @@
 /*
  * chain_walk.c
- *		The surroundings of runtime.bpf.h in user space.
+ *		Defines for user space the functions that runtime.bpf.h expects of its includer.
  */
 #include "runtimes/chain_walk.h"
 
@@ -11,14 +11,14 @@
 
 #include "base/clock.h"
 
-/* As libbpf's headers define them. */
+/* libbpf's headers define these macros in the same way. */
 #undef __always_inline
 #define __always_inline		  inline __attribute__((always_inline))
 #define barrier_var(variable) __asm__ volatile("" : "+r"(variable))
 
 #include "scratch.h"
 
-/* The walk that is running: the walk's functions take no context, as in BPF. */
+/* The current walk. The walk's functions have no context argument, as in BPF. */
 static _Thread_local struct
 {
 	const ChainThread *thread;
@@ -28,7 +28,7 @@ static _Thread_local struct
 static struct pfs_scratch *
 pfs_get_scratch(__u32 slot)
 {
-	(void) slot; /* each walk has a scratch of its own */
+	(void) slot; /* each walk has its own scratch */
 	return current.scratch;
 }
 
@@ -56,8 +56,8 @@ bpf_ktime_get_ns(void)
 #include "runtime.bpf.h"
 
 /*
- * Returns whether there may be a frame of a function of V8's at a place of the stack: the caller's
- * frame lies above it, and its slots have objects where the function and its context are.
+ * Returns whether a slot of the stack may belong to a frame of a V8 function: the caller's frame
+ * lies above it, and the slots of function and context contain objects.
  */
 static bool
 may_be_v8_frame(const ChainThread *thread, size_t place)
@@ -71,7 +71,7 @@ may_be_v8_frame(const ChainThread *thread, size_t place)
 		   PFS_V8_IS_OBJECT(slots[layout->slot_function & 7]);
 }
 
-/* Describes the places of a stack that are frames of V8's functions, innermost first. */
+/* Describes the slots of a stack that may be frames of V8 functions, innermost first. */
 static void
 walk_v8_stack(const ChainThread *thread, struct pfs_scratch *scratch, uint32_t first)
 {

@@ -2,12 +2,13 @@
  * chain_walk.h
  *		Follows an interpreter's chain from outside, for a thread that waits.
  *
- * The code is that of the kernel's walk (bpf/runtime.bpf.h). A thread that waits on past a window
- * runs no program of ours, so its chain is read through the caller's function. The result is valid
- * only if the thread has not run in between.
+ * The code is that of the kernel's walk (bpf/runtime.bpf.h). A thread that still waits at the end
+ * of a window runs no BPF program, so its chain is read through the caller's function. The result
+ * is valid only if the thread has not run in between.
  *
- * V8 has no chain. Its functions are found by the machine's frames, of which no walk is known yet,
- * so all places on the stack that may be frames of functions are described (PFS_MARKS_PLACES).
+ * V8 has no chain. Its functions are found through the machine's frames, which have not been walked
+ * at this point. So all slots of the stack that may be frames of functions are described
+ * (PFS_MARKS_PLACES).
  */
 #ifndef COLLECTOR_CHAIN_WALK_H
 #define COLLECTOR_CHAIN_WALK_H
@@ -17,7 +18,7 @@
 
 #include "runtime_types.h"
 
-/* Reads memory of the thread's process. Returns 0, or non-zero if not all of it can be read. */
+/* Reads memory of the thread's process. Returns 0, or non-zero if some of it is unreadable. */
 typedef int (*ChainRead)(void *context, uint64_t address, void *to, size_t bytes);
 
 typedef struct ChainThread
@@ -31,7 +32,7 @@ typedef struct ChainThread
 	void *context; /* of read */
 } ChainThread;
 
-/* Words of the section of a record that chain_walk() writes, at most. */
+/* Limit of the words that chain_walk() writes to a record. */
 #define CHAIN_SECTION_WORDS (sizeof(struct pfs_chain) / sizeof(uint64_t) + PFS_CHAIN_KEPT_WORDS)
 
 /*

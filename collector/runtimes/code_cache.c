@@ -1,6 +1,6 @@
 /*
  * code_cache.c
- *		Objects hang on their process, processes on their owner, owners on the cache.
+ *		Objects are listed by process, processes by owner, owners in the cache.
  */
 #include "runtimes/code_cache.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 
-/* An object that was read, or could not be: then it has no name. */
+/* An object that was read. It has no name if it was unreadable. */
 typedef struct KnownCode
 {
 	uint64_t hash; /* of the key, under the cache's seed */
@@ -30,7 +30,7 @@ struct ProcessCodes
 {
 	CodeOwner *owner;
 	KnownCode *codes;
-	size_t state_bytes; /* of what release frees */
+	size_t state_bytes; /* bytes that release frees */
 	void (*release)(void *context);
 	void *context;
 	uint64_t used_ns;
@@ -41,7 +41,7 @@ struct ProcessCodes
 struct CodeOwner
 {
 	uint64_t key;
-	size_t bytes; /* of the objects and the state of its processes */
+	size_t bytes; /* bytes of the objects and of the state of its processes */
 	ProcessCodes *processes;
 	UT_hash_handle hh;
 };
@@ -98,7 +98,7 @@ code_cache_open(CodeCache *cache, uint64_t owner_key, void (*release)(void *cont
 	if (owner == NULL || codes == NULL)
 	{
 		free(codes);
-		return NULL; /* an owner without a process is found again by the next one */
+		return NULL; /* an owner without processes is found again when its next process is opened */
 	}
 	codes->owner = owner;
 	codes->release = release;
@@ -107,7 +107,7 @@ code_cache_open(CodeCache *cache, uint64_t owner_key, void (*release)(void *cont
 	return codes;
 }
 
-/* Changes the bytes of the process's state, which is not touched. */
+/* Sets the bytes of the process's state. Does not release the state. */
 static void
 process_codes_set_state(CodeCache *cache, ProcessCodes *codes, size_t bytes)
 {
@@ -173,7 +173,10 @@ code_cache_find(const CodeCache *cache, const ProcessCodes *codes, const CodeKey
 	return &known->code;
 }
 
-/* Clears the process without recent use of the owner that has most. False: nobody has anything. */
+/*
+ * Of the owner with most bytes, clears the process that was used least recently. Returns false if
+ * no owner has any.
+ */
 static bool
 code_cache_make_room(CodeCache *cache)
 {

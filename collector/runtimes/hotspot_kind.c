@@ -2,8 +2,8 @@
  * hotspot_kind.c
  *		HotSpot as a RuntimeKind.
  *
- * Its frames lie on the machine's stack, so no thread's state is sought. "Placed" means that the
- * process's tables and heaps of code were read, which is possible when the virtual machine has
+ * Its frames lie on the machine's stack, so no thread's state is searched for. "Placed" means that
+ * the process's tables and heaps of code were read, which is possible when the virtual machine has
  * started.
  */
 #include <stdlib.h>

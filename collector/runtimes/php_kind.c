@@ -16,7 +16,7 @@
 
 #define MAPS_BYTES ((size_t) 1024 * 1024)
 
-/* PHP with OPcache and without a JIT compiler takes all looks, once for each process. */
+/* PHP with OpCache but without a JIT compiler uses all looks, once for each process. */
 #define LOOKS_MAX 6
 #define LOOKS_NS  (300 * 1000)
 
@@ -76,8 +76,8 @@ php_look_for_compiled(RemoteMemory *memory, LoopCode *compiled)
 }
 
 /*
- * The memory is there before the first script runs, but it is writable and not executable while the
- * compiler adds a function to it: then we look again a moment later.
+ * The memory exists before the first script runs, but is writable and not executable while the
+ * compiler adds a function: in that case we look again a moment later.
  */
 static void
 php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
@@ -90,7 +90,7 @@ php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
 	target->entry.php.compiled_end = target->compiled.end;
 }
 
-/* PHP that is not built for several threads runs in the process's first one. */
+/* PHP that is not built for several threads runs in the process's first thread. */
 static bool
 php_find_state(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {

@@ -59,7 +59,7 @@ python_read_codes(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wante
 	python_codes_read(memory, &python->layout, type, wanted, count);
 }
 
-/* The instruction of a frame, as python_line() counts it. */
+/* Returns the instruction of a frame, counted for python_line(). */
 static int32_t
 python_instruction_of(const PythonLayout *layout, const UserFrame *frame)
 {

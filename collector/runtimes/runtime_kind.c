@@ -1,6 +1,6 @@
 /*
  * runtime_kind.c
- *		The list of the interpreters that are known.
+ *		The list of supported interpreters.
  */
 #include "runtimes/runtime_kind.h"
 
@@ -17,7 +17,7 @@ runtime_kinds(size_t *count)
 	return kinds;
 }
 
-/* Returns the range of all executable segments. It is empty if the file cannot be read. */
+/* Returns the range of all executable segments; it is empty if the file is unreadable. */
 static LoopCode
 read_code_range(const ElfSource *source)
 {

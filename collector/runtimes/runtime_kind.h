@@ -29,15 +29,15 @@
 
 typedef struct RuntimeKind RuntimeKind;
 
-#define RUNTIME_LOOPS 6 /* compilers move code that is rarely executed elsewhere */
+#define RUNTIME_LOOPS 6 /* compilers move rarely executed code elsewhere */
 
 /* Facts from a file that contains an interpreter. */
 typedef struct RuntimeFile
 {
 	const RuntimeKind *kind;
-	bool is_known;				   /* its version is: its processes can be read */
-	LoopCode loops[RUNTIME_LOOPS]; /* only for stacks without marks that are addresses */
-	LoopCode code;				   /* all of the file's code, by ELF virtual address */
+	bool is_known;				   /* its version is supported: its processes can be read */
+	LoopCode loops[RUNTIME_LOOPS]; /* used only for stacks without marks that are addresses */
+	LoopCode code;				   /* all code of the file, by ELF virtual address */
 	union
 	{
 		PythonFile python;
@@ -55,32 +55,33 @@ typedef struct RuntimeTarget
 {
 	RuntimeFile file;
 	uint64_t bias;			  /* process address - ELF virtual address */
-	struct pfs_runtime entry; /* as the kernel's walk has it */
-	LoopCode compiled;		  /* code that a compiler made and that runs in the loop's frame */
-	uint64_t stack_pointer;	  /* of the sample by which place() searches; 0: not known */
+	struct pfs_runtime entry; /* the entry for the kernel's walk */
+	LoopCode compiled;		  /* generated code that runs in the loop's frame */
+	uint64_t stack_pointer;	  /* of the sample for which place() searches; 0: unknown */
 	void *own;				  /* the kind's data for each process; NULL if it has none */
 } RuntimeTarget;
 
 struct RuntimeKind
 {
 	enum pfs_runtime_kind kind;
-	const char *title;	/* for messages */
-	const char *label;	/* in brackets; used as the mapping of its functions */
-	bool is_threadless; /* frames are found without threads' states: place() needs no pointer */
+	const char *title; /* for messages */
+	const char *label; /* in brackets; the mapping of its functions has this name */
+	/* frames are found without threads' states, so place() needs no thread pointer */
+	bool is_threadless;
 
 	/*
-	 * Fills a zeroed RuntimeFile from the file. Returns false if the file does not hold this
-	 * interpreter. name: of the file, with or without its directory.
+	 * Fills a zeroed RuntimeFile from the file. Returns false if the file does not contain this
+	 * interpreter. name: its file name, with or without the directory.
 	 */
 	bool (*read_file)(const ElfSource *source, const char *name, RuntimeFile *file);
 
-	/* Fills the entry of a process whose file is known, but for the image and its kind. */
+	/* Fills the entry of a process, except for image and kind, from the facts of its file. */
 	void (*describe)(RuntimeTarget *target);
 
 	/*
 	 * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
-	 * Returns whether the entry has it now. is_first: the thread is the process's first one.
-	 * Sets target->file.is_known to false if the process is of no version that is known.
+	 * Returns whether the place is in the entry. is_first: the thread is the process's first one.
+	 * Sets target->file.is_known to false if the process's version is unknown.
 	 */
 	bool (*place)(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer,
 				  bool is_first);
@@ -96,11 +97,11 @@ struct RuntimeKind
 	 */
 	void (*refresh)(RemoteMemory *memory, RuntimeTarget *target, const CodeWalk *walk);
 
-	/* Reads objects, RUNTIME_CODES_MAX at most. Memory that does not answer leaves them zeroed. */
+	/* Reads at most RUNTIME_CODES_MAX objects. If memory does not answer, they remain zeroed. */
 	void (*read_codes)(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted,
 					   size_t count);
 
-	/* Returns the line of a frame, 0 if not known. NULL: it is the object's. */
+	/* Returns the line of a frame, 0 if unknown. NULL: the line of its object is used. */
 	int32_t (*line_of)(const RuntimeTarget *target, const RuntimeCode *code,
 					   const UserFrame *frame);
 
@@ -111,8 +112,8 @@ struct RuntimeKind
 	void (*release)(RuntimeTarget *target);
 
 	/*
-	 * Returns the bytes of target->own, which are charged to the process's owner: it may then be
-	 * released between two calls. NULL: it is small, and stays.
+	 * Returns the bytes of target->own, which are charged to the process's owner: target->own may
+	 * then be released between two calls. NULL: it is small, and is not charged.
 	 */
 	size_t (*own_bytes)(const RuntimeTarget *target);
 };
@@ -125,7 +126,7 @@ extern const RuntimeKind ruby_kind;
 extern const RuntimeKind luajit_kind;
 extern const RuntimeKind v8_kind;
 
-/* The interpreters that are known. */
+/* Returns the list of supported interpreters. */
 const RuntimeKind *const *runtime_kinds(size_t *count);
 
 /*

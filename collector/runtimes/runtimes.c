@@ -1,6 +1,6 @@
 /*
  * runtimes.c
- *		The processes that have an interpreter, and the code that they execute.
+ *		Keeps the processes that have an interpreter, and their code.
  */
 #include "runtimes/runtimes.h"
 
@@ -19,7 +19,7 @@
 #define SEEK_FIRST_NS  (50 * NS_PER_MS)
 #define SEEK_MOST_NS   (60000 * NS_PER_MS)
 #define CODE_COST_NS   (NS_PER_MS / 8)
-#define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at once, and as many a second */
+#define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at a time, and as many per second */
 #define OWNERS		   32
 #define UNPLACED_TRIES 6 /* about three seconds */
 
@@ -29,10 +29,10 @@ typedef struct RuntimeProcess
 	ExecImage image;
 	RuntimeTarget target;
 	uint64_t owner;
-	uint64_t seek_ns; /* not before then */
+	uint64_t seek_ns; /* no search before this time */
 	uint64_t pause_ns;
-	uint32_t tries; /* to find the place of threads' states */
-	Stall stall;	/* its memory did not answer */
+	uint32_t tries; /* attempts to find the place of threads' states */
+	Stall stall;	/* set if its memory did not answer */
 	ProcessCodes *codes;
 	UT_hash_handle hh;
 } RuntimeProcess;
@@ -89,7 +89,7 @@ release_own(void *context)
 		process->target.file.kind->release(&process->target);
 }
 
-/* Charges that to the process's owner. */
+/* Charges target->own to the process's owner. */
 static void
 charge_own(Runtimes *runtimes, RuntimeProcess *process)
 {
@@ -130,7 +130,7 @@ runtimes_use_tables(Runtimes *runtimes, KernelTables *tables)
 	runtimes->tables = tables;
 }
 
-/* The process, if that pid is still this image's; otherwise NULL. */
+/* Returns the process if its pid still belongs to this image; otherwise NULL. */
 static RuntimeProcess *
 find_process(const Runtimes *runtimes, const ExecImage *image)
 {
@@ -226,7 +226,7 @@ runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, cons
 	publish(runtimes, process);
 }
 
-/* Memory of the process, if it is not left alone for now. */
+/* Opens the memory of the process unless it is stalled. */
 static bool
 open_memory(Runtimes *runtimes, const RuntimeProcess *process, uint64_t now_ns,
 			RemoteMemory *memory)
@@ -341,7 +341,7 @@ runtimes_fold(const Runtimes *runtimes, const ExecImage *image, FoldedStack *sta
 				   target->file.code.end + target->bias);
 }
 
-/* Returns whether the frame is one of the process's interpreter, and its object could be read. */
+/* Returns whether the frame belongs to the process's interpreter and its object could be read. */
 static bool
 find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)
 {
@@ -354,7 +354,7 @@ find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)
 	return true;
 }
 
-/* Is it among those that are to be read? */
+/* Returns whether the key is already in the list. */
 static bool
 is_wanted(const CodeWanted *wanted, size_t count, const CodeKey *key)
 {
@@ -388,7 +388,7 @@ read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory, C
 	}
 }
 
-/* Reads the code of the walk's frames that is not known yet. */
+/* Reads the unknown code of the walk's frames. */
 static void
 read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, uint64_t now_ns)
 {
@@ -445,7 +445,7 @@ prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 		runtimes->other.prepare(runtimes->other.context, image, walk);
 }
 
-/* Names the functions that a frame of the process's interpreter stands for. */
+/* Names the functions that a frame of the process's interpreter represents. */
 static size_t
 name_functions(Runtimes *runtimes, const RuntimeProcess *process, const UserFrame *frame,
 			   CodeObject *objects[CODE_INLINED_MAX])

@@ -9,7 +9,7 @@
 
 #include "code/user_frame.h"
 
-/* Marks the machine's frames [first, last) whose code is in [start, end). */
+/* Marks the machine frames of words [first, last) whose code is in [start, end). */
 static void
 mark_own_frames(const FoldedStack *stack, uint32_t first, uint32_t last, uint64_t start,
 				uint64_t end, bool *is_own)
@@ -50,7 +50,7 @@ void
 stack_fold(FoldedStack *stack, uint64_t start, uint64_t end)
 {
 	bool is_own[FOLD_WORDS_MAX];
-	bool has_inner = false; /* a frame of an interpreter was met, which ends before: */
+	bool has_inner = false; /* a frame of an interpreter was found, which ends before: */
 	uint32_t inner_end = 0;
 	uint32_t next = 0;
 	UserFrame frame;

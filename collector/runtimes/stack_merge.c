@@ -5,8 +5,8 @@
  * 1. The chain is divided into runs. The frames of a run are those that one frame of the loop
  *    executes.
  * 2. The machine's frame of each run is searched for, from the innermost frame on.
- * 3. A run without such a frame is left out if the machine's stack is whole. If that stack broke
- *    off, the remaining runs follow its end, because they called the frames that were found.
+ * 3. A run without such a frame is left out if the machine's stack is whole. Otherwise the
+ *    remaining runs are appended at its end, because they called the frames that were found.
  * 4. A stack that is too deep loses its middle.
  */
 #include "runtimes/stack_merge.h"
@@ -20,7 +20,7 @@ typedef struct Run
 {
 	uint32_t first;
 	uint32_t end;
-	uint64_t mark; /* 0: it is not known, as the chain broke off or was cut */
+	uint64_t mark; /* 0: unknown, because the chain broke off or was cut */
 	bool is_torn;  /* its end is missing */
 } Run;
 
@@ -29,7 +29,7 @@ typedef struct Merging
 	const MachineStack *machine;
 	const ChainStack *chain;
 	MergedStack *out;
-	bool is_cut;		/* out has a place where frames are missing */
+	bool is_cut;		/* out has a position at which frames are missing */
 	bool has_chain_cut; /* … among them those that the chain lost */
 } Merging;
 
@@ -60,7 +60,10 @@ put_words(MergedStack *out, const uint64_t *words, uint32_t count)
 	out->count += count;
 }
 
-/* Notes the places that lie before the machine's frame i, whether it is put or left out. */
+/*
+ * Notes the chain's cut if it lies before the machine's frame i, whether the frame is put or left
+ * out.
+ */
 static void
 pass_machine(Merging *merging, uint32_t i)
 {
@@ -72,7 +75,7 @@ pass_machine(Merging *merging, uint32_t i)
 		merging->out->late_from = merging->out->count;
 }
 
-/* Puts the machine's frames [from, to). */
+/* Appends the machine's frames [from, to). */
 static void
 put_machine(Merging *merging, uint32_t from, uint32_t to)
 {
@@ -151,7 +154,10 @@ lost_marks(const ChainStack *chain)
 	return marks < chain->mark_count ? chain->mark_count - marks : 0;
 }
 
-/* Returns the first frame of the machine at or after from that holds the mark, or their number. */
+/*
+ * Returns the index of the first machine frame from `from` on that contains the mark, or the number
+ * of frames.
+ */
 static uint32_t
 find_mark(const MachineStack *machine, uint32_t from, uint64_t mark)
 {
@@ -160,14 +166,14 @@ find_mark(const MachineStack *machine, uint32_t from, uint64_t mark)
 		uint64_t low = i == 0 ? machine->first_sp : machine->ends[i - 1];
 
 		if (machine->cut > 0 && i == machine->cut_at)
-			continue; /* the frame's begin is not known */
+			continue; /* the start of the frame is unknown */
 		if (low != 0 && machine->ends[i] != 0 && mark >= low && mark < machine->ends[i])
 			return i;
 	}
 	return machine->count;
 }
 
-/* Returns whether the run may hold frames of two loops. */
+/* Returns whether the run may contain frames of two loops. */
 static bool
 is_torn(const ChainStack *chain, const Run *run, bool marks_lost)
 {
@@ -180,7 +186,7 @@ merge_by_marks(Merging *merging)
 	const MachineStack *machine = merging->machine;
 	const ChainStack *chain = merging->chain;
 	bool marks_lost = lost_marks(chain) > 0;
-	uint32_t place = 0; /* of the machine's frame behind those that were taken */
+	uint32_t place = 0; /* index of the machine's frame after the frames that were taken */
 	uint32_t at = 0;
 	Run run;
 
@@ -225,7 +231,7 @@ loop_of(uint64_t frame, const LoopCode *loops, size_t loop_count)
 	return NULL;
 }
 
-#define RESUMING_FRAMES 3 /* between two loops, at most */
+#define RESUMING_FRAMES 3 /* limit of frames between two loops */
 
 /* Returns whether a loop further in continues the code of the frame's loop. */
 static bool
@@ -291,7 +297,10 @@ counted_runs(const ChainStack *chain)
 						  .lost = chain->marks == PFS_MARKS_COUNTED ? lost_marks(chain) : 0 };
 }
 
-/* Takes the next run. Returns false at the end. One of a mark alone executes no function. */
+/*
+ * Takes the next run. Returns false at the end. A run with a mark but without frames executes no
+ * function.
+ */
 static bool
 next_counted_run(CountedRuns *runs, Run *run)
 {
@@ -316,7 +325,7 @@ next_counted_run(CountedRuns *runs, Run *run)
 	(void) next_run(chain, &runs->at, run);
 	if (runs->lost > 0 && run->first <= chain->cut_at && chain->cut_at <= run->end)
 	{
-		/* of two runs, one from the gap on */
+		/* the cut joined two runs, the second of which begins at the gap */
 		run->end = chain->cut_at;
 		run->is_torn = true;
 		runs->at = chain->cut_at;
@@ -362,12 +371,12 @@ count_loops(const MachineStack *machine, const LoopCode *loops, size_t loop_coun
 	return count;
 }
 
-/* How loops and runs are paired, from the innermost ones on. */
+/* The pairing of loops and runs, counted from the innermost ones. */
 typedef struct Pairing
 {
 	bool is_possible;
-	uint32_t idle_loops; /* innermost ones, which execute no run */
-	uint32_t early_runs; /* innermost ones, which no loop executes */
+	uint32_t idle_loops; /* innermost loops that execute no run */
+	uint32_t early_runs; /* innermost runs that no loop executes */
 } Pairing;
 
 /*
@@ -440,15 +449,15 @@ merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 }
 
 /*
- * Returns the index of the machine's frame that the walk in the kernel found under a number; the
- * number of frames if it is not known.
+ * Returns the index of the machine's frame by its number in the kernel's walk; the number of frames
+ * if it is unknown.
  */
 static uint32_t
 index_of_number(const MachineStack *machine, uint32_t number)
 {
 	if (number < PFS_LEAF_FRAMES)
 		return number < machine->count ? number : machine->count;
-	/* the outermost frames moved if a later walk has found more */
+	/* the outermost frames have moved if a later walk has found more */
 	if (machine->late_from < machine->count || number < PFS_LEAF_FRAMES + machine->cut ||
 		number - machine->cut >= machine->count)
 		return machine->count;
@@ -473,7 +482,7 @@ index_of_place(const MachineStack *machine, uint32_t from, uint32_t place)
 	return machine->count;
 }
 
-/* Returns the index of the machine's frame that a frame of the chain describes. */
+/* Returns the index of the machine's frame that is described by a frame of the chain. */
 static uint32_t
 index_of_described(const Merging *merging, uint32_t from, const UserFrame *frame)
 {
@@ -487,7 +496,7 @@ index_of_described(const Merging *merging, uint32_t from, const UserFrame *frame
 													 : index_of_number(machine, number);
 }
 
-/* Puts a frame of the chain, and behind its words the address that the machine executed. */
+/* Appends a frame of the chain, and after its words the address that the machine executed. */
 static void
 put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
 {
@@ -571,7 +580,7 @@ limit_depth(Merging *merging)
 	leaf_end = starts[PFS_LEAF_FRAMES];
 	root_start = starts[frames - PFS_ROOT_FRAMES];
 	out->cut += frames - MERGED_FRAMES_MAX;
-	/* if some are missing already, they are to be in the gap */
+	/* frames that are missing already must be in the gap, too */
 	if (merging->is_cut && leaf_end > out->cut_at)
 		leaf_end = out->cut_at;
 	if (merging->is_cut && root_start < out->cut_at)

@@ -1,11 +1,11 @@
 /*
  * stack_merge.h
- *		Puts an interpreter's stack and the machine's together.
+ *		Merges an interpreter's stack and the machine's stack.
  *
  * A frame of the interpreter's loop executes some of the interpreter's frames. These replace it,
- * and all other frames stay, so a function that sort() calls back stands below sort(). A mark is an
+ * and all other frames stay, so a function that sort() calls back is below sort(). A mark is an
  * address inside the loop's frame, by which that frame is found. A trampoline of CPython (-X perf)
- * stands for the function that its loop executes, and is replaced together with the loop. Without
+ * represents the function that its loop executes, and is replaced together with the loop. Without
  * marks (CPython up to 3.10) each call of the loop executes one frame, so the frames of both stacks
  * are counted; with marks that are not addresses, the numbers of loop frames and of marks must be
  * equal.
@@ -24,15 +24,15 @@
 /* The machine's stack, innermost frame first. */
 typedef struct MachineStack
 {
-	const uint64_t *frames; /* words as in records */
-	const uint64_t *ends;	/* of each frame, its caller's stack pointer; 0: not known */
+	const uint64_t *frames; /* in the form of records */
+	const uint64_t *ends;	/* for each frame its caller's stack pointer; 0: unknown */
 	uint32_t count;
-	uint32_t cut_at; /* the frame before which some are missing, and … */
-	uint32_t cut;	 /* … how many */
+	uint32_t cut_at; /* index of the frame before which some are missing, and … */
+	uint32_t cut;	 /* … their number */
 	uint32_t late_from;
-	uint64_t first_sp; /* of the innermost frame */
-	bool whole;		   /* it ends at a root */
-	/* Returns whether an address lies in code without a file. NULL: not known. */
+	uint64_t first_sp; /* stack pointer of the innermost frame */
+	bool whole;		   /* it ends at a root function */
+	/* Returns whether an address is in code without a file. NULL: unknown. */
 	bool (*is_generated)(const void *context, uint64_t address);
 	const void *context;
 } MachineStack;
@@ -42,9 +42,9 @@ typedef struct ChainStack
 {
 	const uint64_t *words;
 	uint32_t count;
-	uint32_t cut_at;	 /* the word before which some are missing, and … */
-	uint32_t cut;		 /* … how many */
-	uint32_t mark_count; /* that were found, the missing ones included */
+	uint32_t cut_at;	 /* index of the word before which some are missing, and … */
+	uint32_t cut;		 /* … their number */
+	uint32_t mark_count; /* number of marks that were found, including the missing ones */
 	bool whole;
 	enum pfs_runtime_marks marks;
 	bool leaves_fibers; /* a fiber's chain continues with frames on another machine stack */
@@ -61,8 +61,8 @@ typedef struct MergedStack
 	uint32_t cut_at;
 	uint32_t cut;
 	uint32_t late_from;
-	uint32_t merged;	/* frames of the interpreter that have their place … */
-	uint32_t unmatched; /* … and those that have none, and are left out */
+	uint32_t merged;	/* number of the interpreter's frames that have a place … */
+	uint32_t unmatched; /* … and of those that have none, and are left out */
 } MergedStack;
 
 /*

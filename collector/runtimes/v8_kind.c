@@ -16,7 +16,7 @@
 #define WAIT_NS	   UINT64_C(50000000)
 #define PIECES_MAX PFS_MAX_USER_FRAMES
 
-/* Work in the memory of a process. */
+/* A job in the memory of a process. */
 typedef struct V8Job
 {
 	Probe probe;
@@ -27,7 +27,7 @@ typedef struct V8Job
 	uint64_t since_ns;
 	uint64_t now_ns;
 	size_t count;
-	/* either addresses of code, or frames and what becomes of them */
+	/* either addresses of code, or frames and their functions */
 	uint64_t addresses[PIECES_MAX];
 	V8Frame frames[RUNTIME_CODES_MAX];
 	RuntimeCode codes[RUNTIME_CODES_MAX];
@@ -36,7 +36,7 @@ typedef struct V8Job
 static bool
 v8_read_file(const ElfSource *source, const char *name, RuntimeFile *file)
 {
-	(void) name; /* known by content */
+	(void) name; /* recognized by content */
 	return v8_file_read(source, &file->v8, &file->is_known);
 }
 
@@ -105,7 +105,7 @@ run_read(Probe *probe)
 		v8_functions_read(job->state, &memory, &job->sizes, &job->frames[i], &job->codes[i]);
 }
 
-/* NULL without memory. */
+/* Returns NULL if out of memory. */
 static V8Job *
 make_job(const RemoteMemory *memory, RuntimeTarget *target, void (*run)(Probe *))
 {
@@ -128,7 +128,7 @@ make_job(const RemoteMemory *memory, RuntimeTarget *target, void (*run)(Probe *)
 	return job;
 }
 
-/* Runs a job, which is the caller's again if true is returned. */
+/* Runs a job. Returns true if the job belongs to the caller again. */
 static bool
 run_job(RemoteMemory *memory, RuntimeTarget *target, V8Job *job)
 {
@@ -143,7 +143,7 @@ run_job(RemoteMemory *memory, RuntimeTarget *target, V8Job *job)
 	return true;
 }
 
-/* Returns the address that a frame's machine code executed; 0 if it is code of V8's own. */
+/* Returns the address in machine code that a frame executed; 0 for code of V8's own. */
 static uint64_t
 executed_by(const uint64_t *more)
 {

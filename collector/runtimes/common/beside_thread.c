@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#define PAGE_BYTES	4096 /* pages are as large, or larger */
+#define PAGE_BYTES	4096 /* pages have this size or a multiple of it */
 #define PIECE_PAGES (BESIDE_VARIABLES_BYTES / PAGE_BYTES + 1)
 
 bool

@@ -1,6 +1,6 @@
 /*
  * fetch.c
- *		Gathers what lies apart into one buffer, and distributes it.
+ *		Gathers scattered memory into one buffer, and distributes it to the targets.
  */
 #include "runtimes/common/fetch.h"
 

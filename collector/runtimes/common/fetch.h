@@ -22,12 +22,12 @@ typedef struct Fetch
 } Fetch;
 
 /*
- * Adds a read, of FETCH_MAX at most. The target is zeroed, and stays so if it cannot be read, or if
- * the address is 0.
+ * Adds a read; at most FETCH_MAX are possible. The target is zeroed, and remains zero if the memory
+ * is unreadable or the address is 0.
  */
 void fetch_add(Fetch *fetch, uint64_t address, void *target, size_t bytes);
 
-/* Does all reads that were added since the last call. */
+/* Runs all reads that were added since the last call. */
 void fetch_run(Fetch *fetch);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct LoopCode
 {
 	uint64_t start;
 	uint64_t end;
-	bool is_caller; /* of a function that calls the loop: its frame and the loop's are one */
+	bool is_caller; /* the function calls the loop: its frame and the loop's frame count as one */
 	/*
 	 * The function is not the loop, but may call the loop again, to continue the code that its
 	 * calling loop executes (an eval in Perl): of these two loops only the inner one counts.

@@ -14,20 +14,20 @@
 typedef struct RemoteReads
 {
 	RemoteRange *ranges;
-	size_t *places; /* of each in content */
+	size_t *places; /* offset in content of each read */
 	size_t count;
 	size_t room;
 	size_t bytes;
-	uint8_t *content; /* NULL: nothing was read */
+	uint8_t *content; /* NULL: no memory was read */
 } RemoteReads;
 
-/* Empties the list, and keeps its memory. */
+/* Empties the list without releasing its memory. */
 void remote_reads_clear(RemoteReads *reads);
 void remote_reads_fini(RemoteReads *reads);
 
 /*
- * Appends a place, and returns its number; SIZE_MAX without memory. Nothing is read of no bytes, or
- * at an address that cannot be a user's.
+ * Appends a read and returns its number; SIZE_MAX if out of memory. Zero bytes, or an address
+ * outside user space, make an empty read.
  */
 size_t remote_reads_add(RemoteReads *reads, uint64_t address, size_t bytes);
 

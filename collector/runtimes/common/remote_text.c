@@ -2,8 +2,8 @@
  * remote_text.c
  *		Reads texts of different lengths together.
  *
- * The length of a text may be a limit only, beyond whose end memory need not be readable. So the
- * part of a text that lies in a second page is read by itself.
+ * The given length may be only an upper limit, and memory after the text's end may be unreadable.
+ * So the part of a text in its second page is a read of its own.
  */
 #include "runtimes/common/remote_text.h"
 

@@ -1,9 +1,9 @@
 /*
  * runtime_code.h
- *		A function of an interpreter, as it was read out of the memory of the process that runs it.
+ *		A function of an interpreter, read from the memory of the process that runs it.
  *
- * An object is read a moment after it was sampled. By then it may be gone, and another one in its
- * place: it counts only if its check is that of the sample, before and after its strings are read.
+ * An object is read a moment after it was sampled. By then another object may have taken its place:
+ * its data is used only if its check equals the sample's, before and after its strings are read.
  */
 #ifndef COLLECTOR_RUNTIME_CODE_H
 #define COLLECTOR_RUNTIME_CODE_H
@@ -16,15 +16,15 @@
 
 typedef struct RuntimeCode RuntimeCode;
 
-/* All of it is on the heap, and the object's owner's. */
+/* All strings and tables are on the heap and owned by the struct. */
 struct RuntimeCode
 {
-	char *name;			/* NULL: it is not known */
-	char *file;			/* not NULL if there is a name */
-	int32_t first_line; /* of the function; 0: not known */
-	int32_t line;		/* of the frame, if the key names an instruction; 0: not known */
+	char *name;			/* NULL: unknown */
+	char *file;			/* not NULL if name is not */
+	int32_t first_line; /* of the function; 0: unknown */
+	int32_t line;		/* of the frame, if the key identifies an instruction; 0: unknown */
 	size_t lines_bytes;
-	uint8_t *lines;		 /* the table of lines as the runtime has it; NULL: none */
+	uint8_t *lines;		 /* the table of lines in the runtime's format; NULL: there is none */
 	RuntimeCode *caller; /* the function that this one was inlined into; NULL: none */
 };
 
@@ -32,20 +32,20 @@ struct RuntimeCode
 typedef struct CodeKey
 {
 	uint64_t address;
-	uint64_t check; /* of its content, at the moment of the sample */
+	uint64_t check; /* hash of its content at the time of the sample */
 } CodeKey;
 
 typedef struct CodeWanted
 {
 	CodeKey key;
-	const uint64_t *more; /* further words of the frame that it was sampled by */
+	const uint64_t *more; /* further words of the sampled frame */
 	uint32_t more_count;
 	RuntimeCode code; /* out; zeroed: the object is not the sampled one, or unreadable */
 } CodeWanted;
 
 /*
- * Zeroes the code of each object before it is read. Returns false if they are too many to be read
- * together.
+ * Zeroes the code of each object before it is read. Returns false if there are too many for one
+ * read.
  */
 static inline bool
 code_wanted_begin(CodeWanted *wanted, size_t count)
@@ -58,7 +58,7 @@ code_wanted_begin(CodeWanted *wanted, size_t count)
 /* Frees the object's members, and zeroes it. */
 void runtime_code_fini(RuntimeCode *code);
 
-/* The bytes that the object takes apart from its own struct. */
+/* Returns the bytes of the object's strings and tables. */
 size_t runtime_code_bytes(const RuntimeCode *code);
 
 #endif

@@ -3,9 +3,9 @@
  *		Reads many objects with few calls.
  *
  * 1. The objects, and hashes of their names.
- * 2. Heads of what they refer to: name, file, table of lines.
- * 3. The content of these.
- * 4. The objects again: who is the same at the end was the same all the time.
+ * 2. The heads of the objects that they refer to: name, file, table of lines.
+ * 3. The contents of these.
+ * 4. The code objects again: one that is equal at the end was equal all the time.
  */
 #include "runtimes/cpython/python_code.h"
 
@@ -25,7 +25,7 @@ typedef enum Part
 	PARTS
 } Part;
 
-/* Where the content of a part is. */
+/* Position of a part's content. */
 typedef struct Content
 {
 	uint64_t address;
@@ -33,7 +33,7 @@ typedef struct Content
 	uint8_t width; /* bytes of a character */
 } Content;
 
-/* One object while it is read. */
+/* State of reading one object. */
 typedef struct Object
 {
 	uint8_t bytes[PYTHON_CODE_BYTES];
@@ -53,7 +53,7 @@ typedef struct Batch
 	Object objects[RUNTIME_CODES_MAX];
 } Batch;
 
-/* Reads the objects into bytes, one behind the other. Sets had of those that could be read. */
+/* Reads the objects into bytes, one after the other. Sets had for the readable ones. */
 static void
 read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 {
@@ -66,7 +66,9 @@ read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 		had[i] = ranges[i].had;
 }
 
-/* The hash of each name counts for versions whose objects bear no number of their own. */
+/*
+ * The hash of the name is part of the check for versions whose objects have no number of their own.
+ */
 static void
 read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
 {
@@ -122,7 +124,7 @@ read_codes(Batch *batch)
 	}
 }
 
-/* Where a string's characters are, and how wide, by its head. */
+/* Finds the position and the width of a string's characters from its head. */
 static void
 find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
@@ -154,7 +156,8 @@ static void
 read_heads(Batch *batch)
 {
 	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
-	size_t head_bytes = (size_t) batch->layout->string_state + 8; /* the shortest bytes have them */
+	/* bytes objects have the shortest head */
+	size_t head_bytes = (size_t) batch->layout->string_state + 8;
 	uint8_t *heads = malloc(sizeof(ranges) / sizeof(ranges[0]) * head_bytes);
 	size_t count = 0;
 
@@ -216,7 +219,7 @@ put_character(char *to, uint32_t character)
 	return to;
 }
 
-/* NULL without memory. */
+/* Returns NULL if out of memory. */
 static char *
 text_of(const uint8_t *bytes, const Content *content)
 {

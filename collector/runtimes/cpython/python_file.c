@@ -1,6 +1,6 @@
 /*
  * python_file.c
- *		Sections and symbols of CPython.
+ *		Reads sections and symbols of CPython.
  */
 #include "runtimes/cpython/python_file.h"
 
@@ -43,7 +43,7 @@ minor_of_name(const char *path)
 	return minor < 100 ? (uint32_t) minor : 0;
 }
 
-/* Returns N of the version 3.N; 0 if it is another version or not known. */
+/* Returns N of the version 3.N; 0 if it is another version or unknown. */
 static uint32_t
 find_minor(Reading *reading, const char *name)
 {

@@ -15,20 +15,21 @@
 #include "runtimes/common/loop_code.h"
 #include "runtimes/cpython/python_layout.h"
 
-#define PYTHON_LOOPS 2 /* the loop, and its code that is rarely executed */
+#define PYTHON_LOOPS 2 /* the loop, and its rarely executed code */
 
 /* Facts from a file. */
 typedef struct PythonFile
 {
-	bool is_python;			 /* CPython's code and state are in it */
-	PythonLayout layout;	 /* minor 0: the version is not known */
-	uint64_t code_type;		 /* ELF virtual address of the type of code objects; 0: not known */
-	uint64_t state_code;	 /* of the function that reads the thread's state; 0: not known */
-	uint8_t state_bytes[40]; /* its first instructions */
+	bool is_python;		 /* the file contains CPython's code and state */
+	PythonLayout layout; /* minor 0: unknown version */
+	uint64_t code_type;	 /* ELF virtual address of the type of code objects; 0: unknown */
+	/* ELF virtual address of the function that reads the thread's state; 0: unknown */
+	uint64_t state_code;
+	uint8_t state_bytes[40];	  /* its first instructions */
 	LoopCode loops[PYTHON_LOOPS]; /* only up to 3.10 */
 } PythonFile;
 
-/* name: of the file, with or without its directory. */
+/* Reads the facts from a file. name: its file name, with or without the directory. */
 void python_file_read(const ElfSource *source, const char *name, PythonFile *file);
 
 #endif

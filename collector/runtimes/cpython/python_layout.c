@@ -10,7 +10,7 @@
 #define OBJECT_BYTES_FREE 32 /* … of a build without the interpreter's lock */
 #define STRING_HASH		  24
 
-/* Offsets of a version, as its headers have them. */
+/* Offsets of a version, from its headers. */
 typedef struct VersionOffsets
 {
 	uint16_t minor;
@@ -42,9 +42,9 @@ static const VersionOffsets versions[] = {
 };
 
 #define OWNER_SHIM	3
-#define OWNER_ENTRY 1 /* is_entry of 3.11 */
+#define OWNER_ENTRY 1 /* the field is_entry of 3.11 */
 
-/* Places of words in a build's table, whose groups grew from version to version. */
+/* Positions of words in a build's table, whose groups grew from version to version. */
 typedef struct OffsetPlaces
 {
 	uint16_t minor;
@@ -64,7 +64,7 @@ static const OffsetPlaces places[] = {
 	{ 15, 26, 30, 39, 47, 56, 58, 86, 89 },
 };
 
-#define LAST_FREE	  13 /* the last version whose builds without the lock are known */
+#define LAST_FREE	  13 /* builds without the lock are known up to this version */
 #define MOST_OFFSET	  4096
 #define SIZE_MOST	  (1 << 20)
 #define RELEASE_FINAL 0xf
@@ -97,7 +97,7 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	layout->code_bytes = (uint16_t) (at->lines + 8);
 	layout->object_type = at->object_bytes - 8;
 	layout->object_length = at->object_bytes;
-	/* length and hash come before them */
+	/* the length and the hash precede the bytes */
 	layout->bytes_data = at->object_bytes + 16;
 	layout->string_state = at->object_bytes + 16;
 	layout->string_ascii = at->ascii;
@@ -112,7 +112,7 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 		.frame_owner = (uint8_t) at->frame_owner,
 		.code_mask = (uint16_t) ((1U << words) - 1),
 	};
-	/* from 3.12 on code objects bear a number of their own, among the words that are hashed */
+	/* from 3.12 on code objects have a number of their own, which is among the hashed words */
 	if (at->minor < 12)
 		walk->code_name = (uint8_t) ((at->name - first) / 8);
 	walk->wide_frames = at->minor < 11;
@@ -141,7 +141,10 @@ python_layout_of_version(uint32_t minor, PythonLayout *layout)
 	return false;
 }
 
-/* Checks a group of the table: its size, then count offsets, which must lie inside of it. */
+/*
+ * Checks a group of the table: its size, followed by count offsets, which must be less than the
+ * size.
+ */
 static bool
 group_holds(const uint64_t *group, uint32_t count)
 {
@@ -227,7 +230,7 @@ python_layout_check(const PythonLayout *layout, const uint8_t *code, uint64_t na
 	uint64_t words[PFS_CODE_BLOCK_WORDS] = { 0 };
 	uint64_t hash = 0;
 
-	/* finish() makes sure that whole words are copied, and that they fit */
+	/* finish() has checked that whole words are copied, and that they fit */
 	memcpy(words, code + layout->walk.code_first,
 		   (size_t) layout->code_bytes - layout->walk.code_first);
 	for (uint32_t i = 0; i < PFS_CODE_BLOCK_WORDS; i++)

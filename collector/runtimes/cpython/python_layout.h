@@ -4,7 +4,8 @@
  *
  * From 3.13 on _PyRuntime begins with the build's own table of offsets, whose order each version
  * extends. Before 3.13 the offsets are those of the version's headers. Of builds without the
- * interpreter's lock (free-threaded) 3.13 is known: from 3.14 on threads have copies of bytecode.
+ * interpreter's lock (free-threaded) only 3.13 is supported: from 3.14 on threads have copies of
+ * bytecode.
  */
 #ifndef COLLECTOR_PYTHON_LAYOUT_H
 #define COLLECTOR_PYTHON_LAYOUT_H
@@ -22,12 +23,12 @@
 #define PYTHON_OFFSETS_WORDS 94
 #define PYTHON_OFFSETS_MAGIC "xdebugpy"
 
-/* The most bytes that are read of a code object. */
+/* Limit of the bytes that are read of a code object. */
 #define PYTHON_CODE_BYTES 160
 
 typedef struct PythonLayout
 {
-	uint8_t minor; /* of 3.N; 0: none is known */
+	uint8_t minor; /* N of 3.N; 0: unknown */
 	uint16_t state_thread_id;
 	/* offsets in a code object; 0 if the version has no such field */
 	uint16_t code_file;
@@ -36,20 +37,20 @@ typedef struct PythonLayout
 	uint16_t code_first_line;
 	uint16_t code_lines;
 	uint16_t code_instructions; /* bytecode, from 3.11 on */
-	uint16_t code_bytes;		/* up to the end of lines, which are the last of these */
-	/* of an object, which is longer in a build without the interpreter's lock */
+	uint16_t code_bytes;		/* bytes to read, up to the end of the lines field */
+	/* offsets in an object, which is longer in a build without the interpreter's lock */
 	uint16_t object_type;
-	uint16_t object_length; /* of a string, or of bytes */
+	uint16_t object_length; /* of a string, or of a bytes object */
 	uint16_t bytes_data;
-	/* of a string */
+	/* offsets in a string */
 	uint16_t string_state;
-	uint16_t string_ascii;		   /* characters, if all are ASCII … */
-	uint16_t string_compact;	   /* … and if not */
+	uint16_t string_ascii;		   /* its characters if all are ASCII … */
+	uint16_t string_compact;	   /* … and otherwise */
 	uint8_t marks;				   /* enum pfs_runtime_marks */
 	struct pfs_python_layout walk; /* the part that the kernel's walk needs */
 } PythonLayout;
 
-/* The layout of a version without such a table. False if there is none. */
+/* Returns the layout of a version without such a table; false if there is none. */
 bool python_layout_of_version(uint32_t minor, PythonLayout *layout);
 
 /*
@@ -59,7 +60,10 @@ bool python_layout_of_version(uint32_t minor, PythonLayout *layout);
 bool python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WORDS],
 							  PythonLayout *layout);
 
-/* The check of a code object (bpf/runtime_types.h) by its bytes, and the hash of its name. */
+/*
+ * Computes the check of a code object (bpf/runtime_types.h) from its bytes and the hash of its
+ * name.
+ */
 uint64_t python_layout_check(const PythonLayout *layout, const uint8_t *code, uint64_t name_hash);
 
 #endif

@@ -1,22 +1,23 @@
 /*
  * python_lines.c
- *		Three formats: pairs of bytes up to 3.9, those of 3.10, and the locations of 3.11.
+ *		Decodes three formats: pairs of bytes up to 3.9, those of 3.10, and the locations of 3.11.
  *
- * Tables are memory of a process. Lines are summed up without a sign, so that no sum overflows.
+ * Tables come from a process and are not trusted. Lines are summed as unsigned numbers, so that no
+ * sum overflows.
  */
 #include "runtimes/cpython/python_lines.h"
 
 #include <stdbool.h>
 
 #define UNIT_BYTES 2
-#define NO_LINE	   (-128) /* of 3.10 */
+#define NO_LINE	   (-128) /* mark of 3.10: these bytes have no line */
 
-/* A location's kinds from 3.11 on. */
+/* Kinds of a location from 3.11 on. */
 #define LOCATION_SHORT_LAST 9
 #define LOCATION_ONE_LINE	10
 #define LOCATION_TWO_LINES	12
 #define LOCATION_LONG		14
-#define LONG_NUMBERS		3 /* behind the line */
+#define LONG_NUMBERS		3 /* numbers after the line */
 
 static int32_t
 valid_line(uint32_t line)
@@ -24,7 +25,7 @@ valid_line(uint32_t line)
 	return line > 0 && line <= INT32_MAX ? (int32_t) line : 0;
 }
 
-/* Pairs (bytes of code, lines to add): the lines hold from the end of the bytes on. */
+/* Decodes pairs (bytes of code, lines to add), in which the lines are added after the bytes. */
 static int32_t
 line_of_pairs(const uint8_t *table, size_t length, uint32_t line, uint64_t offset)
 {
@@ -40,7 +41,7 @@ line_of_pairs(const uint8_t *table, size_t length, uint32_t line, uint64_t offse
 	return valid_line(line);
 }
 
-/* Pairs (bytes of code, lines to add): the lines hold for these bytes. */
+/* Decodes pairs (bytes of code, lines to add), in which the lines hold for the bytes. */
 static int32_t
 line_of_ranges(const uint8_t *table, size_t length, uint32_t line, uint64_t offset)
 {
@@ -59,7 +60,7 @@ line_of_ranges(const uint8_t *table, size_t length, uint32_t line, uint64_t offs
 	return 0;
 }
 
-/* A number of six bits a byte, the lowest first; *at is moved behind it. */
+/* Reads a number of six bits per byte, the lowest first; advances *at. */
 static uint32_t
 read_number(const uint8_t *table, size_t length, size_t *at)
 {
@@ -79,7 +80,7 @@ read_number(const uint8_t *table, size_t length, size_t *at)
 	return number;
 }
 
-/* The lowest bit is the sign. */
+/* Reads a number whose lowest bit is the sign. */
 static uint32_t
 read_signed(const uint8_t *table, size_t length, size_t *at)
 {

@@ -1,6 +1,6 @@
 /*
  * python_lines.h
- *		Lines of CPython's code objects, by the table that each version keeps.
+ *		Finds lines of CPython's code objects in the table that each version keeps.
  */
 #ifndef COLLECTOR_PYTHON_LINES_H
 #define COLLECTOR_PYTHON_LINES_H

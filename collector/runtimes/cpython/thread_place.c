@@ -2,9 +2,10 @@
  * thread_place.c
  *		Searches memory beside the thread pointer for the word that leads to the thread's state.
  *
- * Up to 3.14 the state is a value of a thread's key, which stays while the thread waits without the
- * interpreter's lock. From 3.13 on there is a variable, too, which is empty then: keys go first.
- * 3.15 has two variables, of which the code of an exported function names the one that stays.
+ * Up to 3.14 the state is the value of a thread's key, and remains there while the thread waits
+ * without the interpreter's lock. From 3.13 on a variable has it, too, but is empty during such a
+ * wait, so keys are searched first. 3.15 has two variables; the code of an exported function refers
+ * to the one that is never empty.
  */
 #include "runtimes/cpython/thread_place.h"
 
@@ -18,7 +19,7 @@
 
 #define CANDIDATES_MAX 512
 
-/* Words of a piece of memory that may be addresses of states, and their places. */
+/* Words of a piece of memory that may be addresses of states, and their positions. */
 typedef struct Candidates
 {
 	RemoteRange states[CANDIDATES_MAX]; /* of the thread's number in each */
@@ -41,7 +42,7 @@ find_candidates(const uint64_t *words, size_t count, int32_t from, uint16_t thre
 	}
 }
 
-/* x86-64: "mov %fs:OFFSET,%rax", begun by what marks targets of jumps, or not. */
+/* Reads the offset in x86-64's "mov %fs:OFFSET,%rax", with or without a preceding endbr64. */
 static bool
 offset_of_x86_code(const uint8_t *code, int32_t *offset)
 {
@@ -56,7 +57,10 @@ offset_of_x86_code(const uint8_t *code, int32_t *offset)
 	return true;
 }
 
-/* AArch64: "mrs x0, tpidr_el0", "add x0, x0, #OFFSET" and "ldr x0, [x0]", others between them. */
+/*
+ * Reads the offset in AArch64's "mrs x0, tpidr_el0", "add x0, x0, #OFFSET" and "ldr x0, [x0]", with
+ * other instructions in between.
+ */
 static bool
 offset_of_arm_code(const uint8_t *code, size_t bytes, int32_t *offset)
 {
@@ -92,8 +96,8 @@ thread_place_of_code(const PythonFile *file, int32_t *offset)
 }
 
 /*
- * Searches bytes from a distance on. Finds the lowest word that leads to a state of just this
- * thread or, if wanted is not NULL, the word at that distance if it does.
+ * Searches bytes, which begin at a distance. Finds the lowest word that leads to a state of exactly
+ * this thread. If wanted is not NULL, checks only the word at that distance.
  */
 static bool
 search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, int32_t from,
@@ -130,7 +134,7 @@ thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_
 	if (file->layout.minor < VARIABLES_MINOR)
 		return search(memory, file, thread_pointer, BESIDE_KEYS_FROM, BESIDE_KEYS_BYTES, NULL,
 					  offset);
-	/* other threads' stacks lie below their variables, and have old copies of the word */
+	/* other threads' stacks lie below their variables, and contain old copies of the word */
 	if (!is_first)
 		return false;
 	is_wanted = thread_place_of_code(file, &wanted);

@@ -5,8 +5,8 @@
  * 1. A compiled method's description: is it still the compilation that was sampled? Its table of
  *    places (PcDesc) leads from the instruction to a scope, a scope names a method and a bytecode,
  *    and leads to the scope that it was inlined into. The table has exactly the place of a return
- *    address. Of an innermost frame's place it has the next one, since calls and polls are what it
- *    is about, unless a jump is there: the next one is of other code then.
+ *    address. For an innermost frame it has the next place, because it describes calls and polls,
+ *    unless there is a jump: then the next place belongs to other code.
  * 2. A stub's description has its name.
  * 3. The methods of all frames, each once: their constant part, which is in front of the bytecode
  *    and the lines, their class, and the texts of names.
@@ -25,11 +25,13 @@
 #include "runtimes/hotspot/hotspot_streams.h"
 #include "unwind/remote_words.h"
 
-#define PLACES_BYTES_MAX   (256 * 1024) /* of a compiled method; beyond it, only its name */
-#define SCOPES_BYTES	   (64 * 1024)	/* in front of a scope, where those that it names are */
+/* limit of a compiled method's table; beyond it, frames have only its name */
+#define PLACES_BYTES_MAX   (256 * 1024)
+/* bytes before a scope, which contain the scopes that it refers to */
+#define SCOPES_BYTES	   (64 * 1024)
 #define SCOPE_BYTES		   16
 #define LINES_BYTES_MAX	   (64 * 1024)
-#define FUNCTIONS_MAX	   1024 /* that are read together */
+#define FUNCTIONS_MAX	   1024 /* limit of the functions that are read together */
 #define SYMBOL_HEAD		   12
 #define STUB_NAME_BYTES	   64
 #define CONSTANT_HAS_LINES 1
@@ -48,7 +50,7 @@ typedef enum Text
 typedef struct Function
 {
 	uint64_t method;
-	uint64_t constant; /* 0: it cannot be read */
+	uint64_t constant; /* 0: unreadable */
 	uint64_t pool;
 	uint64_t holder;
 	uint16_t name_index;
@@ -62,7 +64,7 @@ typedef struct Function
 	bool valid;
 	char *name; /* with its class */
 	char *file;
-	uint8_t *lines; /* NULL: it has none */
+	uint8_t *lines; /* NULL: there is no table */
 } Function;
 
 /* A compiled method's description. */
@@ -76,14 +78,14 @@ typedef struct Compiled
 	uint64_t metadata;
 } Compiled;
 
-/* A function that a frame stands for, and the place of its bytecode. */
+/* A function that a frame represents, and the position of its bytecode. */
 typedef struct Scope
 {
 	size_t function;
-	int32_t place; /* -1: none */
+	int32_t place; /* -1: unknown */
 } Scope;
 
-/* A frame while its functions are found. */
+/* State of finding a frame's functions. */
 typedef struct Sampled
 {
 	bool valid;
@@ -92,7 +94,7 @@ typedef struct Sampled
 	uint32_t scope_from;				/* first of the scopes' bytes that were read */
 	uint32_t methods[CODE_INLINED_MAX]; /* indexes in the metadata, from 1 on */
 	Scope scopes[CODE_INLINED_MAX];
-	size_t count; /* of both */
+	size_t count; /* number of both */
 	uint64_t stub_name;
 } Sampled;
 
@@ -147,7 +149,7 @@ add_scope(Batch *batch, Sampled *frame, uint64_t method, int32_t place)
 		frame->scopes[frame->count++] = (Scope){ function, place };
 }
 
-/* Takes what counts of a description out of its bytes. */
+/* Takes the wanted fields of a description out of its bytes. */
 static void
 parse_compiled(const HotSpotLayout *layout, uint64_t address, const uint8_t *bytes,
 			   Compiled *compiled)
@@ -185,7 +187,7 @@ parse_compiled(const HotSpotLayout *layout, uint64_t address, const uint8_t *byt
 		compiled->metadata = address + remote_number_at(bytes, fields[HOTSPOT_CODE_METADATA]);
 }
 
-/* Reads descriptions, of compiled methods as a whole, of stubs where their name is. */
+/* Reads the descriptions: those of compiled methods whole, those of stubs up to the name. */
 static void
 read_descriptions(Batch *batch)
 {
@@ -238,8 +240,8 @@ find_descriptions(Batch *batch)
 }
 
 /*
- * Returns the scope of a place in a table, which ascends; 0: the table has none. Behind its last
- * place there may be code that jumps back, which is of that place's function.
+ * Returns the scope of a place in an ascending table; 0 if the table has none. After its last place
+ * there may be code that jumps back, which belongs to that place's function.
  */
 static uint32_t
 scope_of_place(const HotSpotLayout *layout, const uint8_t *places, size_t bytes, uint64_t check)
@@ -292,7 +294,7 @@ find_places(Batch *batch)
 	}
 }
 
-/* Follows scopes outwards from the frame's. Their offsets fall, so the chain ends. */
+/* Follows scopes outwards, beginning with the frame's. Their offsets fall, so the chain ends. */
 static void
 follow_scopes(const Batch *batch, Sampled *frame, const uint8_t *bytes)
 {
@@ -344,7 +346,10 @@ find_scopes(Batch *batch)
 	}
 }
 
-/* Gets the methods that scopes name. A frame without scopes is the compiled method's. */
+/*
+ * Looks up the methods that scopes refer to. A frame without scopes belongs to the compiled method
+ * itself.
+ */
 static void
 find_methods(Batch *batch)
 {
@@ -382,7 +387,7 @@ find_methods(Batch *batch)
 	}
 }
 
-/* Takes what counts of a method's constant part out of its bytes. */
+/* Takes the wanted fields of a method's constant part out of its bytes. */
 static void
 parse_constant(const HotSpotLayout *layout, const uint8_t *bytes, Function *function)
 {
@@ -395,7 +400,7 @@ parse_constant(const HotSpotLayout *layout, const uint8_t *bytes, Function *func
 	function->has_lines = (bytes[fields[HOTSPOT_CONSTANT_FLAGS]] & CONSTANT_HAS_LINES) != 0;
 }
 
-/* Reads the constant parts of functions into a copy of each, whose other fields are zero. */
+/* Reads the constant parts into copies of the functions, whose other fields are zero. */
 static void
 read_constants(Batch *batch, Function *functions)
 {
@@ -452,7 +457,7 @@ find_pools(Batch *batch)
 	}
 }
 
-/* Address of a pool's entry. */
+/* Returns the address of an entry in the constant pool. */
 static uint64_t
 pool_slot(const Batch *batch, const Function *function, uint16_t index)
 {
@@ -547,7 +552,7 @@ find_lengths(Batch *batch)
 }
 
 /*
- * Returns the length without the number by which classes that have no name of their own differ:
+ * Returns the length without the number that distinguishes classes without names of their own:
  * "+0x…", or "/0x…".
  */
 static size_t
@@ -563,7 +568,7 @@ without_number(const char *class, size_t length)
 	return digits - 3;
 }
 
-/* Returns the text of some bytes; NULL without memory, or if there are none. */
+/* Returns a copy of the text; NULL if it is empty, or out of memory. */
 static char *
 text_of(const uint8_t *bytes, size_t length)
 {
@@ -596,7 +601,7 @@ full_name(const uint8_t *class, size_t class_length, const uint8_t *name, size_t
 	return text_of(text, length < CODE_TEXT_BYTES ? length : CODE_TEXT_BYTES);
 }
 
-/* Bytes of the table of lines, which ends the constant part, or more. */
+/* Returns an upper limit of the bytes of the table of lines, which ends the constant part. */
 static size_t
 lines_room(const HotSpotLayout *layout, const Function *function)
 {
@@ -720,7 +725,7 @@ name_stubs(Batch *batch)
 	}
 }
 
-/* Fills code with the function of a scope. Returns false if it is not known. */
+/* Fills code with the function of a scope. Returns false if it is unknown. */
 static bool
 fill_code(const Batch *batch, const Scope *scope, RuntimeCode *code)
 {
@@ -742,7 +747,7 @@ fill_code(const Batch *batch, const Scope *scope, RuntimeCode *code)
 	return true;
 }
 
-/* Is a method's constant part the one that its frame had? */
+/* Returns whether a method's constant part has not changed since the sample. */
 static bool
 is_as_sampled(const Batch *batch, size_t i)
 {
@@ -755,7 +760,7 @@ is_as_sampled(const Batch *batch, size_t i)
 			   PFS_HOTSPOT_CONSTANT(batch->wanted[i].key.check);
 }
 
-/* A frame has the names of all of its functions, or none: callers would be missing otherwise. */
+/* Sets the names of all of a frame's functions, or none: otherwise callers would be missing. */
 static void
 fill_wanted(Batch *batch, size_t i)
 {

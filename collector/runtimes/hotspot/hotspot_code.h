@@ -1,6 +1,6 @@
 /*
  * hotspot_code.h
- *		Names of Java methods, out of the memory of the process that runs them.
+ *		Reads names of Java methods from the memory of the process that runs them.
  */
 #ifndef COLLECTOR_HOTSPOT_CODE_H
 #define COLLECTOR_HOTSPOT_CODE_H

@@ -1,6 +1,6 @@
 /*
  * hotspot_file.c
- *		Symbols of HotSpot.
+ *		Reads symbols of HotSpot.
  */
 #include "runtimes/hotspot/hotspot_file.h"
 
@@ -11,7 +11,7 @@
 
 #define FILE_NAME  "libjvm.so"
 #define NAME_BYTES 64
-#define SYMBOLS	   64 /* that are read at once */
+#define SYMBOLS	   64 /* symbols that are read together */
 #define OBJECTS	   (1U << STT_OBJECT | 1U << STT_NOTYPE)
 
 static const char *const export_names[HOTSPOT_EXPORTS] = {
@@ -36,7 +36,7 @@ is_named_so(const char *path)
 	return strcmp(slash != NULL ? slash + 1 : path, FILE_NAME) == 0;
 }
 
-/* Notes the address if the symbol is an exported variable. Returns whether it is one. */
+/* Stores the address if the symbol is an exported variable. Returns whether it is one. */
 static bool
 note_export(const ElfFile *file, const ElfSymbol *symbol, uint64_t exports[HOTSPOT_EXPORTS])
 {

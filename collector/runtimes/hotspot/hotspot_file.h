@@ -33,12 +33,13 @@ typedef enum HotSpotExport
 typedef struct HotSpotFile
 {
 	uint64_t exports[HOTSPOT_EXPORTS]; /* ELF virtual addresses */
-	bool is_known;					   /* for this architecture, and all of exports are there */
+	/* all of exports are present, and the architecture is supported */
+	bool is_known;
 } HotSpotFile;
 
 /*
- * Returns false if the file is not HotSpot. It must be called "libjvm.so". name: of the file, with
- * or without its directory.
+ * Returns false if the file is not HotSpot. name: its file name, with or without the directory; it
+ * must be "libjvm.so".
  */
 bool hotspot_file_read(const ElfSource *source, const char *name, HotSpotFile *file);
 

@@ -1,6 +1,6 @@
 /*
  * hotspot_layout.c
- *		Tables of fields and sizes out of a process's memory.
+ *		Reads tables of fields and sizes from a process's memory.
  *
  * 1. The exported variables, which lead to the tables.
  * 2. Their entries, up to one without a name, and the names in these.
@@ -14,21 +14,21 @@
 #include "runtimes/common/remote_reads.h"
 #include "unwind/remote_words.h"
 
-#define ENTRIES_MAX		4096 /* 840 were seen */
+#define ENTRIES_MAX		4096 /* real tables have up to 840 */
 #define STRIDE_MAX		256
 #define PIECE_ENTRIES	16
 #define NAME_BYTES		64
 #define HEAP_BYTES_MAX	(UINT64_C(1) << 32)
-#define VERSION_VIRTUAL 9 /* from here on the interpreter's frame has a word more */
+#define VERSION_VIRTUAL 9 /* from here on the interpreter's frame has one more word */
 
-/* The exported variables' values. */
+/* Values of the exported variables. */
 typedef struct Tables
 {
 	RemoteMemory *memory;
 	uint64_t values[HOTSPOT_EXPORTS];
 } Tables;
 
-/* A table's entries, one behind the other. */
+/* A table's entries, one after the other. */
 typedef struct Entries
 {
 	uint8_t *bytes;
@@ -83,7 +83,10 @@ find_end(Entries *entries, size_t read, size_t name)
 	return false;
 }
 
-/* Reads a table; the caller frees its bytes. name: offset of the name that its end lacks. */
+/*
+ * Reads a table; the caller frees its bytes. name: offset of the name, which is NULL in the table's
+ * last entry.
+ */
 static bool
 read_entries(const Tables *tables, uint64_t address, size_t stride, size_t name, Entries *entries)
 {
@@ -242,7 +245,7 @@ read_word(RemoteMemory *memory, uint64_t address, uint64_t *word)
 	return remote_memory_read(memory, &piece, word) == sizeof(*word);
 }
 
-/* Is there a heap of objects? It comes after all heaps of code. */
+/* Returns whether the heap of objects exists, which is created after all heaps of code. */
 static bool
 has_started(RemoteMemory *memory, const HotSpotLayout *layout)
 {
@@ -252,13 +255,14 @@ has_started(RemoteMemory *memory, const HotSpotLayout *layout)
 		   read_word(memory, layout->fields[HOTSPOT_UNIVERSE_HEAP], &heap) && heap != 0;
 }
 
-/* The version; 0 if it is not there yet. */
+/* Returns the version; 0 if it has not been set yet. */
 static uint32_t
 read_version(RemoteMemory *memory, const HotSpotLayout *layout)
 {
 	uint64_t word = 0;
 
-	if (hotspot_has(layout, HOTSPOT_VERSION)) /* the other one is HotSpot's own number then */
+	/* otherwise the field has HotSpot's own version number */
+	if (hotspot_has(layout, HOTSPOT_VERSION))
 		return read_word(memory, layout->fields[HOTSPOT_VERSION], &word) ? word & 0xff : 0;
 	if (hotspot_has(layout, HOTSPOT_MAJOR) &&
 		read_word(memory, layout->fields[HOTSPOT_MAJOR], &word))
@@ -266,7 +270,7 @@ read_version(RemoteMemory *memory, const HotSpotLayout *layout)
 	return 0;
 }
 
-/* Are the fields there that this version must have? */
+/* Returns whether all fields exist that this version must have. */
 static bool
 is_complete(const HotSpotLayout *layout)
 {
@@ -360,7 +364,7 @@ hotspot_layout_read(RemoteMemory *memory, const HotSpotFile *file, uint64_t bias
 	return layout->major != 0 ? HOTSPOT_READ : HOTSPOT_NOT_YET;
 }
 
-/* Addresses of heaps of code; returns how many there are, 0 if they cannot be read. */
+/* Fills in the addresses of heaps of code; returns their number, 0 if they are unreadable. */
 static size_t
 find_heaps(RemoteMemory *memory, const HotSpotLayout *layout, uint64_t heaps[PFS_HOTSPOT_HEAPS])
 {

@@ -1,6 +1,6 @@
 /*
  * hotspot_layout.h
- *		Where HotSpot's structures have what, as a process of it says.
+ *		Offsets in HotSpot's structures, read from a process.
  */
 #ifndef COLLECTOR_HOTSPOT_LAYOUT_H
 #define COLLECTOR_HOTSPOT_LAYOUT_H
@@ -14,13 +14,13 @@
 #include "unwind/remote_memory.h"
 
 /*
- * Fields by the names that versions give them: X(identifier, name, name). Those of statics are
+ * Fields by the names that versions give them: X(identifier, name, name). Values of statics are
  * addresses in the process, all others offsets.
  */
 #define HOTSPOT_FIELDS(X)                                                             \
-	X(CACHE_HEAP, "CodeCache._heap", NULL) /* to 8 */                                 \
+	X(CACHE_HEAP, "CodeCache._heap", NULL) /* up to 8 */                              \
 	X(CACHE_HEAPS, "CodeCache._heaps", NULL)                                          \
-	X(VERSION, "JDK_Version._current", NULL) /* to 22 */                              \
+	X(VERSION, "JDK_Version._current", NULL) /* up to 22 */                           \
 	X(MAJOR, "Abstract_VM_Version._vm_major_version", NULL)                           \
 	X(UNIVERSE_HEAP, "Universe._collectedHeap", NULL)                                 \
 	X(ARRAY_LENGTH, "GrowableArrayBase._len", "GenericGrowableArray._len")            \
@@ -33,7 +33,7 @@
 	X(BLOB_NAME, "CodeBlob._name", NULL)                                              \
 	X(BLOB_SIZE, "CodeBlob._size", NULL)                                              \
 	X(BLOB_CODE, "CodeBlob._code_begin", NULL)		   /* 9 to 22 */                  \
-	X(BLOB_CODE_OFFSET, "CodeBlob._code_offset", NULL) /* otherwise */                \
+	X(BLOB_CODE_OFFSET, "CodeBlob._code_offset", NULL) /* all other versions */       \
 	X(BLOB_DATA_OFFSET, "CodeBlob._data_offset", NULL)                                \
 	X(BLOB_FRAME_SIZE, "CodeBlob._frame_size", NULL)                                  \
 	X(BLOB_FRAME_COMPLETE, "CodeBlob._frame_complete_offset", NULL)                   \
@@ -89,21 +89,21 @@ typedef enum HotSpotSize
 
 #define HOTSPOT_ABSENT UINT64_MAX
 
-/* Structures that are read at once have this size at most. */
+/* Size limit of structures that are read as a whole. */
 #define HOTSPOT_STRUCT_BYTES 1024
 
 typedef struct HotSpotLayout
 {
 	uint32_t major;						   /* version */
-	uint64_t fields[HOTSPOT_FIELDS_COUNT]; /* HOTSPOT_ABSENT: the version does not have it */
+	uint64_t fields[HOTSPOT_FIELDS_COUNT]; /* HOTSPOT_ABSENT: the version lacks the field */
 	uint32_t sizes[HOTSPOT_SIZES_COUNT];
 } HotSpotLayout;
 
 typedef enum HotSpotReading
 {
 	HOTSPOT_READ,
-	HOTSPOT_NOT_YET, /* the process has not started it, or does not answer */
-	HOTSPOT_UNKNOWN	 /* fields are missing, or make no sense */
+	HOTSPOT_NOT_YET, /* the process has not started the virtual machine, or does not answer */
+	HOTSPOT_UNKNOWN	 /* fields are missing, or have impossible values */
 } HotSpotReading;
 
 static inline bool

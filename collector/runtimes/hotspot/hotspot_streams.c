@@ -1,12 +1,13 @@
 /*
  * hotspot_streams.c
- *		A number's bytes have six bits each, and all but the last one of five are high.
+ *		Decodes numbers of one to five bytes. Each byte has six bits; except for the fifth one, a
+ *		high byte means that another follows.
  */
 #include "runtimes/hotspot/hotspot_streams.h"
 
 #define NUMBER_BYTES 5
 #define HIGH		 192
-#define PAIR		 255 /* begins two numbers; other bytes hold both of them */
+#define PAIR		 255 /* this byte precedes two numbers; other bytes contain both */
 
 bool
 hotspot_number(HotSpotStream *stream, uint32_t *number)
@@ -41,7 +42,7 @@ read_signed(HotSpotStream *stream, int32_t *number)
 	return true;
 }
 
-/* Reads how far the next entry is from the one before. Returns false at the end. */
+/* Reads the distances to the next entry. Returns false at the end. */
 static bool
 read_entry(HotSpotStream *lines, int32_t *places, int32_t *count)
 {

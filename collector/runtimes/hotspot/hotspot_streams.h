@@ -1,6 +1,6 @@
 /*
  * hotspot_streams.h
- *		Compressed numbers and tables of lines, as HotSpot writes them.
+ *		Decodes HotSpot's compressed numbers and tables of lines.
  */
 #ifndef COLLECTOR_HOTSPOT_STREAMS_H
 #define COLLECTOR_HOTSPOT_STREAMS_H
@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A piece of memory that is read from its begin on. */
+/* A piece of memory that is read from its start. */
 typedef struct HotSpotStream
 {
 	const uint8_t *at;
 	const uint8_t *end;
-	uint8_t excess; /* of each byte of a number: 1 from version 20 on, 0 before */
+	uint8_t excess; /* added to each byte of a number: 1 from version 20 on, 0 before */
 } HotSpotStream;
 
 /* Reads a number (UNSIGNED5). Returns false if it does not end within the stream. */
@@ -22,7 +22,10 @@ bool hotspot_number(HotSpotStream *stream, uint32_t *number);
 
 #define HOTSPOT_VERSION_EXCESS 20
 
-/* Returns the line of the bytecode at a place, 0 if not known; -1: that of the first bytecode. */
+/*
+ * Returns the line of the bytecode at a place; 0 if unknown; -1 means the line of the first
+ * bytecode.
+ */
 int32_t hotspot_line(HotSpotStream lines, int32_t place);
 
 #endif

@@ -22,11 +22,13 @@
 
 #define CODE_WORDS_MAX (1U << 16) /* longer functions have no lines */
 
-/* Differences take one byte, two or four, by how many lines the function has. */
+/*
+ * The size of a difference, one, two or four bytes, depends on the number of the function's lines.
+ */
 #define LINES_NARROW 256U
 #define LINES_MIDDLE 65536U
 
-/* One prototype while it is read. */
+/* State of reading one prototype. */
 typedef struct Prototype
 {
 	__u64 words[PFS_LUAJIT_PROTO_WORDS];

@@ -1,8 +1,8 @@
 /*
  * luajit_code.h
- *		LuaJIT's prototypes of functions, out of the memory of the process that runs them.
+ *		Reads LuaJIT's prototypes of functions from the memory of the process that runs them.
  *
- * A Lua function has no name of its own: it is called by its file and first line.
+ * A Lua function has no name, so its file and first line serve as one.
  */
 #ifndef COLLECTOR_LUAJIT_CODE_H
 #define COLLECTOR_LUAJIT_CODE_H
@@ -13,7 +13,10 @@
 #include "runtimes/common/runtime_code.h"
 #include "unwind/remote_memory.h"
 
-/* A table of lines: the lines' number, and the difference of each instruction's to the first. */
+/*
+ * A table of lines: their number, and for each instruction the difference of its line to the first
+ * one.
+ */
 typedef struct LuajitLines
 {
 	uint32_t line_count;
@@ -27,8 +30,8 @@ typedef struct LuajitLines
 void luajit_codes_read(RemoteMemory *memory, CodeWanted *wanted, size_t count);
 
 /*
- * The line of the instruction before a position; 0 if it is not known. Tables are memory of a
- * process.
+ * Returns the line of the instruction before a position; 0 if unknown. Tables come from the process
+ * and are not trusted.
  */
 int32_t luajit_line(const RuntimeCode *code, uint32_t position);
 

@@ -2,8 +2,8 @@
  * luajit_file.h
  *		Recognizes files that contain LuaJIT 2.1.
  *
- * All builds export one of its own functions, which no other Lua has. Nothing else of the file is
- * needed: places in its structures are found in the process.
+ * All builds export one of its own functions, which no other Lua has. The file provides no further
+ * facts: offsets in its structures are found in the process.
  */
 #ifndef COLLECTOR_LUAJIT_FILE_H
 #define COLLECTOR_LUAJIT_FILE_H
@@ -18,7 +18,7 @@ typedef struct LuajitFile
 	uint64_t code_end;
 } LuajitFile;
 
-/* Returns false if the file does not hold LuaJIT. */
+/* Returns false if the file does not contain LuaJIT. */
 bool luajit_file_read(const ElfSource *source, LuajitFile *luajit);
 
 #endif

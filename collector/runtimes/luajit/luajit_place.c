@@ -1,11 +1,11 @@
 /*
  * luajit_place.c
- *		Searches the machine's stack for the state that runs, and the global state for its places.
+ *		Searches the machine's stack for the running state, and the global state for its fields.
  *
- * The interpreter keeps the state in its frame on the machine's stack. Each state leads to the
- * global state. That has the table of instructions' code, which leads into the library. Of the
- * words before the table some have states; the one that has the running state is the last one that
- * a base of compiled code follows, which is 0 or lies in the state's stack.
+ * The interpreter keeps the running state in its frame on the machine's stack. Each state leads to
+ * the global state, which contains a table of addresses in the library, one for each bytecode
+ * instruction. Some words before the table are states. The running state is the last of them that
+ * is followed by the base of compiled code, a word that is 0 or lies in the state's stack.
  */
 #include "runtimes/luajit/luajit_place.h"
 
@@ -17,11 +17,11 @@
 
 #define PIECE_WORDS		64
 #define STACK_WORDS		8192
-#define GLOBAL_WORDS	1024 /* of the global state, with the table behind it */
-#define STATE_WORDS		3	 /* up to the global state */
-#define DISPATCH_MIN	64	 /* addresses of code in a row */
-#define CANDIDATES_MAX	8	 /* that are followed: the process makes up as many as it likes */
-#define SUBROUTINE_SIZE 4096 /* of the interpreter's last one, at most */
+#define GLOBAL_WORDS	1024 /* of the global state, including the table after it */
+#define STATE_WORDS		3	 /* of a state, up to its reference to the global state */
+#define DISPATCH_MIN	64	 /* number of consecutive addresses of code that make a table */
+#define CANDIDATES_MAX	8	 /* limit, because the process may contain any number of them */
+#define SUBROUTINE_SIZE 4096 /* upper limit of the size of the interpreter's last routine */
 
 static bool
 is_object(uint64_t address)
@@ -29,7 +29,7 @@ is_object(uint64_t address)
 	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS && (address & 7) == 0;
 }
 
-/* Reads words in pieces, of which some may be missing, and then are zero. */
+/* Reads words in pieces. Unreadable pieces become zero. */
 static void
 read_words(RemoteMemory *memory, uint64_t address, uint64_t *words, size_t count)
 {
@@ -42,7 +42,7 @@ read_words(RemoteMemory *memory, uint64_t address, uint64_t *words, size_t count
 	remote_memory_gather(memory, ranges, count / PIECE_WORDS, words);
 }
 
-/* Reads what words lead to, as states: STATE_WORDS of each, zero if they lead nowhere. */
+/* Reads STATE_WORDS words of the state that each word leads to; zero if there is none. */
 static bool
 read_states(RemoteMemory *memory, const uint64_t *words, size_t count, uint64_t *states)
 {
@@ -58,7 +58,7 @@ read_states(RemoteMemory *memory, const uint64_t *words, size_t count, uint64_t 
 			ranges[wanted++] = (RemoteRange){ words[i], STATE_WORDS * sizeof(*states), false };
 	}
 	remote_memory_gather(memory, ranges, wanted, states);
-	/* to their places, the last first */
+	/* spread them to their positions, the last first */
 	for (size_t i = count; i-- > 0;)
 	{
 		uint64_t *to = states + i * STATE_WORDS;
@@ -85,7 +85,10 @@ is_state(const uint64_t state[STATE_WORDS])
 		   is_object(state[PFS_LUAJIT_STATE_GLOBAL]);
 }
 
-/* Finds the table of instructions' code. Returns its first word, GLOBAL_WORDS if there is none. */
+/*
+ * Finds the table of instructions. Returns the index of its first word; GLOBAL_WORDS if there is
+ * none.
+ */
 static size_t
 find_dispatch(const LuajitThread *thread, const uint64_t words[GLOBAL_WORDS],
 			  struct pfs_luajit_layout *layout)
@@ -124,7 +127,7 @@ is_base_in(RemoteMemory *memory, uint64_t state, uint64_t base)
 		   base > words[PFS_LUAJIT_STATE_STACK] && base <= words[PFS_LUAJIT_STATE_END];
 }
 
-/* Reads a global state. Returns false if it has no such table, or no running state. */
+/* Reads a global state. Returns false if it lacks such a table or a running state. */
 static bool
 read_global(RemoteMemory *memory, const LuajitThread *thread, uint64_t global,
 			struct pfs_luajit_layout *layout)

@@ -22,17 +22,20 @@
 /* A name (HEK): hash and length, and the characters. */
 #define NAME_CHARACTERS 8
 
-/* A package (HV): its body (XPVHV) and its array, behind one of which the names are. */
+/* A package (HV): its body (XPVHV) and its array. The names follow one of the two. */
 #define STASH_BODY	0
 #define STASH_ARRAY 2
 #define STASH_WORDS 3
-#define BODY_MOST	3 /* the array has a word more */
+#define BODY_MOST	3 /* where the array is one word longer */
 #define BODY_WORDS	4
-#define NAMES_NAME	0 /* the name; an array of names if NAMES_COUNT is not 0 */
-#define NAMES_COUNT 3 /* its upper half */
+#define NAMES_NAME	0 /* the name; or an array of names if NAMES_COUNT is not 0 */
+#define NAMES_COUNT 3 /* in the upper half of the word */
 #define NAMES_WORDS 4
 
-/* Values of threads' keys are pairs (sequence number, value); glibc has 32 at a fixed place. */
+/*
+ * Values of threads' keys are pairs (sequence number, value); glibc has 32 of them at a fixed
+ * offset.
+ */
 #define KEYS	   32
 #define PAIR_VALUE 8
 #ifdef __aarch64__
@@ -41,7 +44,7 @@
 #define KEYS_FROM 0x310
 #endif
 
-#define STACK_CONTEXTS 1 /* words of a stack, as in bpf/perl.bpf.h */
+#define STACK_CONTEXTS 1 /* index of a stack's word, as in bpf/perl.bpf.h */
 #define STACK_PREVIOUS 2
 #define STACK_INDEXES  4
 #define STACK_WORDS	   6
@@ -67,7 +70,7 @@ typedef struct PerlBatch
 	RemoteText files[RUNTIME_CODES_MAX];
 } PerlBatch;
 
-/* Returns a further word of the frame that the code was sampled by. */
+/* Returns a further word of the frame in which the code was sampled. */
 static uint64_t
 perl_frame_word(const CodeWanted *wanted, uint32_t number)
 {
@@ -185,8 +188,9 @@ perl_name_of(const PerlBatch *batch, size_t i)
 }
 
 /*
- * Fills the code of a frame. If it is not as sampled, only an eval's has a name, which is not read
- * from memory: each eval of a string has a file's name of its own, which goes away with it.
+ * Fills the code of a frame. If the frame has changed since the sample, only an eval has a name,
+ * which is not read from memory: the file name of an eval of a string exists only while the eval
+ * runs.
  */
 static void
 perl_take_code(const PerlBatch *batch, size_t i)
@@ -253,7 +257,7 @@ perl_read(RemoteMemory *memory, uint64_t address, void *to, size_t bytes)
 	return remote_is_user_address(address) && remote_memory_read(memory, &piece, to) == bytes;
 }
 
-/* Returns whether the interpreter's stacks lead to one that is the program's. */
+/* Returns whether one of the interpreter's stacks is the program's stack. */
 static bool
 perl_stacks_fit(RemoteMemory *memory, const struct pfs_perl_layout *layout, uint64_t interpreter)
 {

@@ -1,6 +1,6 @@
 /*
  * perl_file.c
- *		Symbols of Perl, and offsets by version.
+ *		Reads symbols of Perl, and has the offsets of its versions.
  */
 #include "runtimes/perl/perl_file.h"
 
@@ -19,8 +19,8 @@
 static const char *const loops[] = { SYMBOL_LOOP, "Perl_runops_debug" };
 
 /*
- * The function that calls the loop again for an eval is not exported. It is one of those that are
- * compiled from pp_ctl.c, which lie behind the last one of scope.c.
+ * The function that calls the loop again for an eval is not exported. It is one of the functions of
+ * pp_ctl.c, which follow the last function of scope.c.
  */
 #define SYMBOL_BEFORE_EVALS	 "Perl_cx_dump"
 #define SYMBOL_LAST_OF_EVALS "Perl_pp_break"
@@ -40,7 +40,7 @@ perl_layout_of(uint32_t version, struct pfs_perl_layout *layout)
 	return true;
 }
 
-/* Reads a number of one byte. Returns -1 if the file has none of this name. */
+/* Reads a constant of one byte. Returns -1 if the file has none with this name. */
 static int
 perl_number(ElfHeaders *headers, const char *name)
 {
@@ -53,7 +53,7 @@ perl_number(ElfHeaders *headers, const char *name)
 	return number;
 }
 
-/* Finds the code of a function. One that is not exported has none. */
+/* Finds the code of a function. A function that is not exported has none. */
 static LoopCode
 perl_find_function(ElfHeaders *headers, const char *name)
 {

@@ -1,6 +1,7 @@
 /*
  * perl_file.h
- *		Whether a file holds Perl, which version, and the places of its state and its loop.
+ *		Recognizes files that contain Perl: the version, and the addresses of its state and its
+ *		loop.
  *
  * Perl is a program of its own, or a library. Either exports the loop, the version and the key of
  * threads' interpreters. Perl that is not built for threads has none, and is not supported.
@@ -14,7 +15,7 @@
 #include "runtime_types.h"
 #include "runtimes/common/loop_code.h"
 
-#define PERL_VERSION_FIRST 28 /* of 5.N */
+#define PERL_VERSION_FIRST 28 /* N of 5.N */
 #define PERL_VERSION_LAST  42
 
 #define PERL_LOOPS 3
@@ -22,16 +23,16 @@
 /* Facts from a file. Addresses are ELF virtual addresses. */
 typedef struct PerlFile
 {
-	uint32_t version;			/* N of 5.N; 0: not known, or Perl without threads */
-	uint64_t key;				/* of the number of the key */
+	uint32_t version;			/* N of 5.N; 0: unknown, or Perl without threads */
+	uint64_t key;				/* address of the number of the key */
 	LoopCode loops[PERL_LOOPS]; /* and of evals, which may call the loop again */
 	struct pfs_perl_layout layout;
 } PerlFile;
 
-/* Returns false if the file does not hold Perl. */
+/* Returns false if the file does not contain Perl. */
 bool perl_file_read(const ElfSource *source, PerlFile *file);
 
-/* Sets the layout of a version. Returns false if it is not known. */
+/* Sets the layout of a version. Returns false if it is unknown. */
 bool perl_layout_of(uint32_t version, struct pfs_perl_layout *layout);
 
 #endif

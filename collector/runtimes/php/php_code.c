@@ -2,7 +2,7 @@
  * php_code.c
  *		Reads many functions with few calls.
  *
- * 1. The functions, and the heads of the strings that name them: the check needs their hashes.
+ * 1. The functions, and the heads of their names: the check needs the hashes in these.
  * 2. The name of each class.
  * 3. The characters of the strings.
  * 4. The functions and the heads again: a function that is the same at the end was so all the time.
@@ -19,16 +19,16 @@
 
 #define CLASS_NAME		  8
 #define STRING_CHARACTERS 24
-#define STRING_WORDS	  3 /* of the head: counts, hash, length */
+#define STRING_WORDS	  3 /* words of the head: counts, hash, length */
 #define FUNCTION_WORDS	  32
 
-#define FRAME_FUNCTION	  3 /* words of a frame, as in bpf/php.bpf.h */
+#define FRAME_FUNCTION	  3 /* index of a frame's word, as in bpf/php.bpf.h */
 #define FRAME_PREVIOUS	  6
 #define FRAME_WORDS		  7
 #define FRAMES_LOOKED_AT  32
 #define INSTRUCTION_BYTES 32
 
-/* A string of each function. */
+/* One string of each function. */
 typedef struct PhpStrings
 {
 	uint64_t addresses[RUNTIME_CODES_MAX]; /* 0: there is none */
@@ -49,7 +49,7 @@ typedef struct PhpBatch
 	PhpStrings classes;
 } PhpBatch;
 
-/* Reads the functions. A function that cannot be read has no type. */
+/* Reads the functions. The type of an unreadable function is set to 0. */
 static void
 php_read_functions(PhpBatch *batch)
 {
@@ -92,7 +92,7 @@ php_is_script(const PhpBatch *batch, size_t i)
 	return type == PFS_PHP_USER || type == PFS_PHP_EVAL;
 }
 
-/* Reads the heads of strings: their hashes, and where their characters are. */
+/* Reads the heads of strings: their hashes, and the positions of their characters. */
 static void
 php_read_heads(const PhpBatch *batch, PhpStrings *strings)
 {
@@ -108,7 +108,7 @@ php_read_heads(const PhpBatch *batch, PhpStrings *strings)
 	}
 }
 
-/* Reads the functions, and notes those that are as sampled. */
+/* Reads the functions, and marks those that have not changed since the sample. */
 static void
 php_read_sampled(PhpBatch *batch)
 {
@@ -169,7 +169,7 @@ php_name_of(const PhpBatch *batch, size_t i)
 	return asprintf(&text, "%s::%s", class, name) < 0 ? NULL : text;
 }
 
-/* Fills the code of a function that is as sampled. */
+/* Fills the code of a function that has not changed since the sample. */
 static void
 php_take_code(const PhpBatch *batch, size_t i)
 {
@@ -236,7 +236,9 @@ php_read_words(RemoteMemory *memory, uint64_t address, uint64_t *words, size_t c
 	return address != 0 && remote_memory_read(memory, &piece, words) == count * sizeof(*words);
 }
 
-/* Returns whether the function of a script has instructions, lines and a file at these places. */
+/*
+ * Returns whether a script's function has instructions, lines and a file at the layout's offsets.
+ */
 static bool
 php_function_fits(RemoteMemory *memory, const struct pfs_php_layout *layout,
 				  const uint64_t function[FUNCTION_WORDS])

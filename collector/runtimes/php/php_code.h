@@ -1,6 +1,6 @@
 /*
  * php_code.h
- *		PHP's functions, out of the memory of the process that executes them.
+ *		Reads PHP's functions from the memory of the process that executes them.
  */
 #ifndef COLLECTOR_PHP_CODE_H
 #define COLLECTOR_PHP_CODE_H
@@ -12,15 +12,15 @@
 #include "unwind/remote_memory.h"
 
 /*
- * Reads functions, RUNTIME_CODES_MAX at most. Checks of keys have PFS_PHP_NESTED. Functions that
- * are not as sampled, or cannot be read, have no name.
+ * Reads at most RUNTIME_CODES_MAX functions. Checks of keys have PFS_PHP_NESTED. Functions that
+ * have changed since the sample, or are unreadable, have no name.
  */
 void php_codes_read(RemoteMemory *memory, const struct pfs_php_layout *layout, CodeWanted *wanted,
 					size_t count);
 
 /*
  * Returns whether the word at layout->current leads to frames, one of which executes a function of
- * a script that has the layout.
+ * a script that fits the layout.
  */
 bool php_frames_fit(RemoteMemory *memory, const struct pfs_php_layout *layout);
 

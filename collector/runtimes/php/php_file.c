@@ -1,6 +1,6 @@
 /*
  * php_file.c
- *		Symbols of PHP, its version, and offsets by version.
+ *		Reads symbols and the version of PHP, and has the offsets of its versions.
  */
 #include "runtimes/php/php_file.h"
 
@@ -11,25 +11,26 @@
 
 #define SYMBOL_LOOP	   "execute_ex"
 #define SYMBOL_STATE   "executor_globals"
-#define SYMBOL_THREADS "executor_globals_offset" /* in builds for several threads instead */
+/* replaces the variable in builds for several threads */
+#define SYMBOL_THREADS "executor_globals_offset"
 
 #define OBJECTS	  (1U << STT_OBJECT)
 #define FUNCTIONS (1U << STT_FUNC)
 
 /* The header of responses that PHP sends names the version, and is a constant of each build. */
 #define VERSION_TEXT	"X-Powered-By: PHP/"
-#define VERSION_BYTES	8 /* that are read behind it */
+#define VERSION_BYTES	8 /* bytes of the version that are read after it */
 #define CONSTANTS_BYTES (64U << 20)
 #define CONSTANTS_READ	65536
 
-/* Offsets in a function of a script (zend_op_array), in bytes. */
+/* Offsets, in bytes, in a function of a script (zend_op_array). */
 typedef struct PhpOffsets
 {
 	uint16_t version;
 	uint16_t last;
 	uint16_t opcodes;
 	uint16_t file;
-	uint16_t lines; /* the first and the last one */
+	uint16_t lines; /* the first line; the last one follows */
 } PhpOffsets;
 
 static const PhpOffsets versions[] = {

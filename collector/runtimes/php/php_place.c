@@ -1,6 +1,6 @@
 /*
  * php_place.c
- *		Searches for the variable by value: it leads to frames of PHP.
+ *		Finds the variable by its value, which leads to frames of PHP.
  */
 #include "runtimes/php/php_place.h"
 
@@ -13,7 +13,7 @@
 
 #define WORDS		   (BESIDE_VARIABLES_BYTES / sizeof(uint64_t))
 #define DISTANCE_MOST  (1U << 20)
-#define CANDIDATES_MAX 16 /* that are followed: the process makes up as many as it likes */
+#define CANDIDATES_MAX 16 /* limit, because the process may contain any number of them */
 
 static bool
 php_distance_read(RemoteMemory *memory, uint64_t address, uint64_t *distance)
@@ -24,7 +24,7 @@ php_distance_read(RemoteMemory *memory, uint64_t address, uint64_t *distance)
 		   *distance < DISTANCE_MOST && *distance % 8 == 0;
 }
 
-/* Reads the innermost frame that each word would lead to; 0 if there is none. */
+/* Reads the innermost frame that each word may lead to; 0 if there is none. */
 static void
 php_frames_read(RemoteMemory *memory, const uint64_t words[WORDS], uint64_t current,
 				uint64_t frames[WORDS])
@@ -58,7 +58,7 @@ php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t thread_pointer,
 		return false;
 	current += PHP_STATE_CURRENT;
 	php_frames_read(memory, words, current, frames);
-	/* the thread's stack lies below its variables, and may have old copies of the word */
+	/* the thread's stack lies below its variables, and may contain old copies of the word */
 	for (size_t i = WORDS; i-- > 0 && followed < CANDIDATES_MAX;)
 	{
 		struct pfs_php_layout at = *layout;

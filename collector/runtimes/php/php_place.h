@@ -1,9 +1,9 @@
 /*
  * php_place.h
- *		The state of a thread in PHP that is built for several threads (ZTS).
+ *		Finds the state of a thread in PHP that is built for several threads (ZTS).
  *
  * Such a build has a block of globals for each thread. A thread-local variable leads to the block,
- * and an exported number is the distance of the executor's globals from its begin.
+ * and an exported number is the offset of the executor's globals in the block.
  */
 #ifndef COLLECTOR_PHP_PLACE_H
 #define COLLECTOR_PHP_PLACE_H

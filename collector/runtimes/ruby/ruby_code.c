@@ -29,21 +29,23 @@
 #define TYPE_STRING 5
 #define TYPE_ARRAY	7
 
-/* A string has this flag if its characters are elsewhere, an array if its elements are not. */
+/*
+ * If a string has this flag its characters are elsewhere; if an array lacks it, its elements are.
+ */
 #define FLAG_PLACE (UINT64_C(1) << 13)
 
 #define HEAD_WORDS		 5 /* of strings and arrays */
 #define DEFINITION_WORDS 5
-#define DEFINITION_ID	 4 /* of a method's definition: the number of its name */
+#define DEFINITION_ID	 4 /* index in a method's definition: the number of its name */
 
 #define LINES_MAX	   32768
 #define CODE_WORDS_MAX (1U << 18) /* longer code has no lines */
 
-/* The table of symbols: the third word leads to an array of arrays of 512 pairs. */
+/* The table of symbols: its third word leads to an array of arrays of 512 pairs. */
 #define SYMBOLS_WORDS  4
 #define SYMBOLS_ARRAYS 2
 #define SYMBOLS_UNIT   512
-#define ID_SHIFT	   4 /* numbers of names but operators have flags below */
+#define ID_SHIFT	   4 /* numbers of names, except operators, have flags in the bits below */
 #define ID_OPERATORS   0x100
 
 typedef struct Text
@@ -57,7 +59,7 @@ typedef struct Text
 typedef enum Part
 {
 	PART_FILE,
-	PART_LABEL, /* of Ruby code, and the name of a method in C */
+	PART_LABEL, /* label of Ruby code, or name of a method in C */
 	PART_BASE,	/* label of the method around a block */
 	PART_OWNER, /* the class that the method is defined in */
 	PARTS
@@ -66,25 +68,25 @@ typedef enum Part
 /* The key of an object. */
 typedef struct Facts
 {
-	__u64 object[PFS_RUBY_METHOD_WORDS]; /* at the key's address */
-	__u64 entry[PFS_RUBY_METHOD_WORDS];	 /* of the method of Ruby code */
+	__u64 object[PFS_RUBY_METHOD_WORDS]; /* words at the key's address */
+	__u64 entry[PFS_RUBY_METHOD_WORDS];	 /* words of the method of Ruby code */
 	__u64 body[RUBY_BODY_BYTES / 8];
 } Facts;
 
-/* One object while it is read. */
+/* State of reading one object. */
 typedef struct Object
 {
 	bool is_c; /* a method that is written in C */
 	bool valid;
 	Facts facts;
 	uint64_t definition[DEFINITION_WORDS];
-	uint64_t array[HEAD_WORDS]; /* of symbols, or of paths */
+	uint64_t array[HEAD_WORDS]; /* head of an array, either of symbols or of paths */
 	uint64_t array_address;
 	uint64_t symbol[2]; /* string, and number with flags */
 	uint64_t owner[RUBY_CLASS_BYTES / 8];
-	bool is_singleton; /* its method is one of a class itself */
+	bool is_singleton; /* the method belongs to a class itself */
 	Text texts[PARTS];
-	uint8_t *entries; /* of the table of lines */
+	uint8_t *entries; /* entries of the table of lines */
 	uint8_t *ranks;
 } Object;
 
@@ -112,7 +114,7 @@ payload_of(const CodeWanted *wanted, uint32_t i)
 	return i < wanted->more_count ? PFS_FRAME_PAYLOAD(wanted->more[i]) : 0;
 }
 
-/* Reads what checks are made of. */
+/* Reads the facts from which checks are computed. */
 static void
 read_facts(Batch *batch, Facts facts[RUNTIME_CODES_MAX])
 {
@@ -131,7 +133,7 @@ read_facts(Batch *batch, Facts facts[RUNTIME_CODES_MAX])
 	fetch_run(&batch->fetch);
 }
 
-/* Returns whether an object is the sampled one. */
+/* Returns whether an object has not changed since the sample. */
 static bool
 is_as_sampled(const CodeWanted *wanted, bool is_c, const Facts *facts)
 {
@@ -175,7 +177,7 @@ read_objects(Batch *batch)
 	free(facts);
 }
 
-/* Returns where an array's elements are. */
+/* Returns the address of an array's elements. */
 static uint64_t
 elements_of(uint64_t address, const uint64_t head[HEAD_WORDS])
 {
@@ -184,7 +186,10 @@ elements_of(uint64_t address, const uint64_t head[HEAD_WORDS])
 	return (head[0] & FLAG_PLACE) != 0 ? address + 16 : head[4];
 }
 
-/* Finds the elements of the table's array: of the places that may be the table, one leads there. */
+/*
+ * Finds the elements of the table's array: of the places that may be the table, only one leads to
+ * an array.
+ */
 static uint64_t
 find_symbols(Batch *batch)
 {
@@ -209,7 +214,7 @@ find_symbols(Batch *batch)
 	return 0;
 }
 
-/* Returns the place of a name in the table of symbols. */
+/* Returns the position of a name in the table of symbols. */
 static uint64_t
 serial_of(const Object *object)
 {
@@ -366,7 +371,7 @@ line_count(const Batch *batch, const Object *object)
 	return remote_number_at(object->facts.body, batch->layout->line_count);
 }
 
-/* Returns how many words of code the object has. */
+/* Returns the number of words of the object's code. */
 static uint32_t
 code_size(const Object *object)
 {

@@ -1,6 +1,6 @@
 /*
  * ruby_code.h
- *		Ruby's methods, out of the memory of the process that runs them.
+ *		Reads Ruby's methods from the memory of the process that runs them.
  */
 #ifndef COLLECTOR_RUBY_CODE_H
 #define COLLECTOR_RUBY_CODE_H

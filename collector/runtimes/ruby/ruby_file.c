@@ -18,13 +18,13 @@
 #define OBJECTS	  (1U << STT_OBJECT | 1U << STT_NOTYPE)
 #define FUNCTIONS (1U << STT_FUNC | 1U << STT_NOTYPE)
 
-/* The table of instructions' code: addresses in one function, written by the dynamic linker. */
+/* The table of the instructions' code: addresses in one function, written by the dynamic linker. */
 #define INSTRUCTIONS_MIN 150
 #define FUNCTIONS_MAX	 (256 * 1024)
 #define CALLER_BYTES_MAX 16384
 #define CALLER_DISTANCE	 4 /* functions */
 
-/* The head of the table of symbols as the program starts: the last number, and three times 0. */
+/* The head of the table of symbols when the program starts: the last number, and three zeros. */
 #define SYMBOLS_WORDS	  4
 #define SYMBOLS_LAST_MIN  0x90
 #define SYMBOLS_LAST_MAX  0x200
@@ -49,10 +49,10 @@ typedef struct Reading
 	uint64_t functions_address;
 } Reading;
 
-/* Entries of a relocation table that follow each other in memory, and lead into one function. */
+/* A run of relocation entries for adjacent words that lead into one function. */
 typedef struct Run
 {
-	uint64_t next; /* the place behind them */
+	uint64_t next; /* address after the last word */
 	uint32_t count;
 	uint32_t function;
 } Run;
@@ -63,7 +63,7 @@ relative_relocation(uint16_t machine)
 	return machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
 }
 
-/* Reads .eh_frame_hdr, if it has the form that linkers write. */
+/* Reads .eh_frame_hdr if it has the encoding that linkers write. */
 static void
 read_functions(Reading *reading)
 {
@@ -103,7 +103,9 @@ function_start(const Reading *reading, uint32_t number)
 	return reading->functions_address + (uint64_t) (int64_t) reading->functions[number].start;
 }
 
-/* Returns the number of the function that has an address, and another one behind it. */
+/*
+ * Returns the number of the function that contains an address and is followed by another function.
+ */
 static uint32_t
 function_of(const Reading *reading, uint64_t address)
 {
@@ -154,7 +156,7 @@ find_loop_in(const Reading *reading, const ElfRelocations *table)
 	return NO_FUNCTION;
 }
 
-/* Returns whether an instruction at an address calls a function by its distance. */
+/* Returns whether the instruction at an address is a relative call of a function. */
 static bool
 is_call_of(const Reading *reading, const uint8_t *bytes, uint64_t address, uint64_t function)
 {
@@ -191,7 +193,7 @@ calls(Reading *reading, const LoopCode *code, uint64_t function)
 	return found;
 }
 
-/* Finds the loop, and its caller if that is near behind it, as compilers place them. */
+/* Finds the loop, and its caller if it follows closely, as compilers place it. */
 static void
 find_loop_by_table(Reading *reading, LoopCode loops[RUBY_LOOPS])
 {
@@ -237,7 +239,7 @@ find_loops(Reading *reading, LoopCode loops[RUBY_LOOPS])
 	(void) find_code(reading, SYMBOL_CALLER, loops[0].start != 0, &loops[1]);
 }
 
-/* Finds places that may be the table of symbols: none of its builds exports it from 3.3 on. */
+/* Finds the places that may be the table of symbols, which no build exports from 3.3 on. */
 static void
 find_symbols(Reading *reading, uint64_t symbols[RUBY_SYMBOLS_MAX])
 {

@@ -16,13 +16,13 @@
 
 typedef struct RubyFile
 {
-	const RubyLayout *layout;			/* NULL: the version is not known */
+	const RubyLayout *layout;			/* NULL: unknown version */
 	uint64_t symbols[RUBY_SYMBOLS_MAX]; /* ELF virtual addresses; 0: none */
 } RubyFile;
 
 #define RUBY_LOOPS 2
 
-/* Returns false if the file does not hold Ruby. */
+/* Returns false if the file does not contain Ruby. */
 bool ruby_file_read(const ElfSource *source, RubyFile *ruby, LoopCode loops[RUBY_LOOPS]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * ruby_layout.c
- *		Table of offsets.
+ *		The table of offsets by version.
  */
 #include "runtimes/ruby/ruby_layout.h"
 

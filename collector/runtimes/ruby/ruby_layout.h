@@ -12,26 +12,28 @@ typedef struct RubyLayout
 {
 	uint8_t major;
 	uint8_t minor;
-	uint8_t frame_bytes;	/* of a control frame */
-	uint8_t line_bytes;		/* of an entry of the table of lines */
-	uint16_t lines;			/* offset in the body: pointer to the table of lines */
-	uint16_t line_count;	/* offset in the body: number of its entries */
-	uint16_t ranks;			/* offset in the body: bitmap of positions; 0: entries have them */
+	uint8_t frame_bytes; /* size of a control frame */
+	uint8_t line_bytes;	 /* size of an entry in the table of lines */
+	uint16_t lines;		 /* offset in the body: pointer to the table of lines */
+	uint16_t line_count; /* offset in the body: number of its entries */
+	/* offset in the body: bitmap of positions; 0: entries contain positions */
+	uint16_t ranks;
 	bool first_line_tagged; /* the first line is stored as a Fixnum object */
 	bool has_variable;		/* the execution context is a thread-local variable */
-	bool string_length;		/* short strings, too, have their length in a word before the text */
-	uint32_t singleton;		/* flag of singleton classes; 0: names of classes are not read */
+	/* short strings, too, have their length in a word before the characters */
+	bool string_length;
+	uint32_t singleton; /* flag of singleton classes; 0: names of classes are not read */
 } RubyLayout;
 
-/* The last field of a body that is read ends before this. */
+/* Limit of the bytes that are read of a body. */
 #define RUBY_BODY_BYTES 208
 
-/* From a class: the object that it is the class of, and its name. */
+/* Offsets in a class: the object of which it is the singleton class, and its name. */
 #define RUBY_CLASS_OBJECT 128
 #define RUBY_CLASS_NAME	  152
 #define RUBY_CLASS_BYTES  160
 
-/* NULL if the version is not known. */
+/* Returns NULL if the version is unknown. */
 const RubyLayout *ruby_layout_of_version(int32_t major, int32_t minor);
 
 #endif

@@ -30,7 +30,7 @@ ruby_ranks_bytes(uint32_t size)
 	return FIRST_WORDS * sizeof(uint64_t) + blocks * BLOCK_BYTES;
 }
 
-/* Returns how many entries lie at or before one of the first positions. */
+/* Returns the number of entries at or before one of the first positions. */
 static uint32_t
 rank_of_first(const uint8_t *ranks, uint32_t position)
 {

@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The line that holds from a position on, up to that of the next entry. */
+/* A line, which is valid from a position up to the position of the next entry. */
 typedef struct RubyLine
 {
-	uint32_t position; /* of a word of the code */
+	uint32_t position; /* index of a word of the code */
 	int32_t line;
 } RubyLine;
 
@@ -26,7 +26,7 @@ size_t ruby_ranks_bytes(uint32_t size);
 size_t ruby_lines_of_ranks(const uint8_t *ranks, uint32_t size, const int32_t *lines, size_t count,
 						   RubyLine *result);
 
-/* The line of a position; 0 if the table has none. */
+/* Returns the line of a position; 0 if the table has none. */
 int32_t ruby_line(const RubyLine *lines, size_t count, uint32_t position);
 
 #endif

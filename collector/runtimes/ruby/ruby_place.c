@@ -2,10 +2,10 @@
  * ruby_place.c
  *		Searches memory beside the thread pointer for the word that leads to the execution context.
  *
- * From 3.0 on a thread-local variable has the context. Below the variables may lie the thread's
- * stack, which has copies of the word, old ones among them: so the word nearest to the thread
- * pointer counts. Before 3.0 a value of a thread's key leads to the thread, and only that stays
- * while the thread waits without the interpreter's lock.
+ * From 3.0 on a thread-local variable has the context. The thread's stack may lie below the
+ * variables and contain copies of the word, even old ones: so the word nearest to the thread
+ * pointer is used. Before 3.0 the value of a thread's key leads to the thread, and only this value
+ * remains while the thread waits without the interpreter's lock.
  */
 #include "runtimes/ruby/ruby_place.h"
 
@@ -20,15 +20,17 @@
 
 #define CONTEXT_WORDS 16
 #define THREAD_WORDS  20
-#define NATIVE_WORDS  8 /* of the record of a native thread, which a thread leads to */
+#define NATIVE_WORDS  8 /* words of the record of a native thread, to which a thread leads */
 
-#define CONTEXT_THREAD 3 /* words of a context from this one on may be the thread */
-#define THREAD_CONTEXT 2 /* words of a thread from this one on may be the context */
+#define CONTEXT_THREAD 3 /* index of the first word of a context that may be the thread */
+#define THREAD_CONTEXT 2 /* index of the first word of a thread that may be the context */
 
 #define STACK_WORDS_MIN 64
-#define CANDIDATES_MAX	8 /* that are followed: the process makes up as many as it likes */
+#define CANDIDATES_MAX	8 /* limit, because the process may contain any number of them */
 
-/* Returns whether the words begin as an execution context does: a stack, with a frame in it. */
+/*
+ * Returns whether the words begin like an execution context: with a stack that contains the frame.
+ */
 static bool
 is_context(const uint64_t words[CONTEXT_WORDS])
 {
@@ -40,7 +42,7 @@ is_context(const uint64_t words[CONTEXT_WORDS])
 		   size <= PFS_RUBY_STACK_WORDS_MAX && frame >= stack && frame <= stack + 8 * size;
 }
 
-/* Returns whether the words have the thread's own number. */
+/* Returns whether the words contain the thread's own number. */
 static bool
 has_self(const uint64_t *words, size_t count, uint64_t thread_pointer)
 {
@@ -52,7 +54,7 @@ has_self(const uint64_t *words, size_t count, uint64_t thread_pointer)
 	return false;
 }
 
-/* Reads what words may lead to, some words of each. Those that lead nowhere have zeroes. */
+/* Reads some words at each address. Unreadable ones become zero. */
 static void
 read_targets(RemoteMemory *memory, const uint64_t *words, size_t count, uint64_t *targets,
 			 size_t target_words)
@@ -66,7 +68,7 @@ read_targets(RemoteMemory *memory, const uint64_t *words, size_t count, uint64_t
 	remote_memory_gather(memory, ranges, count, targets);
 }
 
-/* Returns whether a thread leads to the thread pointer: itself, or by a record that it leads to. */
+/* Returns whether a thread contains the thread pointer, itself or in its native thread's record. */
 static bool
 leads_to_self(RemoteMemory *memory, const uint64_t thread[THREAD_WORDS], uint64_t thread_pointer)
 {
@@ -78,7 +80,10 @@ leads_to_self(RemoteMemory *memory, const uint64_t thread[THREAD_WORDS], uint64_
 	return has_self(natives, THREAD_WORDS * NATIVE_WORDS, thread_pointer);
 }
 
-/* Returns which word of a thread is its context, if the two lead to each other; otherwise 0. */
+/*
+ * Returns the index of a thread's word that is its context, if the two lead to each other;
+ * otherwise 0.
+ */
 static size_t
 context_of_thread(RemoteMemory *memory, uint64_t address, const uint64_t thread[THREAD_WORDS])
 {
@@ -120,7 +125,7 @@ is_own_context(RemoteMemory *memory, uint64_t address, const uint64_t context[CO
 	return false;
 }
 
-/* Finds the variable that has the context. */
+/* Finds the variable that contains the context. */
 static bool
 find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 {
@@ -149,7 +154,7 @@ find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 	return found;
 }
 
-/* Finds the key's value that leads to the thread, and the context's place in the thread. */
+/* Finds the key's value that leads to the thread, and the context's offset in the thread. */
 static bool
 find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset, uint16_t *thread_context)
 {

@@ -1,6 +1,6 @@
 /*
  * ruby_place.h
- *		The place of a thread's execution context in Ruby, as a distance from the thread pointer.
+ *		Finds a thread's execution context in Ruby, as a distance from the thread pointer.
  *
  * No layout of a libc or a build is assumed. The right word leads to an execution context (from 3.0
  * on) or a thread (before), each of the two leads to the other, and the thread leads to the thread
@@ -17,8 +17,8 @@
 #include "unwind/remote_memory.h"
 
 /*
- * Fills the place into the entry. Returns false if there is none: the thread never ran Ruby, or the
- * process has no memory to be read.
+ * Fills the offsets into the entry. Returns false if there are none: the thread never ran Ruby, or
+ * the process's memory is unreadable.
  */
 bool ruby_place_find(RemoteMemory *memory, const RubyLayout *layout, uint64_t thread_pointer,
 					 struct pfs_runtime *entry);

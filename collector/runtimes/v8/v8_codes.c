@@ -12,15 +12,16 @@
 #include "base/hash.h"
 
 #define PAGE_BYTES	 4096
-#define LOOK_BYTES	 ((uint64_t) 512 * 1024) /* that code begins before an instruction */
+/* limit of the distance between an instruction and the start of its code */
+#define LOOK_BYTES	 ((uint64_t) 512 * 1024)
 #define CODE_MAX	 ((uint64_t) 8 * 1024 * 1024)
 #define KIND_MASK	 15
-#define HEAD_CODE	 8 /* word of the object before the code that leads to Code */
+#define HEAD_CODE	 8 /* in the object before the code: index of the word that leads to Code */
 #define READS_SEARCH 20000
 
 #define SEARCH_COST_NS	(4 * NS_PER_MS)
-#define SEARCH_BURST_NS (1000 * NS_PER_MS) /* 250 searches at once, and as many a second */
-#define SEARCH_AGAIN_NS (1000 * NS_PER_MS) /* for code where none was found */
+#define SEARCH_BURST_NS (1000 * NS_PER_MS) /* 250 searches at a time, and as many per second */
+#define SEARCH_AGAIN_NS (1000 * NS_PER_MS) /* pause before code is searched for again */
 
 void
 v8_codes_fini(V8Codes *codes)
@@ -35,7 +36,7 @@ v8_codes_bytes(const V8Codes *codes)
 	return codes->room * sizeof(*codes->codes);
 }
 
-/* Returns the place of the first piece that ends after the address. */
+/* Returns the index of the first piece that ends after the address. */
 static uint32_t
 place_of(const V8Codes *codes, uint64_t address)
 {
@@ -91,7 +92,7 @@ remove_least_used(V8Codes *codes)
 	remove_piece(codes, least);
 }
 
-/* Adds a piece in the place of those that it overlaps. Without memory it is left out. */
+/* Adds a piece, and removes those that it overlaps. Out of memory, it is left out. */
 static void
 add_piece(V8Codes *codes, const V8Code *code)
 {
@@ -159,7 +160,7 @@ v8_code_is_same(V8Memory *memory, const V8Code *code)
 typedef struct SeenWords
 {
 	uint64_t others[SEEN_WORDS]; /* words that lead to other objects */
-	uint64_t map;				 /* that does; 0: not seen */
+	uint64_t map;				 /* map of objects before code; 0: not seen yet */
 } SeenWords;
 
 /* Returns whether a word is the map of objects before code. */

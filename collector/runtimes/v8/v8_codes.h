@@ -2,9 +2,9 @@
  * v8_codes.h
  *		The pieces of machine code that V8 has made in a process.
  *
- * An object before the code leads to what V8 knows of it. It is found by looking back from an
- * instruction, so it is the one that is really there. Later code may take its place: a piece counts
- * for a sample only if it was there before the sample and is there after it.
+ * An object before the code leads to V8's description of it. It is found by looking back from an
+ * instruction, so it is the one that is really there. Later code may replace it: a piece is used
+ * for a sample only if it existed before the sample and still exists after it.
  */
 #ifndef COLLECTOR_V8_CODES_H
 #define COLLECTOR_V8_CODES_H
@@ -16,13 +16,13 @@
 #include "base/allowance.h"
 #include "runtimes/v8/v8_memory.h"
 
-#define V8_CODES_MAX 512 /* of a process; the one that was used longest ago is dropped */
+#define V8_CODES_MAX 512 /* of a process; the least recently used one is dropped */
 
 typedef struct V8Code
 {
 	uint64_t start; /* half-open */
 	uint64_t end;
-	uint64_t head;		/* the object before the code; 0: none was found */
+	uint64_t head;		/* the object before the code; 0: not found */
 	uint64_t object;	/* Code */
 	uint64_t positions; /* objects that it refers to */
 	uint64_t deopt;
@@ -43,7 +43,7 @@ typedef struct V8Codes
 } V8Codes;
 
 void v8_codes_fini(V8Codes *codes);
-size_t v8_codes_bytes(const V8Codes *codes); /* that it has allocated */
+size_t v8_codes_bytes(const V8Codes *codes); /* its allocated bytes */
 
 /* Returns the code at an address; NULL if none is known. */
 const V8Code *v8_codes_find(const V8Codes *codes, uint64_t address);
@@ -59,7 +59,7 @@ void v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_
 bool v8_codes_is_verified(const V8Codes *codes, uint64_t address, uint64_t since_ns,
 						  uint64_t now_ns);
 
-/* Returns whether the piece is as it was found. */
+/* Returns whether the piece is unchanged. */
 bool v8_code_is_same(V8Memory *memory, const V8Code *code);
 
 #endif

@@ -2,7 +2,7 @@
  * v8_file.c
  *		Reads symbols of V8.
  *
- * Files with V8 have tens of thousands of symbols, whose names are read at once.
+ * Files with V8 have tens of thousands of symbols, whose names are read together.
  */
 #include "runtimes/v8/v8_file.h"
 
@@ -42,7 +42,7 @@ holds_v8(V8Reading *reading, const ElfSource *source)
 		   exported_symbol_find(&reading->headers, NAME_KNOWN, OBJECTS, &symbol);
 }
 
-/* Returns the number at an address; 0 without bytes in the file, where zeros are left out. */
+/* Returns the number at an address; 0 if the file has no bytes there, because files omit zeros. */
 static int32_t
 number_at(V8Reading *reading, uint64_t address)
 {

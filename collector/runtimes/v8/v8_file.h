@@ -1,8 +1,8 @@
 /*
  * v8_file.h
- *		Whether a file holds V8, and the layout of its objects.
+ *		Recognizes files that contain V8, and finds the layout of its objects.
  *
- * Known by content: by the constants for debuggers among the dynamic symbols. Node's own builds and
+ * V8 is recognized by the constants for debuggers among the dynamic symbols. Node's own builds and
  * distributions' libnode have them.
  */
 #ifndef COLLECTOR_V8_FILE_H
@@ -22,7 +22,7 @@ typedef struct V8File
 	uint32_t bytecode_count;
 } V8File;
 
-/* Returns false if the file does not hold V8. *is_known: its layout is. */
+/* Returns false if the file does not contain V8. *is_known: its layout is supported. */
 bool v8_file_read(const ElfSource *source, V8File *file, bool *is_known);
 
 #endif

@@ -2,12 +2,10 @@
  * v8_functions.c
  *		Reads functions.
  *
- * 1. The function that was called: name, script. It counts if it is the one that was sampled.
- * 2. The position: of a bytecode, of an instruction of baseline code by its bytecode, of optimized
- *    code by its own table.
- * 3. Optimized code may stand in a function that was inlined: so are its callers, up to the one
- *    that was called.
- * 4. The function again.
+ * 1. The function that was called: name, script. It must not have changed since the sample. 2. The
+ * position: of a bytecode, of an instruction of baseline code by its bytecode, of optimized code by
+ * its own table. 3. The position in optimized code may be in an inlined function: then its callers
+ * are read, up to the function that was called. 4. The function again.
  */
 #include "runtimes/v8/v8_functions.h"
 
@@ -17,23 +15,24 @@
 #include "code/code_namer.h"
 
 #define READS_MAX	   4000
-#define TABLE_BYTES	   ((size_t) 256 * 1024) /* a longer one counts as absent */
-#define INLINED_BYTES  16					 /* position: 8, index of the function: 4 */
+#define TABLE_BYTES	   ((size_t) 256 * 1024) /* longer tables count as absent */
+/* size of an entry: 8 bytes of position, 4 of the function's index */
+#define INLINED_BYTES  16
 #define LOCALS_MAX	   65536
-#define SCOPE_WORDS	   8 /* looked at behind the variables */
+#define SCOPE_WORDS	   8 /* number of words examined after the variables */
 #define SCOPE_POSITION 3 /* index of the start, if positions come before the variables */
 #define WRAPPED_SHARED 8 /* byte offset */
 #define BASELINE_CODE  8 /* byte offset */
 #define NAME_NONE	   "(anonymous)"
 
-/* A function while it is read. */
+/* State of reading a function. */
 typedef struct V8Function
 {
 	uint64_t shared;
 	uint64_t script;
 	uint64_t script_id;
 	uint64_t check;
-	int32_t start; /* position; -1: not known */
+	int32_t start; /* position; -1: unknown */
 	char name[CODE_TEXT_BYTES + 1];
 } V8Function;
 
@@ -45,7 +44,10 @@ typedef struct V8Reader
 	const V8Sizes *sizes;
 } V8Reader;
 
-/* Reads what identifies a function. Returns false if it is none, or of no script. */
+/*
+ * Reads the identity of a function. Returns false if the object is not a function, or belongs to no
+ * script.
+ */
 static bool
 read_identity(V8Reader *reader, uint64_t shared, V8Function *function)
 {
@@ -110,7 +112,7 @@ read_scope(V8Reader *reader, uint64_t scope, V8Function *function)
 	if (locals < 0 || locals > LOCALS_MAX)
 		return;
 	at = data + 8 * (uint64_t) layout->scope_first;
-	/* many names of variables are in a table of their own */
+	/* if there are many variables, their names are in a table of their own */
 	if (locals > 0 && v8_type_of(memory, v8_object_at(memory, at)) >= layout->string_types)
 		at += 8 * (uint64_t) (1 + locals);
 	else
@@ -184,7 +186,7 @@ find_position(V8Reader *reader, uint64_t table, uint32_t offset, V8Position *pos
 	return found;
 }
 
-/* Finds the position of a bytecode, by its offset. Returns false if the array is none. */
+/* Finds the position of a bytecode by its offset. Returns false if the array is invalid. */
 static bool
 find_bytecode_position(V8Reader *reader, uint64_t bytecodes, uint32_t offset, V8Position *position)
 {
@@ -196,7 +198,7 @@ find_bytecode_position(V8Reader *reader, uint64_t bytecodes, uint32_t offset, V8
 						 offset, position);
 }
 
-/* Reads the bytecodes of an array, which the caller frees; NULL if it is none. */
+/* Reads the bytecodes of an array, which the caller frees; NULL if the array is invalid. */
 static uint8_t *
 read_bytecodes(V8Reader *reader, uint64_t array, size_t *length)
 {
@@ -221,8 +223,8 @@ read_bytecodes(V8Reader *reader, uint64_t array, size_t *length)
 }
 
 /*
- * Returns whether baseline code is that of a frame: it knows its bytecodes, or, up to V8 10, the
- * function's data begins with it.
+ * Returns whether baseline code belongs to a frame: it refers to the frame's bytecodes or, up to V8
+ * 10, the function's data begins with it.
  */
 static bool
 is_baseline_of(V8Reader *reader, const V8Code *code, const V8Frame *frame)
@@ -235,7 +237,10 @@ is_baseline_of(V8Reader *reader, const V8Code *code, const V8Frame *frame)
 	return data != 0 && v8_object_at(reader->memory, data + BASELINE_CODE) == code->object;
 }
 
-/* Baseline code knows how long the code of each bytecode is, and these their positions. */
+/*
+ * Baseline code has a table with the code length of each bytecode, and the bytecodes have one of
+ * positions.
+ */
 static bool
 find_baseline_position(V8Reader *reader, const V8Code *code, const V8Frame *frame,
 					   V8Position *position)
@@ -272,7 +277,7 @@ deopt_element(V8Reader *reader, const V8Code *code, uint16_t index)
 			   : 0;
 }
 
-/* Returns the function that optimized code was made of; 0 for other code. */
+/* Returns the function from which optimized code was made; 0 for other code. */
 static uint64_t
 function_of_code(V8Reader *reader, const V8Code *code)
 {
@@ -335,8 +340,8 @@ find_inlined(V8Reader *reader, const V8Code *code, uint32_t number, V8Function *
 }
 
 /*
- * Fills the functions of optimized code, innermost first. Returns false if one cannot be read, or
- * they do not end at the one that was called.
+ * Fills the functions of optimized code, innermost first. Returns false if one is unreadable, or
+ * the outermost is not the function that was called.
  */
 static bool
 fill_inlined(V8Reader *reader, const V8Code *code, const V8Function *called, V8Position position,
@@ -363,7 +368,7 @@ fill_inlined(V8Reader *reader, const V8Code *code, const V8Function *called, V8P
 	return false;
 }
 
-/* Fills the function of a frame of the interpreter. Returns false if only the name is known. */
+/* Fills the function of an interpreter frame. Returns false if only the name is known. */
 static bool
 fill_by_bytecode(V8Reader *reader, const V8Function *called, const V8Frame *frame, RuntimeCode *out)
 {
@@ -376,7 +381,7 @@ fill_by_bytecode(V8Reader *reader, const V8Function *called, const V8Frame *fram
 		   fill_code(reader, called, position.offset, out);
 }
 
-/* Fills the functions of machine code that V8 has made. Returns false if only the name is known. */
+/* Fills the functions of generated machine code. Returns false if only the name is known. */
 static bool
 fill_by_code(V8Reader *reader, const V8Function *called, const V8Frame *frame, RuntimeCode *out)
 {

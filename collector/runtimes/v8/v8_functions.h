@@ -1,6 +1,6 @@
 /*
  * v8_functions.h
- *		The functions that a frame of V8 stands for: names, files, lines.
+ *		Finds the functions that a frame of V8 represents: names, files, lines.
  */
 #ifndef COLLECTOR_V8_FUNCTIONS_H
 #define COLLECTOR_V8_FUNCTIONS_H
@@ -20,17 +20,17 @@ typedef struct V8State
 	V8Codes codes;
 } V8State;
 
-/* A frame, as the sample has it. */
+/* A frame of a sample. */
 typedef struct V8Frame
 {
 	uint64_t shared; /* address of the SharedFunctionInfo */
 	uint64_t check;	 /* PFS_V8_CHECK */
-	uint64_t pc;	 /* in machine code that V8 has made; 0: in code of V8's own */
+	uint64_t pc;	 /* in generated machine code; 0: in code of V8's own */
 	uint64_t bytecodes;
 	uint32_t offset; /* of the bytecode; PFS_V8_NO_OFFSET: none */
 } V8Frame;
 
-/* Where the sizes of bytecodes are; address 0: not known. */
+/* Addresses of the sizes of bytecodes; address 0: unknown. */
 typedef struct V8Sizes
 {
 	uint64_t address;
@@ -38,8 +38,7 @@ typedef struct V8Sizes
 } V8Sizes;
 
 /*
- * Reads the functions of a frame. *code has no name if the function is not the one that was
- * sampled.
+ * Reads the functions of a frame. *code has no name if the function has changed since the sample.
  */
 void v8_functions_read(V8State *state, V8Memory *memory, const V8Sizes *sizes, const V8Frame *frame,
 					   RuntimeCode *code);

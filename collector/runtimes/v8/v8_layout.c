@@ -1,6 +1,6 @@
 /*
  * v8_layout.c
- *		Rules for the offsets that a version does not export. They hold for V8 8.4 to 14.6.
+ *		Derives the offsets that a version does not export. The rules hold for V8 8.4 to 14.6.
  */
 #include "runtimes/v8/v8_layout.h"
 
@@ -9,7 +9,7 @@
 #define MAJOR_FIRST 8
 #define MAJOR_LAST	14
 
-#define OFFSET_MAX 1024 /* no object that is read here is larger */
+#define OFFSET_MAX 1024 /* objects that are read here are smaller */
 #define INDEX_MAX  64
 
 static const char *const constant_names[] = {
@@ -60,14 +60,14 @@ has(const Deriving *deriving, V8Constant constant)
 	return deriving->constants->has[constant];
 }
 
-/* Returns the constant, or the one in its place. */
+/* Returns the constant, or its substitute. */
 static int32_t
 value_of(const Deriving *deriving, V8Constant constant, int32_t otherwise)
 {
 	return has(deriving, constant) ? deriving->constants->values[constant] : otherwise;
 }
 
-/* Returns a number from 0 to most. */
+/* Returns the value if it is from 0 to most; otherwise marks the layout as impossible. */
 static uint16_t
 bounded(Deriving *deriving, int32_t value, int32_t most)
 {

@@ -1,10 +1,10 @@
 /*
  * v8_layout.h
- *		Offsets in V8's objects, by the constants that each build exports for debuggers.
+ *		Offsets in V8's objects, read from the constants that each build exports for debuggers.
  *
  * A constant is a symbol "v8dbg_NAME" of a 32-bit number. Names end with the field's type, which
- * differs by version, so they are known by their begin. A constant that a version lacks follows
- * from others.
+ * differs by version, so they are recognized by their start. A constant that a version lacks
+ * follows from others.
  */
 #ifndef COLLECTOR_V8_LAYOUT_H
 #define COLLECTOR_V8_LAYOUT_H
@@ -17,7 +17,7 @@
 
 #define V8_CONSTANT_PREFIX "v8dbg_"
 
-/* X(identifier, begin of the name behind the prefix). Names without "__" at the end are whole. */
+/* X(identifier, start of the name after the prefix). Names without "__" at the end are complete. */
 #define V8_CONSTANTS(X)                                                      \
 	X(SMI_SHIFT, "SmiShiftSize")                                             \
 	X(FP_CONTEXT, "off_fp_context")                                          \
@@ -78,18 +78,18 @@ typedef struct V8Constants
 	int32_t values[V8_CONSTANT_COUNT];
 } V8Constants;
 
-/* Notes the constant of that name, without the prefix, if it is one of those above. */
+/* Stores the constant with that name, without the prefix, if it is in the list above. */
 void v8_constants_note(V8Constants *constants, const char *name, int32_t value);
 
-/* Offsets are bytes, but for indexes into arrays, which count their elements. */
+/* Offsets are in bytes, except indexes of arrays, which are in elements. */
 typedef struct V8Layout
 {
 	struct pfs_v8_layout walk; /* the part that the kernel's walk needs */
 	uint16_t type_shared;
-	uint16_t type_code; /* of the object before machine code */
+	uint16_t type_code; /* type of the object before machine code */
 	uint16_t type_bytecodes;
 	uint16_t type_scope_info;
-	uint16_t string_types; /* types below are strings */
+	uint16_t string_types; /* types below it are strings */
 	uint16_t shared_data;
 	uint16_t shared_name;
 	uint16_t shared_script;
@@ -109,13 +109,13 @@ typedef struct V8Layout
 	uint16_t code_flags;
 	uint16_t kind_baseline; /* code of later kinds is optimized */
 	uint16_t scope_data;
-	uint16_t scope_first; /* index of the names of variables */
+	uint16_t scope_first; /* index of the first variable's name */
 	uint16_t scope_locals;
 	uint16_t deopt_literals;
 	uint16_t deopt_positions;
 	uint16_t deopt_shared;
-	bool has_streams; /* machine code lies in another object, which leads to Code */
-	bool has_kinds;	  /* Code's kind is one of CodeKind: from 8.7 on */
+	bool has_streams; /* machine code is in another object, which leads to Code */
+	bool has_kinds;	  /* Code's kind is a CodeKind: from 8.7 on */
 	bool start_is_pointer;
 	bool shared_is_wrapped;
 	bool positions_in_scope; /* a ScopeInfo has the function's positions before the variables */

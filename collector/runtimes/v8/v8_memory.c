@@ -1,6 +1,6 @@
 /*
  * v8_memory.c
- *		Strings in V8's five forms.
+ *		Reads strings in V8's five forms.
  */
 #include "runtimes/v8/v8_memory.h"
 
@@ -19,7 +19,7 @@
 #define STRING_THIN		  5
 #define STRING_ONE_BYTE	  8
 
-#define FORMS_MAX		16 /* strings that lead to each other */
+#define FORMS_MAX		16 /* limit of strings that refer to each other */
 #define CHARACTERS_STEP 256
 
 bool
@@ -89,7 +89,7 @@ typedef struct V8String
 {
 	uint16_t type;
 	uint32_t length;
-	uint64_t first; /* words in the place of characters */
+	uint64_t first; /* the words at the position of characters */
 	uint64_t second;
 } V8String;
 
@@ -138,7 +138,7 @@ v8_characters_find(V8Memory *memory, uint64_t object, V8Characters *characters)
 					characters->address = string.second;
 				characters->address += skipped * width;
 				return true;
-			case STRING_CONS: /* in one piece if the second part is empty */
+			case STRING_CONS: /* it is one piece if the second part is empty */
 			{
 				V8String second;
 
@@ -166,12 +166,12 @@ v8_characters_find(V8Memory *memory, uint64_t object, V8Characters *characters)
 	return false;
 }
 
-/* UTF-8 while it is written. */
+/* State of writing UTF-8. */
 typedef struct Text
 {
 	char *at;
-	char *end;	   /* of the room, without the zero */
-	uint32_t high; /* the first half of a pair; 0: none */
+	char *end;	   /* end of the buffer, without the final zero */
+	uint32_t high; /* the first half of a surrogate pair; 0: there is none */
 } Text;
 
 /*
@@ -255,7 +255,7 @@ put_characters(V8Memory *memory, const V8Characters *characters, Text *text)
 								: (uint32_t) (bytes[2 * i] | bytes[2 * i + 1] << 8);
 
 			if (!put_unit(text, unit))
-				return true; /* cut */
+				return true; /* the text is cut */
 		}
 	}
 	return true;

@@ -1,8 +1,8 @@
 /*
  * v8_memory.h
- *		V8's heap in the memory of a process: tagged words, types, strings.
+ *		Reads V8's heap in the memory of a process: tagged words, types, strings.
  *
- * The process may change or fake whatever is read here. Reads are counted, so that nothing that it
+ * The process may change or fake all of this memory. Reads are counted, so that nothing that it
  * links can keep the reader busy.
  */
 #ifndef COLLECTOR_V8_MEMORY_H
@@ -26,7 +26,7 @@ typedef struct V8Memory
 /* Reads bytes. Returns false if they cannot be read, or no read is left. */
 bool v8_read(V8Memory *memory, uint64_t address, void *bytes, size_t size_bytes);
 
-/* Returns the address that a tagged word leads to; 0 if it leads to no object. */
+/* Returns the address of the object that a tagged word refers to; 0 if it refers to no object. */
 uint64_t v8_object_of(uint64_t word);
 
 /* Like v8_object_of(), but the word may be a weak reference. */
@@ -35,7 +35,9 @@ uint64_t v8_weak_object_of(uint64_t word);
 /* Reads the word at an address. Returns false if it cannot be read. */
 bool v8_word(V8Memory *memory, uint64_t address, uint64_t *word);
 
-/* Reads the tagged word at an address and returns the object that it leads to; 0 if none. */
+/*
+ * Reads the tagged word at an address and returns the object that it refers to; 0 if there is none.
+ */
 uint64_t v8_object_at(V8Memory *memory, uint64_t address);
 
 /* Reads the small integer at an address; -1 if there is none. */
@@ -44,7 +46,7 @@ int64_t v8_small_at(V8Memory *memory, uint64_t address);
 /* Returns the type of an object; UINT16_MAX if it cannot be read. */
 uint16_t v8_type_of(V8Memory *memory, uint64_t object);
 
-/* Characters that lie in one piece. */
+/* Characters in one piece of memory. */
 typedef struct V8Characters
 {
 	uint64_t address;

@@ -4,11 +4,11 @@
  */
 #include "runtimes/v8/v8_positions.h"
 
-/* Bytecodes that say that the operands of the next one are wide. */
+/* Bytecodes that widen the operands of the next one. */
 #define BYTECODE_WIDE		  0
 #define BYTECODE_DEBUG_WIDE	  2
 #define BYTECODE_DEBUG_EXTRA  3
-#define POSITION_OFFSET_SHIFT 1 /* bit 0: outside of the source code */
+#define POSITION_OFFSET_SHIFT 1 /* bit 0 means: outside of the source code */
 #define POSITION_OFFSET_BITS  30
 #define POSITION_INLINED	  31
 #define POSITION_INLINED_BITS 16
@@ -19,7 +19,7 @@ typedef struct V8Bytes
 	const uint8_t *end;
 } V8Bytes;
 
-/* Takes a number of 7 bits a byte, lowest first. Returns false at the end of the table. */
+/* Reads a number of 7 bits per byte, lowest first. Returns false at the end of the table. */
 static bool
 take_number(V8Bytes *bytes, uint64_t *number)
 {
@@ -39,7 +39,7 @@ take_number(V8Bytes *bytes, uint64_t *number)
 	return false;
 }
 
-/* The sign is the lowest bit. */
+/* Converts a number whose lowest bit is the sign. */
 static int64_t
 signed_of(uint64_t number)
 {
@@ -52,7 +52,7 @@ v8_position_split(uint64_t value)
 	uint64_t offset = value >> POSITION_OFFSET_SHIFT & ((1U << POSITION_OFFSET_BITS) - 1);
 	bool is_external = (value & 1) != 0;
 
-	/* positions are kept as one more than they are */
+	/* positions are stored plus one */
 	return (V8Position){ .offset = is_external ? -1 : (int32_t) offset - 1,
 						 .inlined = (uint32_t) (value >> POSITION_INLINED &
 												((1U << POSITION_INLINED_BITS) - 1)) };
@@ -73,7 +73,7 @@ v8_position_find(const uint8_t *table, size_t length, unsigned shift, uint32_t o
 	{
 		int64_t difference = signed_of(step >> shift);
 
-		/* an expression's difference d is kept as -d - 1 */
+		/* an expression's difference d is stored as -d - 1 */
 		at += difference >= 0 ? difference : -(difference + 1);
 		if (at > (int64_t) offset)
 			break;
@@ -84,7 +84,7 @@ v8_position_find(const uint8_t *table, size_t length, unsigned shift, uint32_t o
 	return found;
 }
 
-/* Returns how many bytes the bytecode at an offset takes, with what widens it; 0: not known. */
+/* Returns the number of bytes of the bytecode at an offset, including its prefix; 0: unknown. */
 static size_t
 bytecode_size(const V8Bytecodes *bytecodes, size_t offset)
 {
@@ -114,7 +114,7 @@ v8_baseline_find(const uint8_t *table, size_t length, const V8Bytecodes *bytecod
 	uint64_t step;
 	size_t at = 0;
 
-	/* the first number is the prologue's, which counts as the first bytecode's */
+	/* the first number is the length of the prologue, which counts as part of the first bytecode */
 	if (!take_number(&bytes, &step))
 		return false;
 	pc = step;

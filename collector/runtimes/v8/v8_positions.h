@@ -14,11 +14,11 @@
 
 typedef struct V8Position
 {
-	int32_t offset;	  /* in the source code; -1: not known */
+	int32_t offset;	  /* in the source code; -1: unknown */
 	uint32_t inlined; /* number of the inlined function, counted from 1; 0: none */
 } V8Position;
 
-/* Splits a position as V8 keeps it. */
+/* Splits a position in V8's encoding. */
 V8Position v8_position_split(uint64_t value);
 
 /*

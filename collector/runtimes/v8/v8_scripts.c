@@ -42,7 +42,9 @@ character_at(const uint8_t *bytes, uint8_t width, uint32_t at)
 	return width == 1 ? bytes[at] : (uint32_t) (bytes[2 * at] | bytes[2 * at + 1] << 8);
 }
 
-/* Counts the ends of lines among the first count characters; that behind them may be read, too. */
+/*
+ * Counts the ends of lines among the first count characters; one more character must be readable.
+ */
 static uint32_t
 count_lines(const uint8_t *bytes, uint8_t width, uint32_t count, uint32_t available)
 {
@@ -62,8 +64,8 @@ count_lines(const uint8_t *bytes, uint8_t width, uint32_t count, uint32_t availa
 }
 
 /*
- * Counts the ends of lines among count characters of a piece, which are its first. Returns false if
- * they cannot be read. bytes: room for a piece and the character behind it.
+ * Counts the ends of lines among the first count characters of a piece. Returns false if they are
+ * unreadable. bytes: room for a piece and the character after it.
  */
 static bool
 count_in_piece(V8Memory *memory, const V8Characters *source, uint32_t piece, uint32_t count,
@@ -95,7 +97,7 @@ count_pieces(V8Memory *memory, const V8Characters *source, V8Script *script)
 	script->lines = calloc(script->pieces, sizeof(*script->lines));
 	if (script->lines == NULL)
 		return false;
-	memory->reads_left = script->pieces; /* these are bounded by the length */
+	memory->reads_left = script->pieces; /* the number of reads is bounded by the length */
 	for (uint32_t i = 0; had && i + 1 < script->pieces; i++)
 	{
 		uint32_t lines = 0;
@@ -107,7 +109,7 @@ count_pieces(V8Memory *memory, const V8Characters *source, V8Script *script)
 	return had;
 }
 
-/* Returns the script, whose lines are counted if they were not; NULL if they cannot be. */
+/* Returns the script, and counts its lines if that was not done; NULL if they cannot be counted. */
 static V8Script *
 get_script(V8Scripts *scripts, V8Memory *memory, uint64_t address, uint64_t id, uint64_t object,
 		   const V8Characters *source)

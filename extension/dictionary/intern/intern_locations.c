@@ -5,10 +5,10 @@
  * 1. Each distinct location is searched by digest among sealed ones, and with one probe of the
  *    index on a hash of its content among young ones; locations that are not found are stored. The
  *    smallest id represents equal locations. Condemned ones count as not found.
- * 2. A location with a mapping and an address is a place, and its lines are an answer to what is at
- *    that place. The best answer wins (answers.h), among stored and new ones: a new location with a
- *    poorer answer gets the stored one's id, and stored locations with a poorer answer get the
- *    better one. Two answers of equal rank that differ are two locations.
+ * 2. A location with a mapping and an address is a place, and its lines are the answer to "which
+ *    code is at that place?". The best answer wins (answers.h), among stored and new ones: a new
+ *    location with a poorer answer gets the stored one's id, and stored locations with a poorer
+ *    answer get the better one. Two answers of equal rank that differ are two locations.
  * 3. Without mapping or address only equal lines make the same location, because an address without
  *    a mapping means nothing outside its process.
  *

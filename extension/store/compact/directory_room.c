@@ -4,8 +4,7 @@
  *
  * Levels 0 and 1 come and go in the directory, so it grows long during a load, or while an old
  * snapshot is held. Later its space is free, except for headers and sums of the segments merged
- * last, which may lie at its end. If nobody writes any more, they would keep the file from
- * shrinking.
+ * last, which may lie at its end. Without further writers, they would keep the file from shrinking.
  *
  * 1. The free space map shows how many pages are filled. The mark is a little behind that many.
  * 2. Rows of level 2 that reach behind the mark are inserted again before it, as long as there is
