@@ -63,17 +63,20 @@ enum pfs_controller {
 /*
  * Meaning of a sample's value. The sums of each kind are a separate series with its own profile
  * type and, if several kinds share the type, with a label that names the kind: X(identifier,
- * profile type, label, its value)
+ * profile type, label, its value). Amounts of GPU_… come from the collector, not from programs.
  */
-#define PFS_KINDS(X)                                                       \
-	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "", "") \
-	X(WAIT_SLEEP, PFS_WALL, "wait", "sleep")                               \
-	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "wait", "uninterruptible")           \
-	X(WAIT_IO, PFS_WALL, "wait", "io")                                     \
-	X(WAIT_PREEMPTED, PFS_WALL, "wait", "preempted")                       \
-	X(FAULT_MINOR, PFS_FAULTS, "fault", "minor")                           \
-	X(FAULT_MAJOR, PFS_FAULTS, "fault", "major")                           \
-	X(ALLOCATION, "memory:alloc_space:bytes:space:bytes:delta", "", "")
+#define PFS_KINDS(X)                                                         \
+	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "", "")   \
+	X(WAIT_SLEEP, PFS_WALL, "wait", "sleep")                                 \
+	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "wait", "uninterruptible")             \
+	X(WAIT_IO, PFS_WALL, "wait", "io")                                       \
+	X(WAIT_PREEMPTED, PFS_WALL, "wait", "preempted")                         \
+	X(FAULT_MINOR, PFS_FAULTS, "fault", "minor")                             \
+	X(FAULT_MAJOR, PFS_FAULTS, "fault", "major")                             \
+	X(ALLOCATION, "memory:alloc_space:bytes:space:bytes:delta", "", "")      \
+	X(GPU_ACTIVE, "gpu:active:nanoseconds:gpu:nanoseconds:delta", "", "")    \
+	X(GPU_ENERGY, "gpu:energy:millijoules:energy:millijoules:delta", "", "") \
+	X(GPU_MEMORY, "gpu:memory:bytes:space:bytes", "", "")
 
 enum pfs_kind {
 #define PFS_KIND_ID(identifier, profile_type, label, value) PFS_KIND_##identifier,

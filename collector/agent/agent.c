@@ -26,6 +26,7 @@
 #include "agent/agent_figures.h"
 #include "agent/flusher/flusher.h"
 #include "agent/flusher/minute.h"
+#include "agent/gpu_meter.h"
 #include "agent/reader/reader.h"
 #include "agent/reload.h"
 #include "agent/report.h"
@@ -35,6 +36,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch/losses.h"
+#include "gpu/nvml.h"
 #include "jit/jit_names.h"
 #include "kernel/capabilities.h"
 #include "kernel/sampler.h"
@@ -61,6 +63,8 @@
 #define FOLLOW_CPUS_NS	NS_PER_S
 #define FIGURES_NS		(5 * NS_PER_S)
 #define TENDER_STUCK_MS 30000
+#define GPU_STUCK_MS	30000
+#define DEVICES_BYTES	((size_t) 256 * 1024) /* limit of names of GPUs */
 #define DRAIN_MIN_MS	1000
 
 /*
@@ -111,6 +115,9 @@ typedef struct Agent
 	Flusher *flusher;
 	Tender *tender; /* NULL: the sampler has no slow work */
 	bool tender_stuck;
+	GpuMeter *gpu_meter; /* NULL: not requested */
+	CodeTable *devices;	 /* names of GPUs; NULL: not requested */
+	bool gpu_stuck;
 	FiguresSnapshot figures;
 	MetricsPage *metrics_page; /* NULL: none */
 	ServiceManager service;
@@ -223,6 +230,26 @@ start_tender(Agent *agent, Failure *failure)
 	if (sampler_has_tending(agent->sampler) &&
 		tender_start(agent->sampler, interval_ns, &agent->tender) != 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not start the tender's thread");
+	return EXIT_OK;
+}
+
+static ExitCode
+start_gpu_meter(Agent *agent, Failure *failure)
+{
+	GpuMeterOptions options = {
+		.library = NVML_LIBRARY,
+		.interval_ns = agent->options->interval_ms * NS_PER_MS,
+		.reader = agent->reader,
+		.losses = &agent->losses,
+	};
+
+	if (!agent->options->gpu)
+		return EXIT_OK;
+	if (code_table_create(DEVICES_BYTES, &agent->devices) != 0)
+		return agent_out_of_memory(failure);
+	options.names = agent->devices;
+	if (gpu_meter_start(&options, &agent->gpu_meter) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "could not start the thread that reads GPUs");
 	return EXIT_OK;
 }
 
@@ -349,6 +376,20 @@ watch_tender(Agent *agent)
 				  log_text("detail",
 						   "Waits that go on and allocations are not sampled meanwhile."));
 	agent->tender_stuck = stuck;
+}
+
+/* Logs once that the GPU's driver does not answer. */
+static void
+watch_gpu_meter(Agent *agent)
+{
+	bool stuck = gpu_meter_busy_ms(agent->gpu_meter) > GPU_STUCK_MS;
+
+	if (stuck && !agent->gpu_stuck)
+	{
+		losses_add(&agent->losses, LOSS_GPU_UNREAD, 1);
+		log_event(LOG_WARNING, "agent", "the driver of the GPUs has not answered for 30 s");
+	}
+	agent->gpu_stuck = stuck;
 }
 
 /*
@@ -568,6 +609,8 @@ agent_start_parts(Agent *agent, Failure *failure)
 		code = sampler_attach(agent->sampler, failure);
 	if (code == EXIT_OK)
 		code = start_tender(agent, failure);
+	if (code == EXIT_OK)
+		code = start_gpu_meter(agent, failure);
 	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	if (code == EXIT_OK)
 		code = open_health(agent, failure);
@@ -592,6 +635,7 @@ free_middle(Agent *agent)
 	if (agent->jit_names != NULL)
 		jit_names_stats(agent->jit_names, &agent->report.names);
 	jit_names_free(agent->jit_names);
+	code_table_free(agent->devices);
 	if (agent->files != NULL)
 		agent->report.binaries_leaked = mapped_file_table_referenced(agent->files);
 	mapped_file_table_free(agent->files);
@@ -599,6 +643,7 @@ free_middle(Agent *agent)
 	agent->flusher = NULL;
 	agent->reader = NULL;
 	agent->jit_names = NULL;
+	agent->devices = NULL;
 	agent->runtimes = NULL;
 	agent->files = NULL;
 	agent->symbolizer = NULL;
@@ -651,6 +696,7 @@ agent_tick(Agent *agent, int64_t now_ns)
 	sampler_pace(agent->sampler, now_ns);
 	show_life(agent, now_ns);
 	watch_tender(agent);
+	watch_gpu_meter(agent);
 	if (now_ns >= agent->health_ns)
 	{
 		int result = write_health(agent);
@@ -717,6 +763,7 @@ reload(Agent *agent)
 	agent_reload(&agent->call, &parts);
 	agent->flush_ns = next_flush(agent);
 	tender_set_interval(agent->tender, agent->options->interval_ms * NS_PER_MS);
+	gpu_meter_set_interval(agent->gpu_meter, agent->options->interval_ms * NS_PER_MS);
 }
 
 /* Samples until a signal, the end of the duration, or a permanent error of the writer. */
@@ -815,6 +862,8 @@ agent_stop(Agent *agent, ExitCode code)
 	publish_figures(agent, stopped_ns);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	agent->report.kernel_bytes = kernel_bytes(agent);
+	gpu_meter_stop(agent->gpu_meter, &agent->report.gpu);
+	agent->gpu_meter = NULL;
 	tender_stop(agent->tender);
 	agent->tender = NULL;
 	sampler_end_tending(agent->sampler);
@@ -946,6 +995,7 @@ agent_run(char **arguments, int count)
 	else
 	{
 		failure_log(&failure, "agent");
+		gpu_meter_stop(agent->gpu_meter, &agent->report.gpu);
 		tender_stop(agent->tender);
 		if (agent->sampler != NULL)
 			sampler_stop(agent->sampler);

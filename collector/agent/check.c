@@ -11,8 +11,10 @@
 
 #include "agent/agent.h"
 #include "agent/agent_config.h"
+#include "agent/gpu_meter.h"
 #include "agent/interpreter_census.h"
 #include "database/session.h"
+#include "gpu/nvml.h"
 #include "kernel/features.h"
 #include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
@@ -192,6 +194,18 @@ check_interpreters(void)
 		print_more("There are more processes, which were not looked at.");
 }
 
+/* A host without GPUs lacks nothing, so this is no missing feature. */
+static void
+check_gpus(void)
+{
+	char detail[256];
+
+	if (gpu_meter_check(NVML_LIBRARY, detail, sizeof(detail)))
+		print_line("gpu", "nvml", "ok", detail);
+	else
+		print_line("gpu", "nvml", "none", detail);
+}
+
 static ExitCode
 check_database(const AgentOptions *options)
 {
@@ -220,6 +234,7 @@ agent_check_all(const AgentOptions *options)
 	check_sources(host == EXIT_OK);
 	check_kallsyms();
 	check_interpreters();
+	check_gpus();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;
 }

@@ -103,6 +103,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "probe-rate", FLAG_NUMBER, &options->sources.probe_rate, "NUMBER",
 		  "limit of samples of each probe per second, above which fewer are kept; default 1000", 1,
 		  AGENT_PROBE_RATE_MAX },
+		{ "gpu", FLAG_SWITCH, &options->gpu, NULL,
+		  "also store activity, energy and memory by process of NVIDIA GPUs" },
 		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",
 		  "limit of the collector's own CPU time in percent of one CPU; default 2 per CPU, more above 19 Hz",
 		  1, AGENT_CPU_PERCENT_MAX },

@@ -66,9 +66,10 @@ typedef struct AgentOptions
 	bool label_thread;
 	const char *custom_labels; /* names of labels, separated by commas; NULL: none */
 	bool keep_times;
-	int64_t off_cpu_ms;		 /* copied to sources.off_cpu_period_ns */
-	const char *probe;		 /* copied to sources.probes; NULL: none */
-	SourceSettings sources;	 /* other fields are set by their flags */
+	int64_t off_cpu_ms;		/* copied to sources.off_cpu_period_ns */
+	const char *probe;		/* copied to sources.probes; NULL: none */
+	SourceSettings sources; /* other fields are set by their flags */
+	bool gpu;
 	int64_t max_cpu_percent; /* percent of one CPU; 0: from frequency and number of CPUs */
 	size_t max_memory_bytes;
 	int64_t max_mappings;  /* limit of code mappings of processes; 0: from max_memory_bytes */

@@ -80,6 +80,10 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "ticks_dropped=%" PRIu64 "\n", report->dropped);
 	for (size_t i = 0; i < report->figure_count; i++)
 		fprintf(file, "%s=%" PRIu64 "\n", report->figures[i].name, report->figures[i].value);
+	fprintf(file, "gpu_devices=%" PRIu32 "\n", report->gpu.devices);
+	fprintf(file, "gpu_readings=%" PRIu64 "\n", report->gpu.readings);
+	fprintf(file, "gpu_amounts=%" PRIu64 "\n", report->gpu.amounts);
+	fprintf(file, "gpu_cpu_us=%" PRIu64 "\n", report->gpu.cpu_ns / 1000);
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)

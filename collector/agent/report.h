@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "agent/flusher/resolve.h"
+#include "agent/gpu_meter.h"
 #include "agent/restraint.h"
 #include "batch/losses.h"
 #include "events.h"
@@ -25,6 +26,7 @@ typedef struct Report
 	int64_t frequency_hz;
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
+	GpuMeterStats gpu;
 	JitNamesStats names;
 	RuntimesStats runtimes;
 	SourceFigure figures[SAMPLER_FIGURES_MAX];

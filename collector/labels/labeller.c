@@ -241,6 +241,19 @@ labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *
 	return set != NULL ? set : label_set_retain(issued->set);
 }
 
+LabelSet *
+labeller_issue_host(Labeller *labeller, const BatchLabel *labels, uint32_t count, uint64_t now_ns)
+{
+	LabelList list = { .count = 0 };
+	LabelSet *set;
+
+	(void) label_list_set(&list, "node", labeller->options.node);
+	for (uint32_t i = 0; i < count; i++)
+		(void) label_list_set(&list, labels[i].name, labels[i].value);
+	set = label_set_find(labeller->sets, list.labels, list.count, now_ns);
+	return set != NULL ? set : label_set_add(labeller->sets, list.labels, list.count, now_ns);
+}
+
 void
 issued_labels_fini(IssuedLabels *issued)
 {

@@ -121,6 +121,13 @@ LabelSet *labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFa
  */
 LabelSet *labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *labels,
 							  uint32_t count, bool *capped, uint64_t now_ns);
+
+/*
+ * Returns a reference to the set of the node's name and these labels, for amounts that belong to no
+ * process. The caller limits the number of such sets. NULL if there is no room.
+ */
+LabelSet *labeller_issue_host(Labeller *labeller, const BatchLabel *labels, uint32_t count,
+							  uint64_t now_ns);
 void issued_labels_fini(IssuedLabels *issued);
 
 /* Replaces the rule (NULL for none); labels are made again at each process's next sample. */

@@ -27,7 +27,7 @@ own_label_of_samples(const char *name)
 {
 	static const char *const names[] = { "node",		 "comm",		 "exe", "cgroup",
 										 "container_id", "systemd_unit", "pid", "thread_name",
-										 "wait",		 "fault" };
+										 "wait",		 "fault",		 "gpu", "gpu_uuid" };
 
 	return own_labels_has_name(names, sizeof(names) / sizeof(names[0]), name);
 }

@@ -24,6 +24,7 @@
 #include "process/mapped_file.h"
 #include "process/mapping_list.h"
 #include "process/past_images.h"
+#include "process/proc_file.h"
 
 typedef enum ProcessState
 {
@@ -120,6 +121,14 @@ void process_table_remember(ProcessTable *table, PastImages *past);
  * caller releases the lock, also while a function of the table that received it waits.
  */
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
+
+/*
+ * Returns the process that has a pid at this moment, for amounts that belong to no sample. stat is
+ * what /proc/PID/stat shows of it. Reads /proc if no sample of its image has arrived. NULL if it
+ * has ended, or on out of memory.
+ */
+Process *process_table_get_pid(ProcessTable *table, uint32_t pid, const ProcStat *stat,
+							   uint64_t now_ns);
 
 /*
  * Determines which object was at an address at time_ns in the past. Returns false if none is known,

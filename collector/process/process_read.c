@@ -151,8 +151,8 @@ process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sa
 	process->labels.stale = true;
 }
 
-static bool
-is_of_image(const ProcessTable *table, const Process *process, const ProcStat *stat)
+bool
+process_is_of_image(const ProcessTable *table, const Process *process, const ProcStat *stat)
 {
 	uint64_t ticks = process->key.start_time_ns / (NS_PER_S / table->ticks_per_s);
 
@@ -181,7 +181,7 @@ process_executes_still(ProcessTable *table, Process *process)
 
 	if (result == -ENOENT || result == -ESRCH)
 		return false;
-	return result != 0 || is_of_image(table, process, &stat);
+	return result != 0 || process_is_of_image(table, process, &stat);
 }
 
 /*
@@ -205,7 +205,7 @@ take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	if (result != 0)
 		return result;
 	result = look->error;
-	if (result == 0 && (look->stat_error != 0 || !is_of_image(table, process, &look->stat)))
+	if (result == 0 && (look->stat_error != 0 || !process_is_of_image(table, process, &look->stat)))
 		result = -ESRCH;
 	snapshot->mappings = look->mappings;
 	look->mappings = (MappingList){ 0 };

@@ -40,6 +40,9 @@ CgroupKey process_cgroup_key(const ProcessTable *table, const struct pfs_sample 
 void process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sample *sample,
 						   uint64_t now_ns);
 
+/* Returns whether /proc/PID/stat may be about the image of the process. */
+bool process_is_of_image(const ProcessTable *table, const Process *process, const ProcStat *stat);
+
 /*
  * Returns whether /proc/PID is still about the sampled image; images never come back. True also if
  * /proc does not answer. Releases the lock during the wait.

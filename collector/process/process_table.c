@@ -234,6 +234,42 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	return process;
 }
 
+/* Returns the image with this pid that was sampled last, if /proc/PID/stat may be of it. */
+static Process *
+find_pid(const ProcessTable *table, uint32_t pid, const ProcStat *stat)
+{
+	Process *found = NULL;
+	Process *process;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, process, next)
+	{
+		if (process->key.pid == pid && process_is_of_image(table, process, stat))
+			found = process;
+	}
+	return found;
+}
+
+Process *
+process_table_get_pid(ProcessTable *table, uint32_t pid, const ProcStat *stat, uint64_t now_ns)
+{
+	/*
+	 * The time 0 precedes all readings of the process, so that the sample's control group ids,
+	 * which are not known, are not taken for those of its group.
+	 */
+	const struct pfs_sample sample = {
+		.start_time_ns = stat->start_ticks * (NS_PER_S / table->ticks_per_s),
+		.arg_start = stat->arg_start,
+		.pid = pid,
+		.tid = pid,
+	};
+	Process *process = find_pid(table, pid, stat);
+
+	if (process == NULL)
+		process = process_table_get(table, &sample, now_ns);
+	return process != NULL && process->state != PROCESS_GONE ? process : NULL;
+}
+
 void
 process_table_sweep(ProcessTable *table, uint64_t now_ns)
 {

@@ -69,6 +69,7 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	clock_condition_init(&reader->queued);
 	pthread_cond_init(&reader->read, NULL);
 	if (past_images_create(PAST_PROCESSES, options->past_bytes, &reader->past) != 0 ||
+		prober_create(&reader->amounts_prober) != 0 ||
 		process_table_create(files, options->process_limit, &reader->processes) != 0 ||
 		labeller_create(&options->labels, &reader->labeller) != 0 ||
 		interval_create(files, options->interval_bytes, &reader->interval) != 0)
@@ -114,6 +115,7 @@ reader_free(Reader *reader)
 		reader->parked = record->next;
 		free(record);
 	}
+	prober_free(reader->amounts_prober);
 	process_table_free(reader->processes);
 	past_images_free(reader->past);
 	unwind_tables_free(reader->unwind);

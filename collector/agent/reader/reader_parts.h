@@ -22,6 +22,7 @@
 #include "kernel/sampler.h"
 #include "labels/labeller.h"
 #include "process/mapped_file.h"
+#include "process/prober.h"
 #include "process/process.h"
 
 /* one more frame stands for frames that were cut out, or for a process that ended */
@@ -59,7 +60,8 @@ struct Reader
 	QueuedRecord *parked;
 	bool tables_wanted; /* walker thread: a walk waits for a missing table or was cut short by it */
 
-	bool waits_overtook; /* thread that queues waits: the queue was full of waits for a second */
+	Prober *amounts_prober; /* thread that adds amounts */
+	bool waits_overtook;	/* thread that queues waits: the queue was full of waits for a second */
 	/* flusher thread: count of refused names that is among the losses already */
 	uint64_t names_refused;
 	RuntimesStats runtimes; /* flusher thread: counts that are among the losses already */

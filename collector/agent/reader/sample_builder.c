@@ -23,11 +23,9 @@ copy_comm(char to[LABELLER_NAME_SIZE], const char from[PFS_COMM_BYTES], bool ker
 		to[strcspn(to, "/")] = '\0';
 }
 
-/* Returns the labels of the sample's process, or NULL if the process must not be sampled. */
-static LabelSet *
-sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
+LabelSet *
+sample_labels_of(Reader *reader, const SampledThread *thread, Process *process)
 {
-	bool kernel_thread = (sample->flags & PFS_SAMPLE_KERNEL_THREAD) != 0;
 	IssuedLabels *issued = process_labels(process);
 	LabelFacts facts = { .owner = process_series(process),
 						 .exe = process_exe(process),
@@ -35,11 +33,11 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 						 .compiler = process_compiler(process),
 						 .runtime = process_runtime(process),
 						 .environment = process_environment(process),
-						 .pid = sample->pid };
+						 .pid = thread->pid };
 	LabelSet *labels;
 
-	copy_comm(facts.comm, sample->process_comm, kernel_thread);
-	copy_comm(facts.thread_name, sample->comm, kernel_thread);
+	copy_comm(facts.comm, thread->process_comm, thread->is_kernel);
+	copy_comm(facts.thread_name, thread->comm, thread->is_kernel);
 	labels = labeller_issue(reader->labeller, issued, &facts, reader->now_ns);
 	if (issued->capped)
 		losses_add(reader->losses, LOSS_SERIES_CAPPED, 1);
@@ -56,7 +54,12 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 static LabelSet *
 labels_of_record(Reader *reader, const Record *record, Process *process, PfsTraceIds *ids)
 {
-	LabelSet *labels = sample_labels(reader, record->sample, process);
+	const struct pfs_sample *sample = record->sample;
+	const SampledThread thread = { .pid = sample->pid,
+								   .is_kernel = (sample->flags & PFS_SAMPLE_KERNEL_THREAD) != 0,
+								   .comm = sample->comm,
+								   .process_comm = sample->process_comm };
+	LabelSet *labels = sample_labels_of(reader, &thread, process);
 	CustomValues values;
 	bool capped;
 
@@ -330,12 +333,8 @@ sample_stack_add(Reader *reader, const Record *record, Process *process, const U
 	return result;
 }
 
-/*
- * Returns the stored time of a moment of CLOCK_MONOTONIC: the start of its window, or the moment
- * itself.
- */
-static int64_t
-stored_time(const Reader *reader, uint64_t time_ns)
+int64_t
+sample_stored_time(const Reader *reader, uint64_t time_ns)
 {
 	int64_t time_us = ((int64_t) time_ns + reader->realtime_offset_ns) / NS_PER_US;
 	int64_t aligned_us = time_us - time_us % reader->options.window_us;
@@ -406,7 +405,7 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 		return;
 	}
-	added.time_us = stored_time(reader, sample->time_ns);
+	added.time_us = sample_stored_time(reader, sample->time_ns);
 	result = interval_add_sample(reader->interval, &added, &trace.sample);
 	if (result == 0)
 		add_trace(reader, sample->value, &trace);

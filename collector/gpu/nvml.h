@@ -1,0 +1,70 @@
+/*
+ * nvml.h
+ *		Readings of NVIDIA GPUs by the driver's management library, which is loaded at run time.
+ *
+ * All functions may block for as long as the driver does, so a thread that others wait for must not
+ * call them.
+ */
+#ifndef COLLECTOR_NVML_H
+#define COLLECTOR_NVML_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/nvml_abi.h"
+
+#define NVML_LIBRARY	   "libnvidia-ml.so.1"
+#define NVML_DEVICES_MAX   64
+#define NVML_PROCESSES_MAX 256 /* of one device */
+#define NVML_PROBLEM_BYTES 256
+#define NVML_VERSION_BYTES 80
+
+typedef struct Nvml Nvml;
+
+/* A process that uses a device. */
+typedef struct GpuProcess
+{
+	uint32_t pid;	/* in the initial pid namespace */
+	uint64_t bytes; /* of the device's memory; 0 if not known */
+	/* sum of the percentages of its samples since the last reading */
+	uint64_t busy;
+} GpuProcess;
+
+/* One reading of a device. Amounts are those since the device's last reading. */
+typedef struct GpuReading
+{
+	bool has_active;
+	uint64_t active_ns; /* time in which the device was busy */
+	bool has_energy;
+	uint64_t energy_mj;
+	bool has_memory; /* the processes' bytes are known */
+	uint32_t process_count;
+	GpuProcess processes[NVML_PROCESSES_MAX];
+	uint32_t failures; /* calls that failed, except those that the device does not support */
+} GpuReading;
+
+/*
+ * Loads the library and finds the devices. Returns 0; otherwise -ENOENT, and problem says why as a
+ * sentence: there is no library, or no driver.
+ */
+int nvml_open(const char *library, Nvml **nvml, char problem[NVML_PROBLEM_BYTES]);
+void nvml_close(Nvml *nvml); /* accepts NULL */
+
+uint32_t nvml_device_count(const Nvml *nvml);
+const char *nvml_driver_version(const Nvml *nvml);
+const char *nvml_device_name(const Nvml *nvml, uint32_t device);
+const char *nvml_device_uuid(const Nvml *nvml, uint32_t device);
+
+/*
+ * Returns true if the activity of a device is a percentage of the last moments, so that
+ * nvml_glance() must be called about once a second; false if the device counts it itself.
+ */
+bool nvml_needs_glances(const Nvml *nvml, uint32_t device);
+
+/* Reads the activity of such a device. Returns false if the call failed. now_ns: CLOCK_MONOTONIC */
+bool nvml_glance(Nvml *nvml, uint32_t device, uint64_t now_ns);
+
+/* The first reading of a device has no activity and no energy. */
+void nvml_read(Nvml *nvml, uint32_t device, uint64_t now_ns, GpuReading *reading);
+
+#endif
