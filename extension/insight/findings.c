@@ -21,23 +21,29 @@
 #define MIN_HOSTS	3
 #define MIN_PERIODS 3
 
-/* A total is tested if it is this much more than the function's own value. */
+/* A total is tested if it exceeds the function's own value by this factor. */
 #define TOTAL_OF_SELF 1.2
 
-/* Below this part of the samples on paired hosts, hosts are taken as two groups. */
+/*
+ * If paired hosts have less than this part of the samples, before and after are compared as two
+ * groups of hosts.
+ */
 #define LEAST_PAIRED 0.8
 
-/* A callee that holds this part of a caller's gain explains it. */
+/* A caller's gain is explained by a callee that has at least this part of it. */
 #define EXPLAINING_PART 0.8
 
-/* A caller that holds this part of a function is asked whether it grew. */
+/* A caller that makes at least this part of a function's calls is checked for its own change. */
 #define CALLER_PART	  0.8
 #define CALLER_LEVELS 3
 
-/* Callers of callers are looked at so far, because they may form a cycle. */
+/* Limit of the levels of callers that are followed, because callers may form a cycle. */
 #define MAX_CALLER_LEVELS 1000
 
-/* A caller of more than this part of all code has too many other reasons not to grow. */
+/*
+ * A caller with more than this part of all code is no evidence, because many other reasons keep it
+ * from growing.
+ */
 #define MAX_CALLER_SHARE 0.5
 
 typedef struct Table
@@ -79,7 +85,7 @@ pfs_finding_name(PfsFindingStatus status)
 
 /* --- the table --- */
 
-/* Sum of the time after the deploy in a row of slots, or of its second half, which counts twice. */
+/* Sum of the time after the deploy in a row of slots; or twice the sum of its second half. */
 static double
 after_sum(const double *slots, uint32 slot, bool later)
 {
@@ -107,7 +113,7 @@ copy_row(const double *from, double *to, uint32 base_count, uint32 slot, bool la
 	to[base_count] = after_sum(from, slot, later);
 }
 
-/* Copies the row of a host; after the deploy, both versions count. */
+/* Copies the row of a host; after the deploy, the sum of both versions. */
 static void
 copy_row_of_both(const double *from, double *to, uint32 base_count, bool later)
 {
@@ -115,7 +121,7 @@ copy_row_of_both(const double *from, double *to, uint32 base_count, bool later)
 	to[base_count] += after_sum(from, base_count + PFS_SLOT_OLD, later);
 }
 
-/* What measures the load of hosts: requests if they are known, otherwise samples. */
+/* Returns the measure of the hosts' load: requests if they are known, otherwise samples. */
 static const double *
 cells_loads(const PfsFunctionCells *cells)
 {
@@ -199,8 +205,8 @@ table_free(Table *table)
 /* --- the statistic --- */
 
 /*
- * Judges the functions of a table twice. The references come from the table of own values, which is
- * judged first.
+ * Judges the functions of a table twice. The reference comes from the table of own values, which
+ * must be judged first.
  */
 static void
 findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules *rules,
@@ -245,7 +251,7 @@ findings_find(PfsFinding *findings, uint32 count, const PfsFindingRules *rules)
 	{
 		PfsFinding *finding = &findings[i];
 
-		/* own values and totals have half of the rate each */
+		/* own values and totals share the rate equally */
 		finding->q_value = Min(1, 2 * q[i]);
 		if (isnan(finding->change.change) || finding->q_value > rules->max_rate ||
 			fabs(expm1(finding->change.change)) < rules->min_change)
@@ -260,7 +266,9 @@ findings_find(PfsFinding *findings, uint32 count, const PfsFindingRules *rules)
 	return found;
 }
 
-/* In the second half of the time the change was less than half of that of the whole time. */
+/*
+ * Returns whether the change of the second half of the time was less than half of the whole time's.
+ */
 static bool
 finding_is_passing(const PfsFinding *finding)
 {
@@ -277,7 +285,7 @@ finding_is_passing(const PfsFinding *finding)
 }
 
 /*
- * Judges the cost of a request. The reference of shares says nothing on it: a loss of all code is a
+ * Judges the cost of a request. The reference of shares does not apply: a loss of all code is a
  * change, too.
  */
 static void
@@ -308,7 +316,7 @@ findings_judge_whole(const PfsFunctionCells *cells, uint32 hosts, const PfsFindi
 
 /* --- which functions --- */
 
-/* Sums of a function over hosts: the base, and the new version after the deploy. */
+/* Sums a function over hosts: in the base, and in the new version after the deploy. */
 static PfsCost
 cells_side_sums(const PfsFunctionCells *cells, const double *values, uint32 place, uint32 hosts)
 {
@@ -326,7 +334,7 @@ cells_side_sums(const PfsFunctionCells *cells, const double *values, uint32 plac
 	return sums;
 }
 
-/* PFS_FINDING_NEW or PFS_FINDING_GONE if a side nearly lacks the function, by its shares. */
+/* Returns PFS_FINDING_NEW or PFS_FINDING_GONE if the function's share on one side is nearly 0. */
 static PfsFindingStatus
 missing_side(const PfsDeployFindings *all, PfsCost total)
 {
@@ -339,8 +347,8 @@ missing_side(const PfsDeployFindings *all, PfsCost total)
 }
 
 /*
- * Lists functions to test, by own value, or by a total that says more. Functions that one side
- * lacks are not tested: they are new or gone, by their totals.
+ * Lists functions to test, by own value, or by a total that differs enough from it. Functions that
+ * are missing on one side are not tested: they are new or gone, by their totals.
  */
 static uint32
 findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
@@ -368,7 +376,7 @@ findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
 	return count;
 }
 
-/* Appends functions that one side lacks. */
+/* Appends functions that are missing on one side. */
 static uint32
 findings_list_missing(const PfsFunctionCells *cells, uint32 hosts, const PfsFindingRules *rules,
 					  const PfsDeployFindings *all, PfsFinding *findings)
@@ -401,7 +409,10 @@ findings_list_missing(const PfsFunctionCells *cells, uint32 hosts, const PfsFind
 
 /* --- explanations --- */
 
-/* The caller that holds most of a function on both sides; PFS_NO_FUNCTION if none holds enough. */
+/*
+ * Returns the caller that makes most calls of a function on both sides; PFS_NO_FUNCTION if none
+ * makes enough.
+ */
 static uint32
 main_caller(const PfsFunctionCosts *costs, uint32 function)
 {
@@ -439,7 +450,7 @@ finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 {
 	uint32 caller = finding->function;
 
-	/* own code may have been taken from functions that it calls */
+	/* a function's own code may have been taken from functions that it calls */
 	for (int level = finding->is_total ? 1 : 0; level <= CALLER_LEVELS; level++)
 	{
 		const PfsFinding *above;
@@ -537,7 +548,7 @@ findings_explain(const Explainer *explainer)
 
 /* --- whether there is an answer --- */
 
-/* Sums over all hosts by period of the base, and after. */
+/* Sums over all hosts by period of the base, and after the deploy. */
 static void
 findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindings *all,
 					 double *paired_share)
@@ -609,7 +620,7 @@ reason_after(const PfsDeployFindings *all)
 		return "fewer than 3 hosts keep the old version";
 	if (all->basis.hosts[0] < MIN_HOSTS || all->basis.hosts[1] < MIN_HOSTS)
 		return "fewer than 3 hosts have samples before and after the deploy";
-	/* slopes that the base shows do not reach that far */
+	/* slopes that were estimated from the base do not hold that far */
 	if (all->most_load > 0 &&
 		fabs(all->basis.load_change) > log(2) + log(all->most_load / all->least_load))
 		return "the load changed more than twice as much as within the base";

@@ -1,6 +1,6 @@
 /*
  * findings.h
- *		What a deploy did to each function: the statistic's answers in words.
+ *		Findings of a deploy: the statistic's answers, as a status for each function.
  */
 #ifndef PFS_FINDINGS_H
 #define PFS_FINDINGS_H
@@ -16,10 +16,10 @@
 
 typedef enum PfsFindingStatus
 {
-	PFS_FINDING_NONE, /* nothing was found */
+	PFS_FINDING_NONE, /* no change was found */
 	PFS_FINDING_REGRESSION,
 	PFS_FINDING_IMPROVEMENT,
-	PFS_FINDING_MOVED,	 /* what grew was taken from other callees of a caller */
+	PFS_FINDING_MOVED,	 /* the function grew by code of other callees of its caller */
 	PFS_FINDING_PASSING, /* the change was gone in the second half of the time */
 	PFS_FINDING_RENAMED,
 	PFS_FINDING_NEW,
@@ -30,10 +30,10 @@ typedef enum PfsFindingStatus
 typedef struct PfsFinding
 {
 	PfsFindingStatus status;
-	uint32 function; /* number in the costs; PFS_NO_FUNCTION: all code */
-	uint32 place;	 /* among the cells */
+	uint32 function; /* number in the costs; PFS_NO_FUNCTION means all code */
+	uint32 place;	 /* index among the cells */
 	bool is_total;
-	bool is_dropped; /* a caller of a function that explains its change */
+	bool is_dropped; /* left out, because it is a caller of a function that explains its change */
 	PfsChange change;
 	double q_value;
 	double later_change; /* logarithm, of the second half of the time; NAN: unknown */
@@ -47,10 +47,10 @@ typedef struct PfsDeployFindings
 	PfsDesign design;
 	const char *reason; /* reason why there is no answer; NULL if there is one */
 	uint32 count;
-	PfsFinding *findings; /* those of own code first */
-	uint32 tested[2];	  /* own values, totals */
+	PfsFinding *findings; /* findings of own code first */
+	uint32 tested[2];	  /* number of tests: own values, totals */
 	uint32 found[2];
-	uint32 periods; /* of the base that have samples */
+	uint32 periods; /* number of periods of the base with samples */
 	PfsChangeBasis basis;
 	PfsFinding whole;  /* cost of a request; its function is PFS_NO_FUNCTION */
 	bool has_whole;	   /* rates are known */
@@ -70,7 +70,7 @@ typedef struct PfsFindingRules
 	double quantum;	 /* value of a sample */
 	double least_total;
 	bool has_canary;
-	const char *reason; /* why there can be no answer; NULL: there can */
+	const char *reason; /* reason why there can be no answer; NULL if there can */
 } PfsFindingRules;
 
 /* Judges all functions that have cells. Lives in CurrentMemoryContext. */

@@ -50,8 +50,8 @@ typedef struct Filler
 	const PfsHosts *hosts;
 	const PfsFunctionCosts *costs;
 	PfsSymbols *symbols;
-	uint32 *place_of; /* by number of a function in costs: its place among the cells, or NO_CELL */
-	uint32 *last_stack; /* by place: number of the last listed stack that has the function */
+	uint32 *place_of; /* by number of a function in costs: its index among the cells, or NO_CELL */
+	uint32 *last_stack; /* by index: number of the last listed stack that contains the function */
 	uint32 stack_count; /* listed so far */
 	listed_stacks_hash *stacks;
 	uint32 *lists;
@@ -163,7 +163,7 @@ cells_list_stack(Filler *filler, const PfsStackSubset *subset, uint32 leaf, Stac
 	entry->count = filler->list_count - entry->first;
 }
 
-/* Stacks that the filters drop are not listed, so their samples count nowhere. */
+/* Stacks that the filters drop are not listed, so their samples are not counted. */
 static void
 cells_list_part(Filler *filler, const PfsStackSums *part)
 {
@@ -206,7 +206,10 @@ cells_add(const Filler *filler, uint32 host, uint32 slot, const StackEntry *stac
 		cells->totals[filler->lists[stack->first + i] * stride + cell] += value;
 }
 
-/* Adds the samples of the time of a slot. Those of a half of the time after go to two slots. */
+/*
+ * Adds the samples in the time of a slot. The two halves of the time after the deploy go to two
+ * slots.
+ */
 static void
 cells_scan_slot(const Filler *filler, uint32 slot)
 {

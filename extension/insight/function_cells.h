@@ -25,8 +25,8 @@ typedef struct PfsPeriods
 } PfsPeriods;
 
 /*
- * Slots behind those of the base: halves of the time after, of series with the new version and of
- * those that keep the old one.
+ * Slots after those of the base: halves of the time after the deploy, of series with the new
+ * version and of those with the old one.
  */
 enum
 {
@@ -42,14 +42,17 @@ typedef struct PfsHosts
 	const int32 *of_series; /* by PfsSeries.index; -1: the series has no host */
 	/* by PfsSeries.index: its samples after the deploy are of the old version */
 	const bool *is_old;
-	/* by PfsSeries.index: it has the new version, so its samples before the deploy are no base */
+	/*
+	 * by PfsSeries.index: it has the new version, so its samples before the deploy do not belong to
+	 * the base
+	 */
 	const bool *is_new;
 } PfsHosts;
 
 typedef struct PfsFunctionCells
 {
-	uint32 function_count;	 /* those with cells, fewer than pfs_function_costs() has */
-	const uint32 *functions; /* their numbers there */
+	uint32 function_count;	 /* functions with cells, fewer than pfs_function_costs() has */
+	const uint32 *functions; /* their numbers in pfs_function_costs() */
 	uint32 left_out;		 /* functions with enough samples for which memory was not sufficient */
 	uint32 slot_count;		 /* periods of the base, then PFS_AFTER_SLOTS */
 	double *selves;			 /* [function][host][slot] */
@@ -69,7 +72,7 @@ PfsFunctionCells *pfs_function_cells(const PfsSelection *selection, const PfsPer
 									 PfsStackStream *stream, PfsSymbols *symbols,
 									 double least_total, Size bytes);
 
-/* Time at which a slot begins, and ends. */
+/* Returns the times at which a slot begins and ends. */
 void pfs_slot_range(const PfsPeriods *periods, uint32 slot, TimestampTz *from, TimestampTz *to);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * function_costs.c
- *		One visit of all frames. Sums are doubles: they choose what is tested, and who calls whom.
+ *		Visits all frames once. Sums are doubles: they only choose the functions to test and their
+ *		callers.
  */
 #include "insight/function_costs.h"
 
@@ -52,7 +53,9 @@ typedef struct CallEntry
 
 #define INITIAL_NAMES 1024
 
-/* Where a function was first met, for its file; and the frames of it on the current path. */
+/*
+ * Where a function was first found, for its file; and the number of its frames on the current path.
+ */
 typedef struct Origin
 {
 	uint64 age;
@@ -84,7 +87,7 @@ cost_add(PfsCost *cost, PfsSides sides)
 	cost->base += (double) sides.base;
 }
 
-/* Makes the number of a symbol's function, which it shares with symbols of the same plain name. */
+/* Assigns the number of a symbol's function, which it shares with symbols of equal plain name. */
 static pg_noinline uint32
 costs_number_symbol(Costs *costs, uint32 symbol)
 {
@@ -129,7 +132,7 @@ costs_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 	costs->path[costs->depth++] = function;
 }
 
-/* Adds to the function and the call, unless a frame above has the same function. */
+/* Adds to the function and the call, unless a frame above belongs to the same function. */
 static void
 costs_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {

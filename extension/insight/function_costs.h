@@ -1,6 +1,6 @@
 /*
  * function_costs.h
- *		The functions of two selections, before and after a deploy: what each costs, who calls it.
+ *		The functions of two selections, before and after a deploy: their costs and their callers.
  *
  * Names are plain (statistic/plain_name.h), so clones that compilers make are one function.
  */
@@ -30,7 +30,7 @@ typedef struct PfsFunctionCost
 	PfsCost total; /* a function that recurs in a stack counts once */
 } PfsFunctionCost;
 
-/* The part of callee's total that caller calls directly. */
+/* The part of the callee's total in direct calls of the caller. */
 typedef struct PfsCallCost
 {
 	uint32 callee;
@@ -45,28 +45,27 @@ typedef struct PfsFunctionCosts
 	uint32 call_count;
 	PfsCallCost *calls; /* sorted by callee, then caller */
 	uint32 symbol_count;
-	uint32 *of_symbol; /* number of the function by symbol; PFS_NO_FUNCTION for others */
+	/* number of the function by symbol; PFS_NO_FUNCTION for symbols without one */
+	uint32 *of_symbol;
 } PfsFunctionCosts;
 
-/*
- * Adds up a stream of two selections, which is kept, not ended. All in CurrentMemoryContext.
- */
+/* Sums a stream of two selections, without ending it. Lives in CurrentMemoryContext. */
 PfsFunctionCosts *pfs_function_costs(PfsStackStream *stream, PfsSymbols *symbols);
 
-/* The number of the function of a symbol; PFS_NO_FUNCTION for a symbol that has none. */
+/* Returns the number of a symbol's function; PFS_NO_FUNCTION if it has none. */
 static inline uint32
 pfs_function_of_symbol(const PfsFunctionCosts *costs, uint32 symbol)
 {
 	return symbol < costs->symbol_count ? costs->of_symbol[symbol] : PFS_NO_FUNCTION;
 }
 
-/* Sum of all functions' own values. */
+/* Returns the sum of all functions' own values. */
 PfsCost pfs_costs_whole(const PfsFunctionCosts *costs);
 
-/* Sorts the calls, and adds up those that have become equal, after functions were joined. */
+/* Sorts the calls, and merges those that have become equal because functions were joined. */
 void pfs_calls_sort(PfsFunctionCosts *costs);
 
-/* The calls of a function, by ascending callers; sets their number. */
+/* Returns the calls of a function, by ascending callers; sets their number. */
 const PfsCallCost *pfs_calls_of(const PfsFunctionCosts *costs, uint32 callee, uint32 *count);
 
 #endif

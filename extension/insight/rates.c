@@ -48,7 +48,9 @@ rates_check_columns(TupleDesc columns)
 						errhint("%s", hint)));
 }
 
-/* The number of a host's name; -1 if the selection has no such host. Names are sorted. */
+/*
+ * Returns the number of a host by its name; -1 if the selection has no such host. Names are sorted.
+ */
 static int32
 rates_find_host(const PfsHosts *hosts, const char *name)
 {
@@ -59,7 +61,10 @@ rates_find_host(const PfsHosts *hosts, const char *name)
 	return low < hosts->count && strcmp(hosts->names[low], name) == 0 ? (int32) low : -1;
 }
 
-/* The slot of the base, or the half of the time after, that has the time; -1 if none has it. */
+/*
+ * Returns the slot of the base, or the half of the time after, that contains the time; -1 if there
+ * is none.
+ */
 static int64
 rates_find_slot(const PfsPeriods *periods, TimestampTz time)
 {

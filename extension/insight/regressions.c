@@ -1,7 +1,7 @@
 /*
  * regressions.c
- *		regression_rows() and regression_basis(): the functions whose cost a deploy changed, and
- *		what that answer rests on. SQL has chosen the periods (regressions.sql).
+ *		regression_rows() and regression_basis(): the functions whose cost a deploy changed, and the
+ *		data on which that answer is based. SQL has chosen the periods (regressions.sql).
  *
  * 1. regressions_find_hosts(): series get hosts by a label, and versions.
  * 2. One merge of both sides lists functions and calls (function_costs.c); renamed functions are
@@ -38,13 +38,13 @@
 /* Functions with fewer samples on both sides together are not tested. */
 #define LEAST_SAMPLES 400
 
-/* Cells may use this part of the memory of a query. */
+/* Cells may use this part of a query's memory. */
 #define CELLS_SHARE(bytes) ((bytes) / 4)
 
-/* The name of all code, of which a rate shows the cost of a request. */
+/* The name of all code; with rates, its row shows the cost of a request. */
 #define ALL_CODE "(whole)"
 
-/* A function of this share is what detectable_at_1_percent is about. */
+/* The share of the function for which detectable_at_1_percent is computed. */
 #define ONE_PERCENT 0.01
 
 enum
@@ -104,7 +104,7 @@ typedef struct Answer
 	double cores_now; /* all code: cores, or values per second */
 } Answer;
 
-/* The value of an argument of type float8 in a range; name is for errors. */
+/* Returns the value of an argument of type float8, which must be in a range; name is for errors. */
 static double
 regressions_get_number(FunctionCallInfo fcinfo, const char *name, double most)
 {
@@ -209,9 +209,9 @@ regressions_mark_canary(FunctionCallInfo fcinfo, const PfsSelection *selection, 
 
 /*
  * If some series has the deploy's version as its label, and some has another one, the label decides
- * the side, not the time: what the others measure after the deploy is of the old version, unless a
- * canary's selector says which is, and the base has nothing of the deploy's version. Otherwise, as
- * if a version is deployed again, the time alone decides.
+ * on the side of a series, not the time: series with another version measure the old version even
+ * after the deploy, unless a canary's selector names these, and series with the deploy's version do
+ * not belong to the base. Otherwise, as if a version is deployed again, the time alone decides.
  */
 static void
 regressions_mark_versions(FunctionCallInfo fcinfo, const PfsSelection *selection, bool has_canary,

@@ -17,7 +17,7 @@
 /* … and their costs differ by at most this factor. */
 #define MAX_SIZE_RATIO 2.0
 
-/* Beyond this number on a side, the smallest are not compared. */
+/* Only that many largest functions of a side are compared. */
 #define MAX_UNPAIRED 500
 
 typedef struct Unpaired
@@ -37,7 +37,7 @@ compare_unpaired(const void *a, const void *b)
 	return (left->function > right->function) - (left->function < right->function);
 }
 
-/* Lists the functions that one side lacks, largest first. */
+/* Lists the functions that are missing on one side, largest first. */
 static Unpaired *
 list_unpaired(const PfsFunctionCosts *costs, PfsCost whole, double least_total, bool is_new,
 			  uint32 *count)
@@ -61,7 +61,7 @@ list_unpaired(const PfsFunctionCosts *costs, PfsCost whole, double least_total, 
 	return list;
 }
 
-/* Cosine of the parts that the callers have of a gone and a new function. */
+/* Returns the cosine between the parts of callers in a function that is gone and in a new one. */
 static double
 callers_likeness(const PfsFunctionCosts *costs, uint32 gone, uint32 new)
 {
@@ -86,7 +86,7 @@ callers_likeness(const PfsFunctionCosts *costs, uint32 gone, uint32 new)
 	return old_square > 0 && new_square > 0 ? product / sqrt(old_square * new_square) : 0;
 }
 
-/* The best old function of a new one; PFS_NO_FUNCTION if none is like it. */
+/* Returns the old function that is most like a new one; PFS_NO_FUNCTION if none is like it. */
 static uint32
 find_old(const PfsFunctionCosts *costs, const Unpaired *new, const Unpaired *gone,
 		 uint32 gone_count, const bool *is_taken)

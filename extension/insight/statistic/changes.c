@@ -15,18 +15,18 @@
 #include "insight/statistic/student.h"
 
 /*
- * A host whose ratio is this many deviations from the median counts as one at the bound. The
- * deviation is that of the hosts, at least that of the host's counts.
+ * A host whose ratio deviates from the median by more than this many deviations counts as if it
+ * were at the bound. The deviation is that of the hosts, but at least that of the host's counts.
  */
 #define FAR_DEVIATIONS 4.0
 
-/* Standard deviation of a normal distribution by its median absolute deviation. */
+/* Standard deviation of a normal distribution divided by its median absolute deviation. */
 #define DEVIATION_OF_MEDIAN 1.4826
 
-/* No host weighs more than this many hosts of the mean weight. */
+/* A host weighs at most this many times the mean weight. */
 #define MAX_HOST_WEIGHT 3.0
 
-/* No function weighs more in the reference than the one of this rank. */
+/* A function's weight in the reference is at most the weight of the one with this rank. */
 #define REFERENCE_RANK 4
 
 /* Bound on the variance that rounding gives to a function with equal shares on all hosts. */
@@ -62,7 +62,7 @@ typedef struct Contrast
 	uint32_t far_hosts;
 } Contrast;
 
-/* One side of a contrast of hosts, or both: weights by host, 0 for hosts that do not count. */
+/* One side of a contrast of hosts, or both: weights by host, 0 for hosts that are left out. */
 typedef struct HostGroup
 {
 	double *weights;
@@ -103,7 +103,7 @@ compare_doubles(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Sorts the values. */
+/* Returns the median; sorts the values. */
 static double
 median_of(double *values, uint32_t count)
 {
@@ -134,7 +134,7 @@ judge_load(const Judge *judge, uint32_t host, uint32_t period)
 	return loads[(size_t) host * judge->cells->period_count + period];
 }
 
-/* Sum of the base without one of its periods. */
+/* Returns the sum of the base without one of its periods. */
 static double
 judge_base_sum(const Judge *judge, uint32_t function, uint32_t host, uint32_t now)
 {
@@ -168,7 +168,7 @@ judge_add_base(Judge *judge)
 
 /* --- slopes --- */
 
-/* Sums over the periods of the base, of logarithms less their means within a host. */
+/* Sums over the periods of the base, of logarithms minus their means within a host. */
 typedef struct SlopeTerms
 {
 	double cross;	/* of share and load */
@@ -213,7 +213,7 @@ slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms 
 	terms->count += count - 1;
 }
 
-/* The part of the whole that a function has in the base. */
+/* Returns a function's share of the whole in the base. */
 static double
 judge_base_share(const Judge *judge, uint32_t function)
 {
@@ -254,8 +254,8 @@ judge_load_noise(const Judge *judge)
 }
 
 /*
- * Variance of the slope of a function, whose errors at different times of a host may depend on each
- * other.
+ * Returns the variance of a function's slope, whose errors at different times of a host may be
+ * correlated.
  */
 static double
 slope_error(const Judge *judge, uint32_t function, double slope, double loads)
@@ -275,8 +275,8 @@ slope_error(const Judge *judge, uint32_t function, double slope, double loads)
 }
 
 /*
- * Slopes of all functions, each drawn towards 0 by its own error. If the load of the base varies
- * little more than by noise, slopes are unknown.
+ * Computes the slopes of all functions, each shrunk towards 0 by its own error. If the load of the
+ * base varies little more than by noise, slopes are unknown.
  */
 static void
 changes_find_slopes(Judge *judge, double load_noise)
@@ -336,9 +336,9 @@ host_in_group(const PfsCells *cells, uint32_t group, uint32_t host)
 }
 
 /*
- * Weights of the hosts of a group, which add up to 1: the more, the more exact the host's ratio, so
- * by the harmonic mean of its sums on both sides. For hosts that are not paired, by their share of
- * a side.
+ * Computes the weights of the hosts of a group, whose sum is 1. A host with a more exact ratio
+ * weighs more, so the weight is the harmonic mean of its sums on both sides. Hosts that are not
+ * paired are weighted by their share of a side.
  */
 static void
 group_weigh(Judge *judge, HostGroup *group, uint32_t number)
@@ -370,7 +370,7 @@ group_weigh(Judge *judge, HostGroup *group, uint32_t number)
 		group->weights[host] /= bounded;
 }
 
-/* Prepares hosts for taking a period for the one after the deploy. */
+/* Prepares hosts for a contrast in which a period takes the place of the one after the deploy. */
 static void
 judge_prepare_hosts(Judge *judge, uint32_t now)
 {
@@ -415,7 +415,7 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 
 /*
  * Moves the shares of hosts whose ratio is far from the others' to the bound; returns their number.
- * Hosts that lack the function say nothing on its ratio.
+ * Hosts without the function are left out, because they have no ratio.
  */
 static uint32_t
 group_bound_far_hosts(Judge *judge, const HostGroup *group)
@@ -467,7 +467,10 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 	return far_hosts;
 }
 
-/* Adds a part; the square of the sum by the sum of squares is the number of parts of equal size. */
+/*
+ * Adds a part. The square of the sum, divided by the sum of squares, is the number of parts of
+ * equal size.
+ */
 static void
 add_part(double part, double *parts, double *squares)
 {
@@ -476,8 +479,8 @@ add_part(double part, double *parts, double *squares)
 }
 
 /*
- * The change of a function in a group of hosts that are paired, and its variance by host. A
- * function that lies on few of the hosts has few degrees of freedom.
+ * Computes the change of a function in a group of paired hosts, and its variance by host. A
+ * function that runs on few of the hosts has few degrees of freedom.
  */
 static Contrast
 group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t now)
@@ -589,7 +592,7 @@ unpaired_contrast(Judge *judge, uint32_t function, uint32_t now)
 	return contrast;
 }
 
-/* The change of the code in the middle: the median of the functions, weighted by their shares. */
+/* Returns the change of the median code: the median of the functions, weighted by their shares. */
 static double
 judge_reference(Judge *judge)
 {
@@ -614,7 +617,7 @@ judge_reference(Judge *judge)
 	{
 		const Contrast *contrast = &judge->contrasts[judge->order[i]];
 
-		/* pairs of change and weight, sorted by change */
+		/* pairs of a change and its weight, sorted by change */
 		judge->weights[2 * i] = contrast->change;
 		judge->weights[2 * i + 1] = fmin(contrast->base_share, bound);
 		all += judge->weights[2 * i + 1];
@@ -629,7 +632,7 @@ judge_reference(Judge *judge)
 	return judge->weights[2 * (count - 1)];
 }
 
-/* Degrees of freedom of the sum of two variances (Welch 1947). */
+/* Returns the degrees of freedom of the sum of two variances (Welch 1947). */
 static double
 welch_freedom(const Contrast *a, const Contrast *b)
 {
@@ -641,7 +644,10 @@ welch_freedom(const Contrast *a, const Contrast *b)
 		   (a->variance * a->variance / a->freedom + b->variance * b->variance / b->freedom);
 }
 
-/* Fills contrasts with the changes of all functions from the rest of the base to a period. */
+/*
+ * Fills the contrasts with the changes of all functions from the other periods of the base to the
+ * given one.
+ */
 static void
 changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
 {
@@ -701,8 +707,9 @@ changes_add_past(Judge *judge, PfsReference *reference)
 }
 
 /*
- * The prior of the functions' excess, and its degrees of freedom: 0 if the past says nothing. One
- * degree of freedom of the periods is lost, because each is compared with the others.
+ * Estimates the prior of the functions' excess, and its degrees of freedom: 0 if the past has no
+ * information. One degree of freedom of the periods is lost, because each is compared with the
+ * others.
  */
 static double
 changes_draw_together(Judge *judge, double *freedom)

@@ -1,7 +1,7 @@
 /*
  * changes.h
- *		Decides which functions' shares of the whole changed with a deploy, from sums by
- *		function, host and period.
+ *		Decides which functions' shares of the whole changed with a deploy, from sums by function,
+ *		host and period.
  *
  * The unit of observation is the host: samples of one host, and neighbouring times of it, depend on
  * each other. A change is the logarithm of the ratio of shares after and before, with the same
@@ -9,10 +9,10 @@
  * because a function that grows makes all other shares smaller.
  *
  * All hosts also share noise, such as that of the traffic. So each period of the base is judged as
- * if it followed a deploy, and the variance of a function grows by what its past shows beyond the
- * differences between hosts. That excess is drawn together over functions (Smyth 2004, "Linear
- * models and empirical Bayes methods"). The p-value is that of changes of at least a given size
- * (McCarthy and Smyth 2009).
+ * if it followed a deploy. If these past changes vary more than the differences between hosts
+ * explain, the excess is added to the function's variance. The excesses are shrunk towards each
+ * other over functions (Smyth 2004, "Linear models and empirical Bayes methods"). The p-value is
+ * that of changes of at least a given size (McCarthy and Smyth 2009).
  *
  * The code neither allocates nor depends on the server.
  */
@@ -43,7 +43,7 @@ typedef struct PfsCells
 	uint32_t period_count; /* at least 2; at least 3 for noise of the past */
 	const double *sums;
 	const double *wholes;
-	double quantum; /* value of one sample, > 0; half of it stands for none */
+	double quantum; /* value of one sample, > 0; half of it replaces zero */
 	/*
 	 * As wholes, of all that ran on a host, also of another version; NULL: wholes. 0: unknown. They
 	 * may be counts of requests, which no function's noise is part of.
@@ -83,9 +83,9 @@ typedef struct PfsChangeBasis
 } PfsChangeBasis;
 
 /*
- * What functions that divide the whole among them say of the others: the change of the code in the
- * middle, for each period that is taken for the one after the deploy; and the variance that their
- * noise gives to the logarithm of a host's whole, which is not load.
+ * Results of functions that divide the whole among them, for judging others: the change of the
+ * median code, for each period in the place of the one after the deploy; and the variance that
+ * their noise adds to the logarithm of a host's whole, which is not load.
  */
 typedef struct PfsReference
 {
@@ -95,7 +95,7 @@ typedef struct PfsReference
 	bool is_known;
 } PfsReference;
 
-/* Bytes of scratch that pfs_changes_judge() needs. */
+/* Returns the bytes of scratch that pfs_changes_judge() needs. */
 size_t pfs_changes_scratch_bytes(const PfsCells *cells);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * discoveries.c
- *		What may be called found, of many tests.
+ *		Controls the rate of false discoveries among many tests.
  */
 #include "insight/statistic/discoveries.h"
 

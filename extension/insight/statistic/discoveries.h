@@ -1,6 +1,6 @@
 /*
  * discoveries.h
- *		What may be called found, of many tests: false discovery rates, and what they can find.
+ *		Controls the rate of false discoveries among many tests, and computes the detectable change.
  */
 #ifndef PFS_DISCOVERIES_H
 #define PFS_DISCOVERIES_H
@@ -14,8 +14,9 @@
 void pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *order);
 
 /*
- * Change, as a share of the function's cost, that would be found 95 times of 100: beyond least, a
- * logarithm, at a false discovery rate of max_rate if found of tested functions are found.
+ * Returns the change, as a share of the function's cost, that would be found 95 times of 100:
+ * beyond least, a logarithm, at a false discovery rate of max_rate, if found of the tested
+ * functions are found.
  */
 double pfs_detectable_change(const PfsChange *change, double least, double min_change,
 							 double max_rate, uint32_t found, uint32_t tested);

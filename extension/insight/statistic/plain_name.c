@@ -8,13 +8,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Of "::h0123456789abcdef". */
+/* Length of "::h0123456789abcdef". */
 #define RUST_HASH_LENGTH 19
 
 static const char *const clone_suffixes[] = { ".isra", ".constprop", ".part", ".cold",
 											  ".llvm", ".lto_priv",	 ".clone" };
 
-/* Length of the name without one suffix of a clone at its end; length if there is none. */
+/*
+ * Returns the length of the name without one suffix of a clone at its end; length if there is none.
+ */
 static size_t
 cut_clone(const char *name, size_t length)
 {
@@ -26,7 +28,7 @@ cut_clone(const char *name, size_t length)
 		end--;
 	else
 		end = length;
-	/* only .cold may lack a number */
+	/* the suffix .cold may lack a number, all others have one */
 	if (end == length)
 		return length > 5 && memcmp(name + length - 5, ".cold", 5) == 0 ? length - 5 : length;
 	for (size_t i = 0; i < sizeof(clone_suffixes) / sizeof(clone_suffixes[0]); i++)
@@ -50,7 +52,7 @@ cut_rust_hash(const char *name, size_t length)
 	return length - RUST_HASH_LENGTH;
 }
 
-/* Is a number of a lambda at this place: "#12}" behind "{lambda("? */
+/* Returns whether the number of a lambda begins here: "#12}" after "{lambda(". */
 static bool
 is_lambda_number(const char *name, size_t length, size_t at)
 {

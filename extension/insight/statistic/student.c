@@ -13,7 +13,7 @@
 #define FRACTION_ERROR 1e-15
 #define TINY		   1e-300
 
-/* The asymptotic series is exact to 1e-14 from here on. */
+/* From here on the asymptotic series is exact to 1e-14. */
 #define SERIES_BEGINS 20.0
 
 static double
@@ -46,7 +46,10 @@ beta_fraction(double a, double b, double x)
 	return value;
 }
 
-/* The regularized incomplete beta function; rest is 1 - x, given apart to keep its digits. */
+/*
+ * Computes the regularized incomplete beta function; rest is 1 - x, passed separately to keep its
+ * digits.
+ */
 static double
 beta_incomplete(double a, double b, double x, double rest)
 {

@@ -9,10 +9,10 @@
 #ifndef PFS_STUDENT_H
 #define PFS_STUDENT_H
 
-/* Probability that a t with these degrees of freedom (> 0) is greater than t. */
+/* Returns the probability that a t with these degrees of freedom (> 0) is greater than t. */
 double pfs_student_tail(double t, double freedom);
 
-/* The t whose upper tail is the probability, between 0 and 1 exclusive. */
+/* Returns the t whose upper tail has the given probability, between 0 and 1 exclusive. */
 double pfs_student_bound(double tail, double freedom);
 
 /* First and second derivative of the logarithm of gamma; x > 0. */
