@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * chain.bpf.h
- *		What the walks of all interpreters' chains share: checks, and the words of the record.
+ *		Common parts of the walks of all interpreters' chains: checks, and the words of the record.
  *
- * These walks are compiled twice, as unwind.bpf.h is: into the BPF programs, and into the collector
+ * These walks are compiled twice, like unwind.bpf.h: into the BPF programs, and into the collector
  * (runtimes/chain_walk.c), which reads threads that wait from outside. The includer defines first:
  * pfs_get_scratch, bpf_probe_read_user, pfs_read_user, bpf_ktime_get_ns and barrier_var.
  *
@@ -16,7 +16,7 @@
 #include "runtime_types.h"
 #include "scratch.h"
 
-#define PFS_CHAIN_STEPS 64 /* between two looks at the clock */
+#define PFS_CHAIN_STEPS 64 /* number of frames between two readings of the clock */
 
 static __always_inline int
 pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
@@ -25,7 +25,7 @@ pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
 	return 1;
 }
 
-/* Makes the walk know no object. */
+/* Empties the cache of objects. */
 static __always_inline void
 pfs_forget_objects(struct pfs_chain_walk *chain)
 {

@@ -16,7 +16,7 @@
 
 #include "runtime.bpf.h"
 
-/* Preallocated, as pfs_processes is. */
+/* Preallocated, like pfs_processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PFS_RUNTIME_PROCESSES);
@@ -24,7 +24,10 @@ struct {
 	__type(value, struct pfs_runtime);
 } pfs_runtimes SEC(".maps");
 
-/* Finds the interpreter of the sample's process. Its kind is PFS_RUNTIME_NONE if it has none. */
+/*
+ * Finds the interpreter of the sample's process; sets its kind to PFS_RUNTIME_NONE if there is
+ * none.
+ */
 static __always_inline void
 pfs_find_runtime(struct pfs_scratch *scratch)
 {
@@ -39,8 +42,8 @@ pfs_find_runtime(struct pfs_scratch *scratch)
 }
 
 /*
- * Appends the chain's section to a record that has words words behind its head. Returns how many
- * words the section takes. This is a global function, so that the kernel verifies it once, however
+ * Appends the chain's section to a record that has words words behind its head. Returns the number
+ * of the section's words. This is a global function, so that the kernel verifies it once, however
  * many paths lead to it.
  */
 __attribute__((noinline)) __u32

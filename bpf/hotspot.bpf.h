@@ -26,7 +26,7 @@
 #include "unwind_types.h"
 #include "walk_caller.bpf.h"
 
-/* No code is known at the address; other than what steps return. */
+/* Returned if no code is known at the address; differs from the results of steps. */
 #define PFS_HOTSPOT_NO_BLOB 2
 
 #ifdef PFS_ARM64
@@ -49,7 +49,7 @@ pfs_step_over_hotspot(struct pfs_walk *walk, __u64 *frame)
 
 #else
 
-#define PFS_SEGMENT_STEPS	 12			 /* two were seen at most */
+#define PFS_SEGMENT_STEPS	 12			 /* real maps need at most two */
 
 /* The first bytes of the names of descriptions. */
 #define PFS_NAME_INTERPRETER 0x65746e49U /* "Interpreter" */
@@ -59,12 +59,12 @@ pfs_step_over_hotspot(struct pfs_walk *walk, __u64 *frame)
 #define PFS_NAME_ADAPTER	 0x2f433249U /* "I2C/C2I adapters" */
 #define PFS_NAME_CACHE		 0x696c6e49U /* "InlineCacheBuffer" */
 
-/* How far a compiled method's frame is set up. */
+/* The state of a compiled method's frame: how much of it has been set up. */
 enum pfs_frame_state {
 	PFS_FRAME_WHOLE = 0,
-	PFS_FRAME_NOT_BEGUN,  /* the return address is all there is */
-	PFS_FRAME_PUSHED,	  /* the frame pointer lies below the return address */
-	PFS_FRAME_NOT_SAVED,  /* it is as large as it will be, but lacks the frame pointer */
+	PFS_FRAME_NOT_BEGUN,  /* only the return address is on the stack */
+	PFS_FRAME_PUSHED,	  /* the frame pointer is below the return address */
+	PFS_FRAME_NOT_SAVED,  /* the frame has its size, but the frame pointer has not been stored */
 	PFS_FRAME_BEING_LEFT, /* instructions up to the return remove code.removed bytes */
 };
 
@@ -102,9 +102,10 @@ pfs_blob_field(const struct pfs_walk *walk, __u8 offset)
 }
 
 /*
- * Finds the description of the code at the walk's address, and reads it, unless it is the one that
- * was found last. Returns non-zero if there is none. A segment's tag counts segments back to the
- * block's first one, in several steps if the block is long; 0 is the first one's, 255 a free one's.
+ * Finds the description of the code at the walk's address, and reads it, unless it is the last one
+ * found. Returns non-zero if there is none. A segment's tag is the distance, in segments, towards
+ * the block's first one, in several steps if the block is long; 0 means the first segment, 255 a
+ * free one.
  */
 PFS_VERIFIED_ONCE int
 pfs_find_blob(__u32 slot)
@@ -159,9 +160,9 @@ pfs_blob_code(const struct pfs_walk *walk, const struct pfs_hotspot_layout *layo
 }
 
 /*
- * Looks whether an instruction that sets up the frame is the next one, or lies further ahead.
- * Returns non-zero if the question is answered. It looks at each byte, which finds these
- * instructions as well, because the first one of them decides.
+ * Checks whether the instruction at a byte sets up the frame, and notes whether it is the next one
+ * or further ahead. Returns non-zero if the state is decided. All bytes are checked, not only
+ * starts of instructions, because the first match decides.
  */
 PFS_VERIFIED_ONCE int
 pfs_look_for_setup(__u32 slot)
@@ -204,8 +205,8 @@ pfs_look_for_setup(__u32 slot)
 }
 
 /*
- * Follows one instruction of those that leave a method. Returns non-zero if it is the return, or no
- * such instruction.
+ * Follows one of the instructions that leave a method. Returns non-zero if it is the return, or
+ * does not belong to these.
  */
 PFS_VERIFIED_ONCE int
 pfs_follow_leaving(__u32 slot)
@@ -242,12 +243,13 @@ pfs_follow_leaving(__u32 slot)
 		bytes = 3;
 	else if (code[0] == 0x85 && code[1] == 0x05) /* test of the polling page, to JDK 9 */
 		bytes = 6;
-	else if (code[0] == 0x4d && code[1] == 0x8b && code[2] == 0x97) /* … by its address, 10 on */
+	/* … through a register, from JDK 10 on */
+	else if (code[0] == 0x4d && code[1] == 0x8b && code[2] == 0x97)
 		bytes = 7;
 	else if (code[0] == 0x41 && code[1] == 0x85 && code[2] == 0x02)
 		bytes = 3;
 	else if (code[0] == 0x49 && code[1] == 0x3b &&
-			 code[2] == 0xa7) /* … of the stack pointer, 16 on */
+			 code[2] == 0xa7) /* … compared with the stack pointer, from JDK 16 on */
 		bytes = 7;
 	else if (code[0] == 0x49 && code[1] == 0x3b && code[2] == 0x67)
 		bytes = 4;
@@ -257,14 +259,14 @@ pfs_follow_leaving(__u32 slot)
 	return bytes == 0;
 }
 
-/* Do the registers hold? */
+/* Returns whether the frame is the innermost one, whose registers are known. */
 static __always_inline int
 pfs_is_leaf(const struct pfs_walk *walk)
 {
 	return walk->at.innermost && !walk->at.is_return;
 }
 
-/* Notes how far the frame of a compiled method is set up at the walk's address. */
+/* Determines the state of a compiled method's frame at the walk's address. */
 static __always_inline void
 pfs_find_frame_state(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout, __u64 start)
 {
@@ -300,8 +302,8 @@ pfs_find_frame_state(struct pfs_walk *walk, const struct pfs_hotspot_layout *lay
 }
 
 /*
- * Goes to the caller, whose stack pointer is sp. Its address lies right below, and its frame
- * pointer at fp_at; 0: that is as it was.
+ * Moves to the caller, whose stack pointer is sp. The return address is right below sp, the frame
+ * pointer at fp_at; 0: the frame pointer is unchanged.
  */
 static __always_inline int
 pfs_leave_hotspot_frame(struct pfs_walk *walk, __u64 sp, __u64 fp_at)
@@ -322,7 +324,7 @@ pfs_leave_hotspot_frame(struct pfs_walk *walk, __u64 sp, __u64 fp_at)
 	return pfs_walk_to_caller(walk, pc, sp, fp);
 }
 
-/* Leaves the frame for pfs_walk_step(): its words are all that is known of it by then. */
+/* Stores the frame for pfs_walk_step(), which needs only these words. */
 static __always_inline void
 pfs_put_hotspot(struct pfs_walk *walk, __u64 address, __u64 payload)
 {
@@ -366,8 +368,8 @@ pfs_step_over_compiled(struct pfs_walk *walk, const struct pfs_hotspot_layout *l
 }
 
 /*
- * Returns the bytecode's place behind the start of the method's constant part; 0: it is none of
- * that method's. A native method has no bytecode, and the address 0.
+ * Returns the offset of the bytecode from the start of the method's constant part; 0 if it does not
+ * belong to the method. A native method has no bytecode, and the address 0.
  */
 static __always_inline __u64
 pfs_bytecode_place(const struct pfs_hotspot_layout *layout, __u64 constant, __u64 bytecode)
@@ -388,8 +390,8 @@ struct pfs_interpreted {
 };
 
 /*
- * Reads the frame that the frame pointer leads to, and that has all of its words. The interpreter
- * keeps the bytecode's address in a register, and saves it when it calls.
+ * Reads the frame at the frame pointer, all of whose words are set. The interpreter keeps the
+ * bytecode's address in a register, and saves it before calls.
  */
 static __always_inline int
 pfs_read_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout,
@@ -413,8 +415,9 @@ pfs_read_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout *lay
 }
 
 /*
- * Reads a frame that the interpreter is just making, whose words are pushed one by one. The first
- * one is the caller's stack pointer, which was in a register. The method is in another register.
+ * Reads a frame that the interpreter is still building by pushing one word after the other. The
+ * first word is the caller's stack pointer, which was in a register. The method is in another
+ * register.
  */
 static __always_inline int
 pfs_read_new_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout,
@@ -429,7 +432,7 @@ pfs_read_new_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout 
 						 frame->method + layout->method_constant);
 }
 
-/* Returns non-zero if the frame pointer leads to no frame of the interpreter. */
+/* Returns non-zero if the frame pointer does not lead to a frame of the interpreter. */
 static __always_inline int
 pfs_find_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout,
 					 struct pfs_interpreted *frame)
@@ -459,7 +462,7 @@ pfs_step_over_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout
 		return pfs_leave_hotspot_frame(walk, walk->at.sp + 8, 0);
 	}
 	pfs_put_hotspot(walk, frame.method, PFS_HOTSPOT_INTERPRETED(frame.place, frame.constant));
-	/* the caller's frame may have grown by the arguments, and ends behind them */
+	/* the caller's frame may have grown by the arguments, and then ends after them */
 	if (frame.sp <= fp + 8 || frame.sp - fp > PFS_MAX_FRAME_BYTES || (frame.sp & 7))
 		return pfs_walk_end(walk, PFS_WALK_BAD_FRAME);
 	if (pfs_leave_hotspot_frame(walk, fp + 16, fp))
@@ -468,7 +471,7 @@ pfs_step_over_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout
 	return 0;
 }
 
-/* Adapters and tables of methods leave the stack as it was at the call. */
+/* Adapters and tables of methods do not change the stack. */
 static __always_inline int
 pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout)
 {
@@ -480,7 +483,10 @@ pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layou
 	pfs_put_hotspot(walk, walk->code.blob, PFS_HOTSPOT_STUB);
 	if (name == PFS_NAME_VTABLE || name == PFS_NAME_ADAPTER || name == PFS_NAME_CACHE)
 		return pfs_leave_hotspot_frame(walk, sp + 8, 0);
-	/* while it saves registers the frame is smaller, and the frame pointer is at its end already */
+	/*
+	 * while the stub saves registers, the frame is still smaller, and the frame pointer is already
+	 * at its end
+	 */
 	if (size && !(pfs_is_leaf(walk) && fp >= sp && fp - sp < size - 16))
 		return pfs_leave_hotspot_frame(walk, sp + size, sp + size - 16);
 	if (pfs_is_leaf(walk) && !pfs_read_code(walk, walk->code.bytes, 4, walk->at.pc))
@@ -496,7 +502,7 @@ pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layou
 	return pfs_leave_hotspot_frame(walk, fp + 16, fp);
 }
 
-/* A global function, so that the kernel verifies it once. */
+/* A global function, so that the kernel verifies it only once. */
 PFS_VERIFIED_ONCE int
 pfs_hotspot_step(__u32 slot)
 {
@@ -515,8 +521,8 @@ pfs_hotspot_step(__u32 slot)
 }
 
 /*
- * Steps over the frame at the walk's address, as pfs_walk_step() does. PFS_HOTSPOT_NO_BLOB: no code
- * is known there.
+ * Steps over the frame at the walk's address, like pfs_walk_step(). Returns PFS_HOTSPOT_NO_BLOB if
+ * no code is known there.
  */
 static __always_inline int
 pfs_step_over_hotspot(struct pfs_walk *walk, __u64 *frame)

@@ -13,9 +13,9 @@
 #include "chain.bpf.h"
 #include "luajit_check.h"
 
-#define PFS_LUAJIT_GUARDS 4 /* protected calls without a Lua frame, one in the other */
+#define PFS_LUAJIT_GUARDS 4 /* limit of nested protected calls without a Lua frame */
 
-/* Takes a state, whose words the block holds. Its frames are followed from base on. */
+/* Selects a state, whose words the block contains. Its frames are followed from base on. */
 static __always_inline int
 pfs_take_luajit_state(struct pfs_chain_walk *chain, __u64 base)
 {
@@ -27,7 +27,7 @@ pfs_take_luajit_state(struct pfs_chain_walk *chain, __u64 base)
 		   base > chain->block[PFS_LUAJIT_STATE_END];
 }
 
-/* Reads a state into the block. Returns non-zero if it is none of the global state's. */
+/* Reads a state into the block. Returns non-zero if it does not belong to the global state. */
 static __always_inline int
 pfs_read_luajit_state(struct pfs_chain_walk *chain, __u64 state)
 {
@@ -98,7 +98,7 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	return 0;
 }
 
-/* Returns the code of a function, and reads its prototype's check; 0 if it is no Lua function. */
+/* Returns the prototype of a function, and reads its check; 0 if it is not a Lua function. */
 static __always_inline __u64
 pfs_read_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 {
@@ -147,9 +147,9 @@ pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
 }
 
 /*
- * Marks the end of what one call of the interpreter executes, which the frame is the outermost of.
- * Calls that are protected only, without a Lua frame of theirs, have no mark. Returns non-zero if
- * the calls cannot be read.
+ * Marks the end of the frames that one call of the interpreter executes; the given frame is the
+ * outermost. Protected calls without a Lua frame get no mark. Returns non-zero if the calls cannot
+ * be read.
  */
 static __always_inline int
 pfs_leave_luajit_call(struct pfs_scratch *scratch, __u32 first, __u64 frame)
@@ -161,7 +161,7 @@ pfs_leave_luajit_call(struct pfs_scratch *scratch, __u32 first, __u64 frame)
 		__u64 call = chain->luajit.call;
 		__s32 results;
 
-		/* calls lie one behind the other on the machine's stack */
+		/* calls are at ascending addresses on the machine's stack */
 		if (!pfs_is_object(call) || call <= chain->luajit.last ||
 			bpf_probe_read_user(chain->code, PFS_LUAJIT_CALL_WORDS * sizeof(__u64), (void *) call))
 			return 1;
@@ -177,8 +177,8 @@ pfs_leave_luajit_call(struct pfs_scratch *scratch, __u32 first, __u64 frame)
 }
 
 /*
- * Goes on with the coroutine that has resumed the one that ended. The interpreter's frame of that
- * one lies before the last mark's. Returns non-zero if there is none.
+ * Continues with the coroutine that resumed the ended one. The interpreter's frame of that
+ * coroutine is before the last mark's. Returns non-zero if there is none.
  */
 static __always_inline int
 pfs_resume_luajit_caller(struct pfs_chain_walk *chain)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * luajit_check.h
- *		The check of a prototype of LuaJIT, by which another one at its address is recognized.
+ *		Computes the check of a prototype of LuaJIT, which differs for another prototype at its
+ *		address.
  */
 #ifndef PFS_LUAJIT_CHECK_H
 #define PFS_LUAJIT_CHECK_H
 
 #include "runtime_types.h"
 
-/* Returns a hash of what does not change while the prototype lives; never PFS_LUAJIT_NO_CHECK. */
+/*
+ * Returns a hash of the words that do not change while the prototype exists; never
+ * PFS_LUAJIT_NO_CHECK.
+ */
 static inline __u64
 pfs_luajit_check(const __u64 words[PFS_LUAJIT_PROTO_WORDS])
 {

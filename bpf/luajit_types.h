@@ -14,11 +14,11 @@
 
 struct pfs_luajit_layout {
 	__u64 global;		  /* the global state … */
-	__u64 thread_pointer; /* … of this thread; others' are found by a register */
+	__u64 thread_pointer; /* … of this thread; other threads' are found through a register */
 	__u64 code_start;	  /* code of the interpreter, half-open */
 	__u64 code_end;
 	__u32 dispatch; /* in the global state: the table that a register leads to, … */
-	__u32 current;	/* … and the state that runs, before the base of compiled code that runs */
+	__u32 current;	/* … and the running state, followed by the base of running compiled code */
 };
 
 /* Words of a state. */
@@ -32,7 +32,7 @@ struct pfs_luajit_layout {
 
 /* Words of a frame of the interpreter on the machine's stack, which has CALL_BYTES. */
 #define PFS_LUAJIT_CALL_RESULTS \
-	1 /* lower half; negative: place in the stack, of a protected call */
+	1 /* in the lower half; if negative, the distance in the stack of a protected call */
 #define PFS_LUAJIT_CALL_STATE 2
 #define PFS_LUAJIT_CALL_OUTER 4
 #define PFS_LUAJIT_CALL_WORDS 5
@@ -46,7 +46,7 @@ struct pfs_luajit_layout {
 /* Words of a prototype, which its code follows. */
 #define PFS_LUAJIT_PROTO_SIZE  1 /* upper half: number of instructions */
 #define PFS_LUAJIT_PROTO_CHUNK 8
-#define PFS_LUAJIT_PROTO_LINES 9 /* the first, and how many */
+#define PFS_LUAJIT_PROTO_LINES 9 /* first line, and number of lines */
 #define PFS_LUAJIT_PROTO_TABLE 10
 #define PFS_LUAJIT_PROTO_WORDS 13
 
@@ -55,17 +55,18 @@ struct pfs_luajit_layout {
 #define PFS_LUAJIT_TYPE_FUNCTION	8U
 #define PFS_LUAJIT_IS_BUILTIN(word) (((word) >> 16 & 255) != 0)
 
-/* References are addresses of 47 bits, with a type above. */
+/* References are addresses of 47 bits, with a type in the upper bits. */
 #define PFS_LUAJIT_REFERENCE(word)	 ((word) & ((1ULL << 47) - 1))
 #define PFS_LUAJIT_IS_FUNCTION(word) ((word) >> 47 == 0x1fff7)
 
 /* Three bits of a frame's link; the rest is the distance to the frame before. */
-#define PFS_LUAJIT_LINK_LUA		 0 /* two bits: an address in the caller's code, no distance */
+/* two bits; the link is an address in the caller's code, not a distance */
+#define PFS_LUAJIT_LINK_LUA		 0
 #define PFS_LUAJIT_LINK_C		 1
 #define PFS_LUAJIT_LINK_CONTINUE 2
 #define PFS_LUAJIT_LINK_VARARG	 3
 
-/* The payload: the number of the instruction behind the executed one, and a check. */
+/* The payload: the number of the instruction after the executed one, and a check. */
 #define PFS_LUAJIT_CHECK_BITS	  36
 #define PFS_LUAJIT_POSITION_BITS  24
 #define PFS_LUAJIT_CHECK(payload) ((payload) & ((1ULL << PFS_LUAJIT_CHECK_BITS) - 1))

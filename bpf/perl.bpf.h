@@ -13,20 +13,20 @@
 #include "chain.bpf.h"
 #include "perl_frame.h"
 
-/* A stack (PERL_SI), by words. */
+/* Indexes of words in a stack (PERL_SI). */
 #define PFS_PERL_STACK_CONTEXTS 1
 #define PFS_PERL_STACK_PREVIOUS 2
-#define PFS_PERL_STACK_INDEX	4 /* its lower half: of the last context */
+#define PFS_PERL_STACK_INDEX	4 /* index of the last context, in the lower half */
 #define PFS_PERL_STACK_WORDS	6
 #define PFS_PERL_STACK_MAIN		1 /* type of the first stack */
 #define PFS_PERL_MOST_CONTEXTS	(1 << 20)
 
-/* A context (PERL_CONTEXT), by words. */
+/* Indexes of words in a context (PERL_CONTEXT). */
 #define PFS_PERL_CONTEXT_TYPE	   0 /* its lowest byte */
 #define PFS_PERL_CONTEXT_COP	   2
 #define PFS_PERL_CONTEXT_RETURN	   6
-#define PFS_PERL_CONTEXT_WORDS_OLD 12 /* up to 5.30; in later versions a word more, … */
-#define PFS_PERL_CONTEXT_WORDS	   13 /* and the function one word further */
+#define PFS_PERL_CONTEXT_WORDS_OLD 12 /* up to 5.30; later versions have one more word, … */
+#define PFS_PERL_CONTEXT_WORDS	   13 /* … and the function one word later */
 
 /* Types of contexts, and flags of some. */
 #define PFS_PERL_TYPE_MASK	15
@@ -39,13 +39,13 @@
 #define PFS_PERL_IS_A_BLOCK 0xc0 /* … a block, or a try; otherwise, the code of a file */
 
 /* A statement (COP). */
-#define PFS_PERL_COP_FIRST 0x20 /* of the words that are read: line, package, file */
+#define PFS_PERL_COP_FIRST 0x20 /* offset of the words that are read: line, package, file */
 #define PFS_PERL_COP_WORDS 3
 
 /* A name (HEK): hash and length, and the first characters. */
 #define PFS_PERL_NAME_WORDS 2
 
-/* A subroutine (CV): what its head leads to, and words of that from PFS_PERL_SUB_FIRST on. */
+/* A subroutine (CV): its head leads to a body, whose words are read from PFS_PERL_SUB_FIRST on. */
 #define PFS_PERL_SUB_FIRST 0x20
 #define PFS_PERL_SUB_WORDS 8
 #define PFS_PERL_SUB_STASH 0
@@ -55,7 +55,10 @@
 #define PFS_PERL_TYPE_CV   13
 #define PFS_PERL_TYPE_FM   14
 
-/* A glob (GV): its body has name and stash, its GP the glob that the subroutine was defined by. */
+/*
+ * A glob (GV): its body has the name and the stash, its GP has the glob by which the subroutine was
+ * defined.
+ */
 #define PFS_PERL_GLOB_GP	   0x10
 #define PFS_PERL_GP_DEFINED_BY 0x38
 #define PFS_PERL_GLOB_NAME	   0x20
@@ -63,7 +66,10 @@
 #define PFS_PERL_LETTERS(a, b, c, d, e) \
 	((__u64) (a) | (__u64) (b) << 8 | (__u64) (c) << 16 | (__u64) (d) << 24 | (__u64) (e) << 32)
 
-/* Is the name that of a block that Perl calls before the program begins, or when it has ended? */
+/*
+ * Returns whether the name belongs to a block that Perl calls before the program begins, or after
+ * it has ended.
+ */
 static __always_inline int
 pfs_perl_is_phase(const __u64 name[PFS_PERL_NAME_WORDS])
 {
@@ -85,7 +91,7 @@ pfs_perl_is_phase(const __u64 name[PFS_PERL_NAME_WORDS])
 	}
 }
 
-/* The name of a subroutine, or an enum pfs_perl_code. */
+/* The address of a subroutine's name, or an enum pfs_perl_code. */
 struct pfs_perl_code_name {
 	__u64 name;
 	__u64 stash;
@@ -94,7 +100,7 @@ struct pfs_perl_code_name {
 	__u8 is_phase;
 };
 
-/* The begin of a file's name. Returns NULL if it cannot be read. */
+/* Returns the start of a file's name; NULL if it cannot be read. */
 static __always_inline const __u64 *
 pfs_perl_file_name(struct pfs_chain_walk *chain, __u64 file)
 {
@@ -103,7 +109,7 @@ pfs_perl_file_name(struct pfs_chain_walk *chain, __u64 file)
 
 	if (known->key != key)
 	{
-		/* A file's name takes as many bytes at least, as malloc() has no smaller pieces. */
+		/* The name is read with the size of malloc()'s smallest piece, so all these bytes exist. */
 		known->words[PFS_PERL_FILE_WORDS] =
 			!bpf_probe_read_user(known->words, PFS_PERL_FILE_WORDS * sizeof(__u64), (void *) file);
 		known->key = key;
@@ -149,7 +155,7 @@ pfs_put_perl_frame(struct pfs_scratch *scratch, __u32 first, const struct pfs_pe
 	pfs_chain_put_more(scratch, first, code->stash);
 }
 
-/* Finds name and stash of a glob. Returns non-zero if it cannot be read. */
+/* Finds the name and the stash of a glob. Returns non-zero if it cannot be read. */
 static __always_inline int
 pfs_perl_glob(struct pfs_chain_walk *chain, __u64 glob, __u64 *name, __u64 *stash)
 {
@@ -172,7 +178,10 @@ pfs_perl_glob(struct pfs_chain_walk *chain, __u64 glob, __u64 *name, __u64 *stas
 	return 0;
 }
 
-/* Finds name and stash of a subroutine. Returns non-zero if it cannot be read, or is none. */
+/*
+ * Finds the name and the stash of a subroutine. Returns non-zero if it cannot be read, or is not a
+ * subroutine.
+ */
 static __always_inline int
 pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u64 *stash)
 {
@@ -248,9 +257,9 @@ pfs_name_perl_function(struct pfs_chain_walk *chain, __u64 function,
 }
 
 /*
- * Puts the mark that the frame before waits for. C code has called the loop for a context that has
- * no statement to return to; or a block without an end of its own has called a function as its last
- * statement. The latter is so if such a block is the next context.
+ * Puts the mark for which the previous frame waits. There are two cases: C code has called the loop
+ * for a context that has no statement to return to; or a block without an end of its own has called
+ * a function as its last statement. In the latter case such a block is the next context.
  */
 static __always_inline void
 pfs_put_perl_mark(struct pfs_scratch *scratch, __u32 first, __u8 flags)
@@ -287,7 +296,7 @@ pfs_put_perl_context(struct pfs_scratch *scratch, __u32 first)
 	chain->perl.is_ended = !context[PFS_PERL_CONTEXT_RETURN];
 }
 
-/* Begins with the contexts of a stack. */
+/* Starts with the contexts of a stack. */
 static __always_inline int
 pfs_enter_perl_stack(struct pfs_chain_walk *chain)
 {
@@ -311,9 +320,9 @@ pfs_enter_perl_stack(struct pfs_chain_walk *chain)
 }
 
 /*
- * Leaves a stack whose contexts were all followed. The first stack is the program's, unless a block
- * is executed while the program is compiled: then no loop executes the program. The block of a sort
- * has no context of a subroutine, but a loop of its own.
+ * Leaves a stack all of whose contexts were followed. The first stack is the program's, unless a
+ * block is executed while the program is compiled: then no loop executes the program. The block of
+ * a sort has no context of a subroutine, but a loop of its own.
  */
 static __always_inline int
 pfs_leave_perl_stack(struct pfs_scratch *scratch, __u32 first)

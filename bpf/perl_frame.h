@@ -12,7 +12,7 @@
 
 #include "runtime_types.h"
 
-/* Instead of the address of a name. */
+/* Values in place of the address of a name. */
 enum pfs_perl_code {
 	PFS_PERL_UNKNOWN = 0,  /* a subroutine that could not be read */
 	PFS_PERL_MAIN = 8,	   /* the program itself */
@@ -28,11 +28,11 @@ enum pfs_perl_code {
 #define PFS_PERL_CHECK(payload) ((payload) & ((1ULL << PFS_PERL_CHECK_BITS) - 1))
 #define PFS_PERL_LINE(payload)	((__u32) ((payload) >> PFS_PERL_CHECK_BITS) & PFS_PERL_MOST_LINE)
 
-#define PFS_PERL_MORE		3 /* words behind the first one: line and check, … */
+#define PFS_PERL_MORE		3 /* words after the first one: line and check, … */
 #define PFS_PERL_MORE_FILE	1
 #define PFS_PERL_MORE_STASH 2
 
-#define PFS_PERL_FILE_WORDS 2 /* of the file's name, that enter the check */
+#define PFS_PERL_FILE_WORDS 2 /* words of the file's name that enter the check */
 
 /*
  * Returns the check of a frame, never PFS_PERL_NO_CHECK. name is the first word of the HEK: its

@@ -10,13 +10,13 @@
 #include "php_frame.h"
 
 /* Words of a frame (zend_execute_data). */
-#define PFS_PHP_FRAME_INSTRUCTION 0 /* as it was saved last */
+#define PFS_PHP_FRAME_INSTRUCTION 0 /* the last saved instruction */
 #define PFS_PHP_FRAME_FUNCTION	  3
-#define PFS_PHP_FRAME_FLAGS		  5 /* its lower half */
+#define PFS_PHP_FRAME_FLAGS		  5 /* in the lower half */
 #define PFS_PHP_FRAME_PREVIOUS	  6
 #define PFS_PHP_FRAME_WORDS		  7
 
-#define PFS_PHP_FLAG_CODE (1U << 16) /* of a file or of an eval(), not of a function */
+#define PFS_PHP_FLAG_CODE (1U << 16) /* the code of a file or of an eval(), not a function */
 #define PFS_PHP_FLAG_TOP  (1U << 17) /* entered from C code */
 
 #define PFS_PHP_INSTRUCTION_BYTES 32
@@ -42,19 +42,22 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
 	int is_innermost = chain->record != 0;
 
 	chain->record = 0;
-	/* While the loop runs it saves the instruction before calls only. */
+	/* The loop saves the instruction only before calls. */
 	if (is_innermost && pc >= layout->loop_start && pc < layout->loop_end &&
 		registers[PFS_PHP_FRAME_REGISTER] == frame)
 		return registers[PFS_PHP_INSTRUCTION_REGISTER];
 	return chain->block[PFS_PHP_FRAME_INSTRUCTION];
 }
 
-/* Words that describe a function: its check, its instructions, and three numbers in the last. */
+/*
+ * Words that describe a function: its check, its instructions, and three numbers in the last word.
+ */
 #define PFS_PHP_KNOWN_CHECK		   0
 #define PFS_PHP_KNOWN_INSTRUCTIONS 1
 #define PFS_PHP_KNOWN_KIND		   2
 #define PFS_PHP_KIND(words)		   ((words)[PFS_PHP_KNOWN_KIND] >> 32 & 255)
-#define PFS_PHP_COUNT(words)	   ((__u32) (words)[PFS_PHP_KNOWN_KIND]) /* of instructions */
+/* number of instructions */
+#define PFS_PHP_COUNT(words)	   ((__u32) (words)[PFS_PHP_KNOWN_KIND])
 #define PFS_PHP_IS_READABLE		   (1ULL << 40)
 #define PFS_PHP_HAS_NAME		   (1ULL << 41)
 
@@ -76,7 +79,7 @@ pfs_php_line(const __u64 *known, __u64 instruction)
 	return (__u32) word;
 }
 
-/* Returns the check of the function that was read, or PFS_PHP_NO_CHECK. */
+/* Returns the check of the function in the block, or PFS_PHP_NO_CHECK. */
 static __always_inline __u64
 pfs_php_check_of(const struct pfs_chain_walk *chain)
 {
@@ -145,7 +148,7 @@ pfs_put_php_frame(struct pfs_scratch *scratch, __u32 first, __u64 function, __u6
 		payload |= PFS_PHP_NESTED;
 	pfs_chain_put_frame(scratch, first, function, 1);
 	pfs_chain_put_more(scratch, first, payload);
-	/* If C code calls a function that is C code as well, no loop runs. */
+	/* If C code calls a C function, no loop runs. */
 	if (type != PFS_PHP_INTERNAL && (flags & PFS_PHP_FLAG_TOP))
 		pfs_chain_put_mark(scratch, first, 0);
 	return 0;
@@ -221,12 +224,12 @@ pfs_begin_php_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 		if (!pfs_is_object(globals))
 			return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
 	}
-	/* The state is the process's: its other threads do not execute PHP. */
+	/* The state belongs to the process: its other threads do not execute PHP. */
 	else if (thread_pointer != layout->thread_pointer)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
 	if (pfs_read_user(globals + layout->current, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	chain->record = 1; /* the next frame is the innermost one */
+	chain->record = 1; /* a flag: the next frame is the innermost one */
 	return 0;
 }
 

@@ -14,7 +14,8 @@
 
 /* Bits of the second word, from the lowest on. */
 #define PFS_PHP_CHECK_BITS 36
-#define PFS_PHP_NESTED	   (1ULL << PFS_PHP_CHECK_BITS) /* code of a file that code includes */
+/* the code of a file that other code includes */
+#define PFS_PHP_NESTED	   (1ULL << PFS_PHP_CHECK_BITS)
 #define PFS_PHP_LINE_SHIFT (PFS_PHP_CHECK_BITS + 1)
 #define PFS_PHP_MOST_LINE  ((1U << 23) - 1)
 
@@ -22,15 +23,15 @@
 #define PFS_PHP_CHECK(payload) ((payload) & ((1ULL << PFS_PHP_CHECK_BITS) - 1))
 #define PFS_PHP_LINE(payload)  ((__u32) ((payload) >> PFS_PHP_LINE_SHIFT) & PFS_PHP_MOST_LINE)
 
-/* Words of a function (zend_function) that all versions have at this place. */
-#define PFS_PHP_FUNCTION_TYPE	   0 /* its lowest byte */
+/* Indexes of words in a function (zend_function) that are equal in all versions. */
+#define PFS_PHP_FUNCTION_TYPE	   0 /* in the lowest byte */
 #define PFS_PHP_FUNCTION_NAME	   1
 #define PFS_PHP_FUNCTION_CLASS	   2
-#define PFS_PHP_FUNCTION_COUNTS	   4 /* of arguments */
+#define PFS_PHP_FUNCTION_COUNTS	   4 /* numbers of arguments */
 #define PFS_PHP_FUNCTION_ARGUMENTS 5
 
-#define PFS_PHP_INTERNAL_WORDS 6  /* that functions of all types have */
-#define PFS_PHP_FUNCTION_WORDS 24 /* that are read of a function of a script */
+#define PFS_PHP_INTERNAL_WORDS 6  /* number of words that functions of all types have */
+#define PFS_PHP_FUNCTION_WORDS 24 /* number of words that are read of a script's function */
 
 enum pfs_php_type {
 	PFS_PHP_INTERNAL = 1, /* written in C */
@@ -38,9 +39,9 @@ enum pfs_php_type {
 	PFS_PHP_EVAL = 4	  /* the code of an eval() */
 };
 
-#define PFS_PHP_STRING_HASH 8 /* in a zend_string */
+#define PFS_PHP_STRING_HASH 8 /* offset in a zend_string, in bytes */
 
-/* Returns how many instructions a function of a script has. */
+/* Returns the number of instructions of a script's function. */
 static inline __u32
 pfs_php_instructions(const struct pfs_php_layout *layout, const __u64 words[32])
 {
@@ -48,8 +49,9 @@ pfs_php_instructions(const struct pfs_php_layout *layout, const __u64 words[32])
 }
 
 /*
- * Returns the check of a function, never PFS_PHP_NO_CHECK. words are the function's, of which
- * internal ones have PFS_PHP_INTERNAL_WORDS. Hashes are those of its name and its file's, or 0.
+ * Returns the check of a function, never PFS_PHP_NO_CHECK. words are the function's; internal
+ * functions have PFS_PHP_INTERNAL_WORDS. The hashes are those of its name and of its file's name,
+ * or 0.
  */
 static inline __u64
 pfs_php_check(const struct pfs_php_layout *layout, const __u64 words[32], __u64 name_hash,

@@ -8,7 +8,7 @@
 
 #include "chain.bpf.h"
 
-/* Reads the check of a code object, by which another object at its address is recognized. */
+/* Reads the check of a code object, which differs for another object at its address. */
 static __always_inline __u64
 pfs_read_python_check(struct pfs_chain_walk *chain, __u64 code)
 {
@@ -45,7 +45,7 @@ pfs_python_check_of(struct pfs_chain_walk *chain, __u64 code)
 	return known->words[0];
 }
 
-/* Appends the frame that the block holds. */
+/* Appends the frame that is in the block. */
 static __always_inline void
 pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
 {

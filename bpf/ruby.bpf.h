@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ruby.bpf.h
- *		Follows Ruby's control frames, which lie one behind the other on a stack of their own, the
- *		innermost at the lowest address.
+ *		Follows Ruby's control frames, which are adjacent on a stack of their own, the innermost at
+ *		the lowest address.
  */
 #ifndef PFS_RUBY_BPF_H
 #define PFS_RUBY_BPF_H
@@ -10,10 +10,13 @@
 #include "chain.bpf.h"
 #include "ruby_check.h"
 
-/* Places in the walk's block: a control frame, the end of its environment, an entry of a method. */
+/*
+ * Positions in the walk's block: a control frame, the end of its environment, an entry of a method.
+ */
 #define PFS_RUBY_ENV	PFS_RUBY_FRAME_WORDS
 #define PFS_RUBY_METHOD (PFS_RUBY_ENV + PFS_RUBY_ENV_WORDS)
-#define PFS_RUBY_ENTRY	(PFS_RUBY_METHOD + PFS_RUBY_METHOD_WORDS) /* its address; 0: none */
+/* the address of the entry; 0: there is none */
+#define PFS_RUBY_ENTRY	(PFS_RUBY_METHOD + PFS_RUBY_METHOD_WORDS)
 
 /* Reads the end of an environment. Returns non-zero if it cannot be read. */
 static __always_inline int
@@ -26,7 +29,7 @@ pfs_read_ruby_env(struct pfs_chain_walk *chain, __u64 ep)
 									 (void *) (ep - (PFS_RUBY_ENV_WORDS - 1) * sizeof(__u64)));
 }
 
-/* Reads an object that may be an entry of a method. Returns its type, 15 if it is none. */
+/* Reads an object that may be an entry of a method. Returns its type, 15 if it is not an object. */
 static __always_inline __u32
 pfs_read_ruby_method(struct pfs_chain_walk *chain, __u64 address)
 {
@@ -69,7 +72,10 @@ pfs_ruby_env_step(__u32 slot)
 	return pfs_read_ruby_env(chain, chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_OUTER] & ~3ULL);
 }
 
-/* Returns the address of the entry of the frame's method, which the block then holds; 0: none. */
+/*
+ * Returns the address of the entry of the frame's method, and leaves the entry in the block; 0:
+ * there is none.
+ */
 static __always_inline __u64
 pfs_find_ruby_method(struct pfs_scratch *scratch)
 {
@@ -98,7 +104,7 @@ pfs_put_ruby_c_frame(struct pfs_scratch *scratch, __u32 first)
 							   pfs_ruby_hash_of_method(0, &chain->block[PFS_RUBY_METHOD])));
 }
 
-/* Reads the hash and the code's address of an instruction sequence. Returns whether it has any. */
+/* Reads the hash and the code's address of an instruction sequence. Returns whether it has code. */
 static __always_inline __u64
 pfs_read_ruby_iseq(struct pfs_chain_walk *chain, __u64 iseq, __u64 *hash, __u64 *code)
 {
@@ -172,7 +178,7 @@ pfs_ruby_step(__u32 slot, __u32 first)
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	chain->frame += chain->runtime.ruby.frame_bytes;
 	flags = chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_FLAGS];
-	/* In the first thread this frame looks as if it had code. */
+	/* In the first thread this frame looks as if it had code, but it has none. */
 	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_DUMMY)
 		return 0;
 	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_C)

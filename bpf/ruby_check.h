@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ruby_check.h
- *		Checks of Ruby's objects, by which another object at an address is recognized. They are
- *		hashes of words that do not change while the object lives.
+ *		Computes checks of Ruby's objects, which differ for another object at the same address. They
+ *		are hashes of words that do not change while the object exists.
  */
 #ifndef PFS_RUBY_CHECK_H
 #define PFS_RUBY_CHECK_H
 
 #include "runtime_types.h"
 
-/* An instruction sequence, by the address and the words of its body. */
+/* Hashes an instruction sequence, by the address and the words of its body. */
 static inline __u64
 pfs_ruby_hash_of_iseq(__u64 body, const __u64 words[PFS_RUBY_BODY_WORDS])
 {
@@ -23,7 +23,7 @@ pfs_ruby_hash_of_iseq(__u64 body, const __u64 words[PFS_RUBY_BODY_WORDS])
 	return pfs_hash_step(hash, words[PFS_RUBY_BODY_FIRST]);
 }
 
-/* An entry of a method, added to a hash. The flags are the garbage collector's. */
+/* Adds an entry of a method to a hash, except flags that the garbage collector changes. */
 static inline __u64
 pfs_ruby_hash_of_method(__u64 hash, const __u64 words[PFS_RUBY_METHOD_WORDS])
 {

@@ -14,10 +14,13 @@
 #include <linux/types.h>
 
 struct pfs_ruby_layout {
-	__u16 frame_bytes; /* of a control frame */
+	__u16 frame_bytes; /* size of a control frame */
 	__u16
-		thread_context; /* in a thread: the execution context; 0: the place leads to that itself */
-	__u8 has_classes;	/* methods of Ruby code are looked for */
+		/*
+		 * in a thread: the execution context; 0: the thread-local word leads to the context itself
+		 */
+		thread_context;
+	__u8 has_classes; /* the walk looks for the methods of Ruby code */
 	__u8 unused[3];
 };
 
@@ -31,15 +34,16 @@ struct pfs_ruby_layout {
 #define PFS_RUBY_FRAME_EP	 4
 #define PFS_RUBY_FRAME_WORDS 5
 
-/* An environment ends with these words, the last of which the frame's ep leads to. */
+/* Words at the end of an environment; the frame's ep leads to the last one. */
 #define PFS_RUBY_ENV_METHOD 0 /* entry of the method, or another object; 0: none */
-#define PFS_RUBY_ENV_OUTER	1 /* of a block: the environment around it, with flags in 2 bits */
+/* of a block: the environment around it, with flags in the lowest 2 bits */
+#define PFS_RUBY_ENV_OUTER	1
 #define PFS_RUBY_ENV_FLAGS	2
 #define PFS_RUBY_ENV_WORDS	3
 
 #define PFS_RUBY_FLAG_LOCAL	 0x02 /* the environment of a method, not of a block in it */
-#define PFS_RUBY_FLAG_FINISH 0x20 /* the loop returns to C code behind this frame */
-#define PFS_RUBY_FLAG_C		 0x80 /* no Ruby code */
+#define PFS_RUBY_FLAG_FINISH 0x20 /* the loop returns to C code after this frame */
+#define PFS_RUBY_FLAG_C		 0x80 /* the frame has no Ruby code */
 #define PFS_RUBY_KIND_MASK	 0x7fff0001
 #define PFS_RUBY_KIND_C		 0x55550001 /* a method that is written in C */
 #define PFS_RUBY_KIND_DUMMY	 0x79990001 /* a thread's outermost frame, which no loop executes */
@@ -49,13 +53,13 @@ struct pfs_ruby_layout {
 #define PFS_RUBY_BODY_CODE	  1
 #define PFS_RUBY_BODY_PATH	  8
 #define PFS_RUBY_BODY_BASE	  9	 /* label of the method around a block */
-#define PFS_RUBY_BODY_LABEL	  10 /* its own */
-#define PFS_RUBY_BODY_FIRST	  11 /* its first line */
+#define PFS_RUBY_BODY_LABEL	  10 /* label of the code itself */
+#define PFS_RUBY_BODY_FIRST	  11 /* first line of the code */
 #define PFS_RUBY_BODY_WORDS	  12
-#define PFS_RUBY_ISEQ_BODY	  16 /* in bytes: in an instruction sequence, its body */
+#define PFS_RUBY_ISEQ_BODY	  16 /* offset in bytes, in an instruction sequence: its body */
 #define PFS_RUBY_METHOD_WORDS 5 /* of an entry of a method: flags, class, definition, name, owner */
 
-/* Objects of Ruby's own begin with flags, of which some bits are their type. */
+/* Objects begin with flags, some of whose bits are the type. */
 #define PFS_RUBY_TYPE(flags) ((flags) &0x1f)
 #define PFS_RUBY_INNER(flags) \
 	(PFS_RUBY_TYPE(flags) == 0x1a ? (__u32) ((flags) >> 12 & 15) : 15U) /* T_IMEMO */
@@ -63,10 +67,10 @@ struct pfs_ruby_layout {
 #define PFS_RUBY_INNER_METHOD 6U
 #define PFS_RUBY_INNER_ISEQ	  7U
 
-/* Environments between that of a block and that of its method. */
+/* Limit of the environments between a block's and its method's. */
 #define PFS_RUBY_ENVS_MAX 8
 
-/* The payload: the number of the word behind the instruction, and a check of the objects. */
+/* The payload: the number of the word after the instruction, and a check of the objects. */
 #define PFS_RUBY_CHECK_BITS		36
 #define PFS_RUBY_POSITION_BITS	24
 #define PFS_RUBY_CHECK(payload) ((payload) & ((1ULL << PFS_RUBY_CHECK_BITS) - 1))

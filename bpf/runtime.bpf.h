@@ -90,7 +90,7 @@ pfs_walk_chain(struct pfs_scratch *scratch, __u64 thread_pointer, __u32 first)
 	chain->status = PFS_CHAIN_TOO_DEEP;
 }
 
-/* Fills the head of the chain's section, but for the number of ends. */
+/* Fills the head of the chain's section, except the number of ends. */
 static __always_inline void
 pfs_describe_chain(struct pfs_chain *head, const struct pfs_chain_walk *chain, __u64 thread_pointer)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * runtime_types.h
- *		Stacks that interpreters keep for themselves, in the form in which records carry them:
- *		a part of events.h.
+ *		The format of interpreters' stacks in records: a part of events.h.
  *
  * An interpreter links its frames in the process's memory. The programs follow that chain at the
  * moment of the sample, beside the machine's stack, and append it to the record:
@@ -24,7 +23,10 @@
 #include "ruby_types.h"
 #include "v8_types.h"
 
-/* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER: 15 at most. */
+/*
+ * The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER. The largest possible
+ * value is 15.
+ */
 enum pfs_runtime_kind {
 	PFS_RUNTIME_NONE = 0,
 	PFS_RUNTIME_PYTHON,
@@ -36,22 +38,28 @@ enum pfs_runtime_kind {
 	PFS_RUNTIME_HOTSPOT
 };
 
-/* HotSpot's frames lie on the machine's stack, and the walk of that finds them. */
+/* HotSpot's frames are on the machine's stack, and are found by the walk of that stack. */
 #define pfs_has_chain(kind) ((kind) != PFS_RUNTIME_NONE && (kind) != PFS_RUNTIME_HOTSPOT)
 
-/* How many of the interpreter's frames one frame of its loop executes. */
+/* The number of the interpreter's frames that one frame of its loop executes. */
 enum pfs_runtime_marks {
 	PFS_MARKS_NONE = 0, /* there is one loop, without marks (CPython up to 3.10) */
-	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (CPython 3.11) */
-	PFS_MARKS_SHIM,		/* all up to a shim, which lies on the machine's stack (3.12 on) */
-	PFS_MARKS_COUNTED,	/* all up to a mark, which is 0: the n-th loop has the frames before it */
-	PFS_MARKS_NUMBERS,	/* one; each has the number of the machine's frame that it describes (V8) */
-	PFS_MARKS_PLACES	/* one; each has that frame's place on the stack */
+	/* all frames up to one with the flag "entered from C code" (CPython 3.11) */
+	PFS_MARKS_ENTRY,
+	PFS_MARKS_SHIM, /* all frames up to a shim, which is on the machine's stack (3.12 on) */
+	/*
+	 * all frames up to a mark, which is 0: the n-th loop executes the frames before the n-th mark
+	 */
+	PFS_MARKS_COUNTED,
+	/* one frame; each has the number of the machine's frame that it describes (V8) */
+	PFS_MARKS_NUMBERS,
+	/* one frame; each has the position on the stack of the machine's frame that it describes */
+	PFS_MARKS_PLACES
 };
 
 #define PFS_RUNTIME_PROCESSES 8192
 
-#define PFS_FRAME_BLOCK_WORDS	   11 /* read of a frame; the memory may end behind it */
+#define PFS_FRAME_BLOCK_WORDS	   11 /* read of a frame; memory after it may be unreadable */
 #define PFS_FRAME_BLOCK_MOST_WORDS 16
 #define PFS_CODE_BLOCK_WORDS	   12
 #define PFS_CODE_BLOCK_MOST_WORDS  32
@@ -62,29 +70,31 @@ enum pfs_runtime_marks {
  */
 struct pfs_python_layout {
 	__u16 state_frame;	   /* in the state: the innermost frame, or a record that leads to it */
-	__u16 record_frame;	   /* in that record, if has_record: the innermost frame */
-	__u16 record_previous; /* in that record: the one of the loop's caller */
-	__u16 code_first; /* in a code object: the first of the PFS_CODE_BLOCK_WORDS that are read */
-	__u16 code_mask;  /* bit i: word i of them enters the object's check */
-	__u16 name_hash;  /* in a string: its hash */
+	__u16 record_frame;	   /* in the record, if has_record: the innermost frame */
+	__u16 record_previous; /* in the record: the record of the loop's caller */
+	__u16 code_first; /* in a code object: the first of PFS_CODE_BLOCK_WORDS words that are read */
+	__u16 code_mask;  /* bit i: word i of these enters the object's check */
+	__u16 name_hash;  /* in a string: the hash */
 	__u8 has_record;
 	__u8 wide_frames; /* a frame's block has PFS_FRAME_BLOCK_MOST_WORDS */
 	__u8 frame_code;
 	__u8 frame_previous;
 	__u8 frame_instruction;
-	__u8 frame_owner; /* in bytes */
-	__u8 boundary;	  /* owner of the frame that is the entry of one run of the loop */
-	__u8 code_name;	  /* word that leads to the name, whose hash enters the check; 0: it does not */
-	__u8 is_index;	  /* frame_instruction is an index, not an address */
+	__u8 frame_owner; /* offset in bytes */
+	/* value of the owner field in the frame with which a run of the loop begins */
+	__u8 boundary;
+	/* word that leads to the name, whose hash enters the check; 0: the hash is not used */
+	__u8 code_name;
+	__u8 is_index; /* frame_instruction is an index, not an address */
 	__u8 unused[3];
 };
 
 /*
- * PHP's state, one for the process or one for each thread, and offsets of the fields of its
- * functions (php_frame.h).
+ * PHP's state, of the process or of each thread, and offsets of the fields of its functions
+ * (php_frame.h).
  */
 struct pfs_php_layout {
-	__u64 current;		  /* address of the word that has the innermost frame, … */
+	__u64 current;		  /* address of the word with the innermost frame, … */
 	__u64 thread_pointer; /* … and of the thread that executes PHP, unless has_threads */
 	__u64 loop_start;	  /* code of the loop, half-open */
 	__u64 loop_end;
@@ -94,14 +104,14 @@ struct pfs_php_layout {
 	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */
 	__u8 function_file;
 	__u8 function_lines;
-	/* current is a distance from the address in the thread's variable at state_offset */
+	/* current is an offset from the address in the thread-local variable at state_offset */
 	__u8 has_threads;
 	__u8 unused[3];
 };
 
 /*
- * Returns the address in the loop by whose rule a frame of compiled code is left, which is the
- * loop's frame; 0: the address is not in compiled code.
+ * Returns the address in the loop whose unwind rule applies to a frame of compiled code, because it
+ * shares the loop's frame; 0: the address is not in compiled code.
  */
 static inline __u64
 pfs_php_rule_address(const struct pfs_php_layout *layout, __u64 address)
@@ -111,54 +121,56 @@ pfs_php_rule_address(const struct pfs_php_layout *layout, __u64 address)
 	return layout->loop_start + (layout->loop_end - layout->loop_start) / 2;
 }
 
-/* Places in Perl's interpreter, stacks and contexts (perl.bpf.h). */
+/* Offsets in Perl's interpreter, stacks and contexts (perl.bpf.h). */
 struct pfs_perl_layout {
-	__u16 state_cop;	   /* in bytes: the statement that is executed, … */
+	__u16 state_cop;	   /* in bytes: the executed statement, … */
 	__u16 state_stack;	   /* … and the innermost stack */
 	__u8 stack_type;	   /* in words of four bytes */
 	__u8 context_function; /* in words of eight bytes */
 	__u8 has_short_contexts;
-	__u8 has_names_behind_body; /* of packages (from 5.36 on), not behind their arrays */
+	/* names of packages follow their bodies (from 5.36 on), not their arrays */
+	__u8 has_names_behind_body;
 };
 
 #define PFS_HOTSPOT_HEAPS	   3
-#define PFS_HOTSPOT_HEAD_BYTES 128 /* read of the description of a piece of code */
+#define PFS_HOTSPOT_HEAD_BYTES 128 /* bytes read of the description of a piece of code */
 
-/* Code that HotSpot generated. */
+/* A heap of code that HotSpot generated. */
 struct pfs_hotspot_heap {
 	__u64 low; /* half-open; both 0: there is none */
 	__u64 high;
 	__u64 segments; /* address of the segment map, a byte for each segment */
 };
 
-/* HotSpot's heaps of code, and offsets of fields. Those of descriptions are below HEAD_BYTES. */
+/* HotSpot's heaps of code, and offsets of fields. Those in descriptions are below HEAD_BYTES. */
 struct pfs_hotspot_layout {
 	struct pfs_hotspot_heap heaps[PFS_HOTSPOT_HEAPS];
 	__u16 compile_id;	  /* in a compiled method's description */
 	__u8 segment_bits;	  /* a segment has 1 << segment_bits bytes */
-	__u8 block_header;	  /* bytes in front of a description */
-	__u8 name;			  /* in a description, as what follows */
+	__u8 block_header;	  /* bytes before a description */
+	__u8 name;			  /* in a description, like the next fields */
 	__u8 code;			  /* where the code begins, … */
 	__u8 code_is_offset;  /* … from the description on, or an address */
-	__u8 frame_size;	  /* words */
-	__u8 frame_complete;  /* from which instruction on frames have that size */
+	__u8 frame_size;	  /* in words */
+	__u8 frame_complete;  /* first instruction at which frames have that size */
 	__u8 method_constant; /* in a method: its constant part */
-	__u8 constant_bytes;  /* of that part, in front of the bytecode */
-	__u8 bytecode_slot;	  /* of the interpreter's frame: bytes below the frame pointer */
-	__u8 size;			  /* in a description: its bytes, with the code */
+	__u8 constant_bytes;  /* bytes of the constant part before the bytecode */
+	__u8 bytecode_slot;	  /* in the interpreter's frame: bytes below the frame pointer */
+	__u8 size;			  /* in a description: its size in bytes, including the code */
 	__u8 unused[11];
 };
 
-#define PFS_RUNTIME_WORDS 12 /* for the layout of any interpreter */
+#define PFS_RUNTIME_WORDS 12 /* words of the largest layout of an interpreter */
 
 /* A process's interpreter: the place of a thread's state, and the layout of its structures. */
 struct pfs_runtime {
 	__u64 start_time_ns; /* of the image, as in struct pfs_sample */
 	__u64 exec_id;
-	__s32 state_offset; /* of the word that leads to the thread's state, from the thread pointer */
-	__u8 kind;			/* enum pfs_runtime_kind */
-	__u8 is_placed;		/* the place of threads' states is known */
-	__u8 marks;			/* enum pfs_runtime_marks */
+	/* offset from the thread pointer to the word that leads to the thread's state */
+	__s32 state_offset;
+	__u8 kind;		/* enum pfs_runtime_kind */
+	__u8 is_placed; /* the place of threads' states is known */
+	__u8 marks;		/* enum pfs_runtime_marks */
 	__u8 unused;
 	union {
 		struct pfs_python_layout python;
@@ -196,28 +208,32 @@ enum pfs_chain_status {
 
 struct pfs_chain {
 	__u64 thread_pointer;
-	__u64 first_sp; /* of the machine's innermost frame */
-	__u32 found;	/* words; pfs_chain_kept() of them are in the record */
+	__u64 first_sp; /* stack pointer of the machine's innermost frame */
+	__u32 found;	/* number of words found; pfs_chain_kept() of them are in the record */
 	__u16 mark_count;
-	__u16 end_count; /* of the machine's frames in the record; 0: their ends are not known */
+	__u16 end_count; /* number of the machine's frames in the record; 0: their ends are unknown */
 	__u8 kind;		 /* enum pfs_runtime_kind */
 	__u8 status;	 /* enum pfs_chain_status */
 	__u8 marks;		 /* enum pfs_runtime_marks */
 	__u8 unused[5];
 };
 
-/* An end counts 8-byte units from first_sp to the caller's stack pointer. This one is unknown. */
+/*
+ * An end is the distance from first_sp to the caller's stack pointer, in units of 8 bytes. This
+ * value means unknown.
+ */
 #define PFS_END_UNKNOWN 0xffffffffU
 
 #define PFS_CHAIN_LEAF_WORDS 768
 #define PFS_CHAIN_ROOT_WORDS 256
 #define PFS_CHAIN_KEPT_WORDS (PFS_CHAIN_LEAF_WORDS + PFS_CHAIN_ROOT_WORDS)
-#define PFS_CHAIN_MAX_FRAMES 2048						/* that the walk follows */
-#define PFS_CHAIN_MAX_WORDS	 (5 * PFS_CHAIN_MAX_FRAMES) /* four of a frame, and a mark */
+#define PFS_CHAIN_MAX_FRAMES 2048						/* frames that the walk follows */
+#define PFS_CHAIN_MAX_WORDS	 (5 * PFS_CHAIN_MAX_FRAMES) /* four words of a frame, and a mark */
 
 /*
- * A list that is too long keeps its first words (leaves) and its last ones (roots): the word with
- * a number has a place, which a later word may take. Returns how many of count words are kept.
+ * If a list is too long, its first words (leaves) and its last ones (roots) are kept: each word's
+ * number gives its position, which a later word may overwrite. Returns the number of kept words of
+ * count words.
  */
 static inline __u32
 pfs_kept_words(__u32 count, __u32 leaves, __u32 roots)
@@ -225,21 +241,21 @@ pfs_kept_words(__u32 count, __u32 leaves, __u32 roots)
 	return count < leaves + roots ? count : leaves + roots;
 }
 
-/* Returns the place of a word by its number in such a list. */
+/* Returns the position of a word in such a list by its number. */
 static inline __u32
 pfs_kept_place(__u32 number, __u32 leaves, __u32 roots)
 {
 	return number < leaves ? number : leaves + (number - leaves) % roots;
 }
 
-/* Returns how many words of a chain are kept of count words. */
+/* Returns the number of kept words of a chain of count words. */
 static inline __u32
 pfs_chain_kept(__u32 count)
 {
 	return pfs_kept_words(count, PFS_CHAIN_LEAF_WORDS, PFS_CHAIN_ROOT_WORDS);
 }
 
-/* Returns the place of a chain's word by its number. */
+/* Returns the position of a chain's word by its number. */
 static inline __u32
 pfs_chain_place(__u32 number)
 {
@@ -247,8 +263,9 @@ pfs_chain_place(__u32 number)
 }
 
 /*
- * The second word of Python's frames: the instruction in the code, and a check, which is a hash
- * over the code object. Memory of a freed object may soon hold another one: its check is another.
+ * The second word of Python's frames: the instruction in the code, and a check, which is a hash of
+ * the code object. The memory of a freed object may soon contain another object, whose check
+ * differs.
  */
 #define PFS_PYTHON_CHECK_BITS	  36
 #define PFS_PYTHON_INDEX_BITS	  24
@@ -281,7 +298,7 @@ enum pfs_hotspot_frame {
 #define PFS_HOTSPOT_PLACE(payload)	  ((__u32) ((payload) >> 2) & ((1U << PFS_HOTSPOT_PLACE_BITS) - 1))
 #define PFS_HOTSPOT_CONSTANT(payload) ((payload) >> (2 + PFS_HOTSPOT_PLACE_BITS) << 3)
 #define PFS_HOTSPOT_AT_RETURN		  1ULL /* pc is a return address */
-#define PFS_HOTSPOT_AT_JUMP			  2ULL /* a jump is there, behind which other code begins */
+#define PFS_HOTSPOT_AT_JUMP			  2ULL /* pc is at a jump, after which other code begins */
 #define PFS_HOTSPOT_COMPILED(at, pc, id)                      \
 	((__u64) PFS_HOTSPOT_FRAME_COMPILED | (__u64) (at) << 2 | \
 	 ((pc) & ((1ULL << PFS_HOTSPOT_PC_BITS) - 1)) << 4 |      \
@@ -291,25 +308,25 @@ enum pfs_hotspot_frame {
 #define PFS_HOTSPOT_ID(payload) ((__u32) ((payload) >> (4 + PFS_HOTSPOT_PC_BITS)))
 
 /*
- * What the step over generated code has read. Bytes behind the ends are for reading on from the
- * last place.
+ * Data read by the step over generated code. The arrays have extra bytes so that the kernel accepts
+ * reads from the last position.
  */
 #define PFS_CODE_BYTES	  64
-#define PFS_SETUP_BYTES	  40 /* of instructions that set up a frame */
-#define PFS_LEAVING_BYTES 48 /* of those that leave it, and … */
-#define PFS_LEAVING_STEPS 9	 /* … how many they are */
+#define PFS_SETUP_BYTES	  40 /* bytes of instructions that set up a frame */
+#define PFS_LEAVING_BYTES 48 /* bytes of instructions that leave it, and … */
+#define PFS_LEAVING_STEPS 9	 /* … the limit of their number */
 struct pfs_code_walk {
-	__u64 frame; /* first word of the frame that is stepped over */
+	__u64 frame; /* first word of the frame */
 	__u64 blob;	 /* address of the description, … */
-	__u64 end;	 /* … and of its code's end: the next frame's code is often the same */
+	__u64 end;	 /* … and the end of its code: the next frame often has the same code */
 	__u64 head[PFS_HOTSPOT_HEAD_BYTES / 8 + 1];
 	__u8 bytes[PFS_CODE_BYTES + 16]; /* instructions from pc on */
 	__u32 name;						 /* first bytes of the description's name */
 	__u32 next;						 /* byte offset of the command that is examined */
-	__u32 ahead;					 /* place where looking ends */
-	__u32 removed;					 /* bytes of the stack that instructions remove */
-	__u8 popped;					 /* one of them restores the frame pointer */
-	__u8 state;						 /* how far the frame is set up */
+	__u32 ahead;					 /* byte offset at which the search ends */
+	__u32 removed;					 /* bytes of the stack that the leaving instructions remove */
+	__u8 popped;					 /* one of these restores the frame pointer */
+	__u8 state;						 /* enum pfs_frame_state */
 	__u8 unused[2];
 };
 
@@ -322,7 +339,7 @@ pfs_hash_step(__u64 hash, __u64 word)
 	return hash ^ hash >> 32;
 }
 
-/* Without branches, each of which the kernel would verify both ways. */
+/* A macro without branches, because the kernel would verify both ways of each branch. */
 #define pfs_hash_masked(hash, words, mask, i) \
 	pfs_hash_step(hash, (words)[i] & (0 - (__u64) ((mask) >> (i) &1)))
 
@@ -334,8 +351,8 @@ pfs_python_check(__u64 hash)
 }
 
 /*
- * Returns the check of a function, by which another one at its address is recognized. A script's id
- * is never used again.
+ * Returns the check of a function, which differs for another function at its address. A script's id
+ * is never reused.
  */
 static inline __u64
 pfs_v8_check(__u64 script_id, __u64 name, __u64 length)

@@ -27,44 +27,45 @@ typedef struct pt_regs pfs_registers;
 /* Limit of the words that follow a record's head, except for a copy of the stack. */
 #define PFS_RECORD_WORDS (PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_CHAIN_WORDS)
 
-/* The walk of Perl's contexts. */
+/* State of the walk of Perl's contexts. */
 struct pfs_perl_walk {
 	__u64 contexts; /* contexts of the stack that is followed */
 	__u64 cop;		/* the statement that the next frame executes */
-	__u32 left;		/* number of contexts that were not followed yet: the last ones come first */
-	__u32 type;		/* of the stack */
+	/* number of contexts that were not followed yet; they are followed from the last one on */
+	__u32 left;
+	__u32 type; /* type of the stack */
 	__u8 is_entered;
 	__u8 is_sort;  /* the last context is the block of a sort */
 	__u8 is_ended; /* the last frame ends the frames of a loop, unless a block called it */
-	__u8 is_phase; /* the last frame is that of BEGIN, END, … */
+	__u8 is_phase; /* the last frame belongs to BEGIN, END, … */
 	__u8 unused[4];
 };
 
-/* The walk of LuaJIT's frames. */
+/* State of the walk of LuaJIT's frames. */
 struct pfs_luajit_walk {
 	__u64 global;
-	__u64 stack; /* of the state whose frames are followed */
+	__u64 stack; /* stack of the state whose frames are followed */
 	__u64 call;	 /* the interpreter's next frame on the machine's stack; 0: there is none */
-	__u64 last;	 /* the one before; 0: there was none */
-	__u64 pc;	 /* behind the instruction that the next frame executes; 0: not known */
+	__u64 last;	 /* the previous one; 0: there was none */
+	__u64 pc;	 /* address after the instruction that the next frame executes; 0: unknown */
 };
 
 /*
- * Objects that were read for the sample. Functions often have several frames in a stack, and each
- * reading of the process's memory takes a third of a frame's time.
+ * A cache of objects that were read for the sample. Functions often have several frames in a stack,
+ * and each read of the process's memory takes a third of a frame's time.
  */
 #define PFS_KNOWN_BITS	5
 #define PFS_KNOWN_WORDS 3
 struct pfs_known_object {
-	__u64 key;					  /* the address, and above it the number of the sample */
+	__u64 key;					  /* the address in the lower bits, the sample's number above */
 	__u64 words[PFS_KNOWN_WORDS]; /* as the interpreter's walk defines them */
 };
 
-/* The walk of an interpreter's chain. */
+/* State of the walk of an interpreter's chain. */
 struct pfs_chain_walk {
 	struct pfs_runtime runtime; /* interpreter of the sample's process */
 	__u64 first_sp;
-	__u64 leaf_pc; /* registers of the machine's innermost frame; 0: not known */
+	__u64 leaf_pc; /* registers of the machine's innermost frame; 0: unknown */
 	__u64 leaf_bx;
 	__u64 leaf_dx;
 	__u64 leaf_r14;
@@ -79,17 +80,20 @@ struct pfs_chain_walk {
 	__u32 found; /* number of words */
 	__u16 mark_count;
 	__u8 status;					 /* enum pfs_chain_status */
-	__u32 ends[PFS_MAX_USER_FRAMES]; /* ends of the machine's frames, at their places */
+	__u32 ends[PFS_MAX_USER_FRAMES]; /* ends of the machine's frames, by position */
 };
 
 struct pfs_scratch {
-	struct pfs_walk walk; /* first, because a walk's address is converted to its scratch's */
-	pfs_registers saved;  /* registers of user mode: too large for the stack of programs on arm64 */
-	__u32 verdict;		  /* on the image: PFS_VERDICT_* */
-	__u32 young;		  /* one of the image's first samples */
-	__u32 slot;			  /* number of this scratch */
-	__u32 taken;		  /* in use by an event */
-	__u64 missing;		  /* address at which labels could not be read */
+	/*
+	 * must be the first member, because the address of a walk is converted to that of its scratch
+	 */
+	struct pfs_walk walk;
+	pfs_registers saved; /* registers of user mode: too large for the stack of programs on arm64 */
+	__u32 verdict;		 /* verdict on the image: PFS_VERDICT_* */
+	__u32 young;		 /* the sample is one of the image's first */
+	__u32 slot;			 /* number of this scratch */
+	__u32 taken;		 /* an event uses this scratch */
+	__u64 missing;		 /* address at which labels were unreadable */
 	struct pfs_chain_walk chain;
 	struct pfs_sample sample;
 	/* frames, followed by labels, a chain and the hand-over */

@@ -12,7 +12,7 @@
 
 #include "chain.bpf.h"
 
-/* Returns the frame pointer of a frame; 0 if the walk did not go by it. */
+/* Returns the frame pointer of a frame; 0 if the walk did not use it. */
 static __always_inline __u64
 pfs_v8_frame_pointer(struct pfs_scratch *scratch, __u32 number)
 {
@@ -26,7 +26,7 @@ pfs_v8_frame_pointer(struct pfs_scratch *scratch, __u32 number)
 	barrier_var(place);
 	if (place >= PFS_MAX_USER_FRAMES || chain->ends[place] == PFS_END_UNKNOWN)
 		return 0;
-	/* the step by frame pointer ends the frame behind the return address */
+	/* a step by frame pointer ends the frame after the return address */
 	return chain->first_sp + 8 * (__u64) chain->ends[place] - 16;
 }
 
@@ -45,7 +45,7 @@ pfs_v8_read_shared(struct pfs_chain_walk *chain, __u64 function)
 	return PFS_V8_OBJECT(shared);
 }
 
-/* Reads the id of a script. Returns non-zero if the object is none. */
+/* Reads the id of a script. Returns non-zero if the object is not a script. */
 static __always_inline int
 pfs_v8_read_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
 {
@@ -80,7 +80,7 @@ pfs_read_v8_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 	return shared;
 }
 
-/* Appends the words about the frame at a frame pointer if it is that of a script's function. */
+/* Appends the words about the frame at a frame pointer if it belongs to a script's function. */
 static __always_inline void
 pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 number)
 {

@@ -10,8 +10,8 @@
  *		check: 36 bits, bytecode offset: 24 bits
  *		address of the bytecode array / 8: 45 bits, number of the machine's frame: 12 bits
  *
- * If the machine's stack was not walked yet (threads that wait), the place of the frame stands in
- * place of its number: 8-byte words from the stack pointer to the frame pointer.
+ * For a waiting thread the machine's stack was not walked yet. Then the number is the frame's
+ * position: 8-byte words from the stack pointer to the frame pointer.
  *
  * The garbage collector moves closures, so the SharedFunctionInfo is found when the sample is
  * taken.
@@ -21,12 +21,12 @@
 
 #include <linux/types.h>
 
-#define PFS_V8_SLOT_WORDS	8 /* read below a frame pointer */
-#define PFS_V8_SHARED_WORDS 8 /* read of a SharedFunctionInfo */
+#define PFS_V8_SLOT_WORDS	8 /* words read below a frame pointer */
+#define PFS_V8_SHARED_WORDS 8 /* words read of a SharedFunctionInfo */
 
 /* Offsets count words of the block that is read at once, except offsets in bytes. */
 struct pfs_v8_layout {
-	__u8 slot_context; /* of the words below the frame pointer, the lowest one is 0 */
+	__u8 slot_context; /* in the words below the frame pointer, of which the lowest has index 0 */
 	__u8 slot_function;
 	__u8 slot_bytecodes;
 	__u8 slot_offset;
@@ -34,13 +34,15 @@ struct pfs_v8_layout {
 	__u8 shared_script;
 	__u8 shared_length; /* lower half: length, and number of parameters */
 	__u8 script_id;
-	__u16 function_shared; /* bytes in a JSFunction */
-	__u16 map_type;		   /* bytes in a Map: the instance type */
+	__u16 function_shared; /* offset in bytes in a JSFunction */
+	__u16 map_type;		   /* offset in bytes in a Map: the instance type */
 	__u16 script_type;	   /* the instance type of scripts */
 	__u16 unused;
 };
 
-/* Addresses of objects have 01 in their lowest bits, small integers are in the upper half. */
+/*
+ * In addresses of objects the lowest bits are 01; small integers are in the upper half of a word.
+ */
 #define PFS_V8_IS_OBJECT(word) (((word) &3) == 1)
 #define PFS_V8_OBJECT(word)	   ((word) -1)
 #define PFS_V8_IS_SMALL(word)  (((word) &0xffffffffULL) == 0)

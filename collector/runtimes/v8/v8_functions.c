@@ -2,10 +2,12 @@
  * v8_functions.c
  *		Reads functions.
  *
- * 1. The function that was called: name, script. It must not have changed since the sample. 2. The
- * position: of a bytecode, of an instruction of baseline code by its bytecode, of optimized code by
- * its own table. 3. The position in optimized code may be in an inlined function: then its callers
- * are read, up to the function that was called. 4. The function again.
+ * 1. The function that was called: name, script. It must not have changed since the sample.
+ * 2. The position: of a bytecode, of an instruction of baseline code by its bytecode, of optimized
+ *    code by its own table.
+ * 3. The position in optimized code may be in an inlined function: then its callers are read, up to
+ *    the function that was called.
+ * 4. The function again.
  */
 #include "runtimes/v8/v8_functions.h"
 
