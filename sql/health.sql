@@ -214,6 +214,33 @@ SELECT status, since > '2026-01-02Z' AS recorded FROM profstore.health() WHERE c
 SELECT profstore.forget_collector('mute') AS rows, profstore.record_health() AS changed;
 SELECT count(*) FROM profstore.health_states WHERE object = 'mute' AND check_name <> 'losses';
 
+-- a hostile writer: times without end, names that no index takes, and the names of another's host and scraper
+CREATE ROLE regress_pfs_hostile_collector;
+SELECT profstore.grant_write('regress_pfs_hostile_collector');
+CREATE FUNCTION public.other_rows() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT format('%s %s %s %s', check_name, object, status, value) FROM profstore.health() WHERE role = 'regress_pfs_collector' AND check_name IN ('losses', 'targets', 'version', 'symbols') ORDER BY 1$$;
+CREATE TEMP TABLE others AS SELECT * FROM public.other_rows() AS row;
+SET ROLE regress_pfs_hostile_collector;
+SELECT profstore.report_collector('h', 'agent', '1', 'infinity', now(), false, '{}', '{}');
+SELECT profstore.report_collector('h', 'agent', '1', now(), '-infinity', false, '{}', '{}');
+INSERT INTO profstore.targets (name, health, last_seen) VALUES ('h', 'up', '-infinity');
+INSERT INTO profstore.losses (time, node, reason, count) VALUES ('infinity', 'h', 'x', 1);
+INSERT INTO profstore.losses (node, reason, count) VALUES (repeat('x', 1025), 'x', 1);
+INSERT INTO profstore.targets (name, health, last_seen, scraper) VALUES ('h', 'up', '294276-12-31', NULL), ('i', 'up', '4713-01-01 BC', NULL),
+	(repeat('long', 30000), 'up', now(), NULL), ('j', 'down', now(), 'scrape1'), ('k', 'down', now(), (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 300) AS i));
+SELECT profstore.report_collector(repeat('y', 300), 'agent', repeat('1', 64), '294276-12-31', '4713-01-01 BC', false, '{spooled_bytes,spool_limit_bytes}', '{9223372036854775807,1}');
+INSERT INTO profstore.losses (time, node, reason, count) VALUES (now() + interval '2 days', 'later', 'x', 1), (now(), 'quiet', 'x', 9223372036854775807), (now(), 'quiet', 'x', 9223372036854775807);
+RESET ROLE;
+SELECT check_name, left(object, 8) AS object, status, length(object) AS length FROM profstore.health() WHERE role = 'regress_pfs_hostile_collector' ORDER BY check_name, object COLLATE "C";
+SELECT profstore.record_health() > 0 AS recorded;
+SELECT count(*) AS changed FROM (TABLE others EXCEPT SELECT * FROM public.other_rows()) AS o;
+\o /dev/null
+SELECT action FROM profstore.health() WHERE role = 'regress_pfs_hostile_collector' AND action IS NOT NULL \gexec
+\o
+DROP FUNCTION public.other_rows();
+DROP OWNED BY regress_pfs_hostile_collector;
+DROP ROLE regress_pfs_hostile_collector;
+
 -- limits
 SELECT profstore.set_health_limits('lags', 1, 2);
 

@@ -184,7 +184,8 @@ INSERT INTO calls (call) VALUES
 	($$grant_read('regress_pfs_hostile', '{a="b"}')$$),
 	($$grant_write('regress_pfs_hostile')$$),
 	($$grant_write('regress_pfs_hostile', '{a="b"}')$$),
-	($$grant_maintain('regress_pfs_hostile')$$);
+	($$grant_maintain('regress_pfs_hostile')$$),
+	($$revoke_access('regress_pfs_hostile')$$);
 UPDATE calls SET call = CASE WHEN call ~ '^(apply_retention|compact_in_steps)' THEN 'CALL profstore.' ELSE 'SELECT * FROM profstore.' END || call;
 CREATE ROLE regress_pfs_hostile;
 CREATE TABLE tracked (stack int8);

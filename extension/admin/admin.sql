@@ -109,11 +109,12 @@ BEGIN
 		profstore.losses, profstore.targets, profstore.deploys, profstore.retention TO %s', role);
 	PERFORM profstore_internal.set_reader(role, selector);
 
-	SELECT c.oid INTO readable FROM pg_class AS c
+	-- as a member of any kind: SET ROLE needs no inherited privilege
+	SELECT c.oid INTO readable FROM pg_class AS c JOIN pg_roles AS a ON pg_has_role(grant_read.role, a.oid, 'MEMBER')
 	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v')
 		AND c.relname IN ('samples', 'samples_minute', 'samples_hour', 'mappings', 'functions', 'function_rows', 'function_chunks', 'locations', 'location_rows', 'location_chunks',
 			'dictionary_partitions', 'stack_chunks', 'stacks', 'readers')
-		AND has_any_column_privilege(role, c.oid, 'SELECT')
+		AND has_any_column_privilege(a.oid, c.oid, 'SELECT')
 	ORDER BY c.relname LIMIT 1;
 	IF readable IS NOT NULL THEN
 		RAISE invalid_grant_operation USING
@@ -149,6 +150,55 @@ $$;
 COMMENT ON FUNCTION profstore_internal.give_writing(regrole) IS 'grants the privileges of writers';
 REVOKE EXECUTE ON FUNCTION profstore_internal.give_writing(regrole) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.is_marked_writer(role regrole) RETURNS bool
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT EXISTS (SELECT FROM pg_proc AS p, aclexplode(p.proacl) AS a
+		WHERE p.oid = 'profstore_internal.bound_writer()'::regprocedure AND a.grantee = role AND a.grantee <> p.proowner);
+END;
+COMMENT ON FUNCTION profstore_internal.is_marked_writer(regrole) IS 'whether a role has the privilege that marks writers with a selector';
+REVOKE EXECUTE ON FUNCTION profstore_internal.is_marked_writer(regrole) FROM PUBLIC;
+
+-- SET ROLE needs no inherited privilege, so memberships of every kind count.
+CREATE FUNCTION profstore_internal.check_bound_writer(role regrole) RETURNS void
+	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	other name;
+	changed regclass;
+BEGIN
+	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = role AND a.rolsuper) THEN
+		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" is a superuser, so a selector cannot restrict it', role);
+	END IF;
+	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = role AND a.rolbypassrls) THEN
+		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" bypasses row security, so a selector cannot restrict it', role);
+	END IF;
+	SELECT a.rolname INTO other FROM pg_roles AS a
+	WHERE a.oid <> role AND pg_has_role(role, a.oid, 'MEMBER')
+		AND (a.rolsuper OR has_table_privilege(a.oid, 'profstore.samples', 'INSERT')
+			AND NOT EXISTS (SELECT FROM profstore.bound_writers AS b WHERE b.role = a.rolname))
+	ORDER BY a.rolname LIMIT 1;
+	IF other IS NOT NULL THEN
+		RAISE invalid_grant_operation USING
+			MESSAGE = format('role "%s" could store any series as role "%s", of which it is a member', role, other),
+			HINT = 'Revoke that membership, or give that role a selector, first.';
+	END IF;
+	SELECT c.oid INTO changed FROM pg_class AS c
+	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('samples', 'losses', 'targets', 'unwind_counts')
+		AND NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = c.oid)
+		AND (has_any_column_privilege(role, c.oid, 'INSERT, UPDATE') OR has_table_privilege(role, c.oid, 'DELETE, TRUNCATE, TRIGGER'))
+	ORDER BY c.relname LIMIT 1;
+	IF changed IS NOT NULL THEN
+		RAISE invalid_grant_operation USING
+			MESSAGE = format('role "%s" could change table %s', role, changed),
+			DETAIL = 'It has the privilege as a member of another role, as the owner, or like PUBLIC.',
+			HINT = 'Revoke that privilege, or the membership, first.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.check_bound_writer(regrole) IS 'raises an error for a role that a selector of writers cannot restrict';
+REVOKE EXECUTE ON FUNCTION profstore_internal.check_bound_writer(regrole) FROM PUBLIC;
+
 CREATE FUNCTION profstore.grant_write(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
@@ -158,6 +208,11 @@ BEGIN
 			MESSAGE = format('role "%s" has a selector', role),
 			HINT = format('Repeat it, SELECT profstore.grant_write(%L, selector); or lift it first: DELETE FROM profstore.bound_writers WHERE role = %L.',
 				role, (SELECT a.rolname FROM pg_roles AS a WHERE a.oid = grant_write.role));
+	END IF;
+	IF profstore_internal.is_marked_writer(role) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('role "%s" had a selector under another name', role),
+			HINT = format('Grant one again, SELECT profstore.grant_write(%1$L, selector); or lift it first: SELECT profstore.revoke_access(%1$L).', role);
 	END IF;
 	PERFORM profstore_internal.give_writing(role);
 END
@@ -175,9 +230,7 @@ BEGIN
 			HINT = 'Without a selector, grant_write(role) lets a role store any series.';
 	END IF;
 	PERFORM profstore_internal.check_granted_selector(selector);
-	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = grant_write.role AND a.rolsuper) THEN
-		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" is a superuser, so a selector cannot restrict it', role);
-	END IF;
+	PERFORM profstore_internal.check_bound_writer(role);
 	INSERT INTO profstore.bound_writers AS b (role, selector) SELECT a.rolname, grant_write.selector FROM pg_roles AS a WHERE a.oid = grant_write.role
 	ON CONFLICT ON CONSTRAINT bound_writers_pkey DO UPDATE SET selector = EXCLUDED.selector;
 	PERFORM profstore_internal.give_writing(role);
@@ -200,3 +253,32 @@ END
 $$;
 COMMENT ON FUNCTION profstore.grant_maintain(regrole) IS 'grants a role the privileges to maintain data: to set and run retention, drop old samples, track stacks, compact and collect the dictionary; for cron jobs';
 REVOKE EXECUTE ON FUNCTION profstore.grant_maintain(regrole) FROM PUBLIC;
+
+-- DROP ROLE refuses a role that has privileges or stands in a policy. The rows that name it go first: their triggers change policies and marks.
+CREATE FUNCTION profstore.revoke_access(role regrole) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	role_name name := (SELECT a.rolname FROM pg_roles AS a WHERE a.oid = revoke_access.role);
+	part text;
+BEGIN
+	IF role_name IS NULL THEN
+		RAISE undefined_object USING MESSAGE = format('role with OID %s does not exist', role::oid);
+	END IF;
+	IF (SELECT e.extowner FROM pg_extension AS e WHERE e.extname = 'profstore') = role THEN
+		RAISE invalid_grant_operation USING
+			MESSAGE = format('role "%s" owns the extension', role_name),
+			HINT = 'An owner keeps its privileges.';
+	END IF;
+	DELETE FROM profstore.readers AS r WHERE r.role = role_name;
+	DELETE FROM profstore.bound_writers AS b WHERE b.role = role_name;
+	FOREACH part IN ARRAY '{profstore,profstore_internal}'::text[] LOOP
+		EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA %I FROM %I', part, role_name);
+		EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA %I FROM %I', part, role_name);
+		EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA %I FROM %I', part, role_name);
+		EXECUTE format('REVOKE ALL ON SCHEMA %I FROM %I', part, role_name);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION profstore.revoke_access(regrole) IS 'takes from a role what grant_read, grant_write and grant_maintain gave it, selectors included, so that DROP ROLE can remove it; what it has stored stays';
+REVOKE EXECUTE ON FUNCTION profstore.revoke_access(regrole) FROM PUBLIC;

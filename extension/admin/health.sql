@@ -37,11 +37,11 @@ CREATE FUNCTION profstore.report_collector(name text, program text, version text
 $$
 BEGIN
 	IF cardinality(metrics) <> cardinality(figures) OR cardinality(metrics) > 512 OR octet_length(name) > 300 OR octet_length(version) > 64
-		OR program !~ '^[a-z]{1,16}$' OR EXISTS (SELECT FROM unnest(metrics) AS m(metric) WHERE m.metric !~ '^[a-z][a-z0-9_]{0,62}$' OR m.metric IS NULL)
+		OR NOT isfinite(started) OR NOT isfinite(clock) OR program !~ '^[a-z]{1,16}$' OR EXISTS (SELECT FROM unnest(metrics) AS m(metric) WHERE m.metric !~ '^[a-z][a-z0-9_]{0,62}$' OR m.metric IS NULL)
 	THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = 'invalid report of a collector',
-			DETAIL = 'A report has a figure for each of at most 512 metrics, whose names are lower-case identifiers.';
+			DETAIL = 'A report has finite times, a name of at most 300 bytes, and a figure for each of at most 512 metrics, whose names are lower-case identifiers.';
 	END IF;
 	INSERT INTO profstore.collectors AS c (name, program, version, started, clock, stopped, metrics)
 	SELECT report_collector.name, report_collector.program, report_collector.version, report_collector.started, report_collector.clock,
@@ -121,23 +121,25 @@ CREATE TABLE profstore.health_states
 (
 	check_name text NOT NULL,
 	object     text NOT NULL,
+	role       text COLLATE "C" NOT NULL DEFAULT '',
 	status     text NOT NULL,
 	since      timestamptz NOT NULL DEFAULT clock_timestamp(),
 	recorded   timestamptz NOT NULL DEFAULT clock_timestamp(),
-	PRIMARY KEY (check_name, object)
+	PRIMARY KEY (check_name, object, role)
 ) WITH (fillfactor = 70);
 REVOKE ALL ON profstore.health_states FROM PUBLIC;
 COMMENT ON TABLE profstore.health_states IS 'states of the checks of health() as record_health() saw them last';
 COMMENT ON COLUMN profstore.health_states.check_name IS 'the check';
 COMMENT ON COLUMN profstore.health_states.object IS 'what it is about';
+COMMENT ON COLUMN profstore.health_states.role IS 'role that stored it; empty: the check is about storage or upkeep';
 COMMENT ON COLUMN profstore.health_states.status IS 'ok, warn or bad';
 COMMENT ON COLUMN profstore.health_states.since IS 'when it was recorded in this state first';
 COMMENT ON COLUMN profstore.health_states.recorded IS 'when the row was written; that of upkeep is written every time';
 
-CREATE FUNCTION profstore_internal.recorded_health() RETURNS TABLE (check_name text, object text, status text, since timestamptz)
+CREATE FUNCTION profstore_internal.recorded_health() RETURNS TABLE (check_name text, object text, role text, status text, since timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT s.check_name, s.object, s.status, s.since FROM profstore.health_states AS s;
+	SELECT s.check_name, s.object, s.role, s.status, s.since FROM profstore.health_states AS s;
 END;
 COMMENT ON FUNCTION profstore_internal.recorded_health() IS 'see health_states';
 
@@ -193,75 +195,78 @@ END;
 COMMENT ON FUNCTION profstore_internal.storage_facts() IS 'values of the checks of health() that concern storage and upkeep';
 
 CREATE FUNCTION profstore_internal.writer_facts()
-	RETURNS TABLE (check_name text, object text, value float8, began timestamptz, forced text, action text)
+	RETURNS TABLE (check_name text, object text, role text, value float8, began timestamptz, forced text, action text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	WITH stored AS
 		(SELECT t.name, t.role, t.last_seen FROM profstore.targets AS t WHERE t.scraper IS NULL AND t.health <> 'stopped'),
+	-- health_states has an index of objects, which does not take texts of every length
 	writers AS MATERIALIZED
-		(SELECT coalesce(c.name, s.name) AS name, c.program, coalesce(c.role, s.role) AS role, c.version, c.reported, c.clock, c.metrics, s.last_seen,
+		(SELECT coalesce(c.name, s.name) AS name, left(coalesce(c.name, s.name), 200) AS object, c.program, coalesce(c.role, s.role) AS role, c.version, c.reported, c.clock, c.metrics, s.last_seen,
 			least(greatest(c.reported, s.last_seen), now()) AS contact
 		 FROM (SELECT * FROM profstore.collectors AS c WHERE NOT c.stopped) AS c FULL JOIN stored AS s ON s.name = c.name AND s.role = c.role)
-	SELECT 'silent', w.name, extract(epoch FROM now() - w.contact)::float8, w.contact, CASE WHEN w.contact < now() - interval '1 day' THEN 'warn' END,
+	SELECT 'silent', w.object, w.role, extract(epoch FROM now() - w.contact)::float8, w.contact, CASE WHEN w.contact < now() - interval '1 day' THEN 'warn' END,
 		CASE WHEN w.contact < now() - interval '1 day' THEN format('SELECT profstore.forget_collector(%L)', w.name)
 			ELSE format('SELECT * FROM profstore.target_states() WHERE name = %L', w.name) END
 	FROM writers AS w
 	UNION ALL
 	-- only of agents, which have samples in every interval, and if they still report or store
-	SELECT 'lag', w.name, greatest(extract(epoch FROM now() - w.last_seen), 0)::float8, NULL, NULL,
+	SELECT 'lag', w.object, w.role, greatest(extract(epoch FROM now() - w.last_seen), 0)::float8, NULL, NULL,
 		format('SELECT metric, value FROM profstore.collector_metrics() WHERE name = %L', w.name)
 	FROM writers AS w WHERE w.program = 'agent' AND w.last_seen IS NOT NULL AND w.contact >= now() - interval '3 minutes'
 	UNION ALL
-	SELECT 'spool', w.name, (w.metrics ->> 'spooled_bytes')::float8 / nullif((w.metrics ->> 'spool_limit_bytes')::float8, 0), NULL, NULL,
+	SELECT 'spool', w.object, w.role, (w.metrics ->> 'spooled_bytes')::float8 / nullif((w.metrics ->> 'spool_limit_bytes')::float8, 0), NULL, NULL,
 		format('SELECT metric, value FROM profstore.collector_metrics() WHERE name = %L AND metric ~ ''spool|queue|database''', w.name)
 	FROM writers AS w WHERE (w.metrics ->> 'spool_limit_bytes')::float8 > 0
 	UNION ALL
-	SELECT 'losses', l.node, coalesce(sum(l.count) FILTER (WHERE l.time > now() - interval '10 minutes'), 0)::float8, NULL, NULL,
-		format('SELECT reason, sum(count) FROM profstore.losses WHERE node = %L AND time > now() - interval ''1 hour'' GROUP BY reason', l.node)
+	-- a node whose clock is ahead still has losses of now, but nobody has losses of tomorrow
+	SELECT 'losses', left(l.node, 200), l.role, coalesce(sum(l.count) FILTER (WHERE l.time > now() - interval '10 minutes'), 0)::float8, NULL, NULL,
+		format('SELECT reason, sum(count) FROM profstore.losses WHERE node = %L AND role = %L AND time > now() - interval ''1 hour'' GROUP BY reason', l.node, l.role)
 	FROM profstore.losses AS l
-	WHERE l.time > now() - interval '1 hour' AND l.reason !~ '^incomplete\.' AND l.count > 0 GROUP BY l.node
+	WHERE l.time > now() - interval '1 hour' AND l.time < now() + interval '1 day' AND l.reason !~ '^incomplete\.' AND l.count > 0 GROUP BY l.node, l.role
 	UNION ALL
-	SELECT 'targets', t.scraper, avg((t.health = 'down')::int4)::float8, NULL, NULL, 'SELECT * FROM profstore.target_states() WHERE state = ''down'''
-	FROM profstore.targets AS t WHERE t.scraper IS NOT NULL AND t.health IN ('up', 'down') GROUP BY t.scraper
+	SELECT 'targets', left(t.scraper, 200), t.role, avg((t.health = 'down')::int4)::float8, NULL, NULL, 'SELECT * FROM profstore.target_states() WHERE state = ''down'''
+	FROM profstore.targets AS t WHERE t.scraper IS NOT NULL AND t.health IN ('up', 'down') GROUP BY t.scraper, t.role
 	UNION ALL
-	SELECT 'clock', w.name, abs(extract(epoch FROM w.clock - w.reported))::float8, NULL, NULL,
+	SELECT 'clock', w.object, w.role, abs(extract(epoch FROM w.clock - w.reported))::float8, NULL, NULL,
 		format('SELECT name, clock, reported FROM profstore.collectors WHERE name = %L', w.name)
 	FROM writers AS w WHERE w.clock IS NOT NULL
 	UNION ALL
-	SELECT 'version', w.name || ' ' || w.program, CASE WHEN w.version = e.extversion THEN 0 ELSE 1 END, NULL, NULL,
+	SELECT 'version', w.object || ' ' || w.program, w.role, CASE WHEN w.version = e.extversion THEN 0 ELSE 1 END, NULL, NULL,
 		'SELECT name, program, version FROM profstore.collectors WHERE version <> (SELECT extversion FROM pg_extension WHERE extname = ''profstore'')'
 	FROM writers AS w, pg_extension AS e WHERE e.extname = 'profstore' AND w.version IS NOT NULL
 	UNION ALL
-	SELECT 'symbols', s.role, count(*) FILTER (WHERE s.state <> 'working' AND s.next_try < now() - interval '1 hour')::float8, NULL, NULL,
+	SELECT 'symbols', s.role, s.role, count(*) FILTER (WHERE s.state <> 'working' AND s.next_try < now() - interval '1 hour')::float8, NULL, NULL,
 		'SELECT build_id, files, state, next_try FROM profstore.symbol_states WHERE open > 0 ORDER BY next_try'
 	FROM profstore.symbol_states AS s GROUP BY s.role
 	UNION ALL
-	SELECT 'unsymbolized', s.role, avg((s.state = 'missing')::int4)::float8, NULL, NULL,
+	SELECT 'unsymbolized', s.role, s.role, avg((s.state = 'missing')::int4)::float8, NULL, NULL,
 		'SELECT build_id, files, error FROM profstore.symbol_states WHERE state = ''missing'''
 	FROM profstore.symbol_states AS s WHERE s.state <> 'new' GROUP BY s.role;
 END;
 COMMENT ON FUNCTION profstore_internal.writer_facts() IS 'values of the checks of health() that concern writers, as far as the caller sees these';
 
 CREATE FUNCTION profstore.health()
-	RETURNS TABLE (check_name text, object text, status text, since timestamptz, value float8, warn float8, bad float8, unit text, action text)
+	RETURNS TABLE (check_name text, object text, role text, status text, since timestamptz, value float8, warn float8, bad float8, unit text, action text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 WITH judged AS
-	(SELECT c.place, c.check_name, f.object, f.value, f.began, f.action, b.warn, b.bad, c.unit,
+	(SELECT c.place, c.check_name, f.object, f.role, f.value, f.began, f.action, b.warn, b.bad, c.unit,
 		CASE WHEN f.forced IS NOT NULL THEN f.forced WHEN f.value IS NULL THEN 'ok'
 			WHEN CASE WHEN c.warn > c.bad THEN f.value <= b.bad ELSE f.value >= b.bad END THEN 'bad'
 			WHEN CASE WHEN c.warn > c.bad THEN f.value <= b.warn ELSE f.value >= b.warn END THEN 'warn' ELSE 'ok' END AS status
-	 FROM (SELECT * FROM profstore_internal.storage_facts() UNION ALL SELECT * FROM profstore_internal.writer_facts()) AS f
+	 FROM (SELECT s.check_name, s.object, NULL::text AS role, s.value, s.began, s.forced, s.action FROM profstore_internal.storage_facts() AS s
+			UNION ALL SELECT * FROM profstore_internal.writer_facts()) AS f
 		JOIN profstore_internal.health_checks() AS c ON c.check_name = f.check_name
 		LEFT JOIN profstore.health_limits AS l ON l.check_name = f.check_name
 		CROSS JOIN LATERAL (SELECT CASE WHEN l.check_name IS NULL THEN c.warn ELSE l.warn END, CASE WHEN l.check_name IS NULL THEN c.bad ELSE l.bad END) AS b(warn, bad))
-SELECT j.check_name, j.object, j.status,
+SELECT j.check_name, j.object, j.role, j.status,
 	CASE WHEN j.began IS NOT NULL AND j.status <> 'ok' THEN j.began + least(j.value, CASE j.status WHEN 'bad' THEN j.bad ELSE j.warn END) * interval '1 s' ELSE r.since END,
 	j.value, j.warn, j.bad, j.unit, CASE WHEN j.status <> 'ok' THEN j.action END
-FROM judged AS j LEFT JOIN profstore_internal.recorded_health() AS r ON r.check_name = j.check_name AND r.object = j.object AND r.status = j.status
-ORDER BY array_position('{bad,warn,ok}', j.status), j.place, j.object;
+FROM judged AS j LEFT JOIN profstore_internal.recorded_health() AS r ON r.check_name = j.check_name AND r.object = j.object AND r.role = coalesce(j.role, '') AND r.status = j.status
+ORDER BY array_position('{bad,warn,ok}', j.status), j.place, j.object, j.role;
 END;
-COMMENT ON FUNCTION profstore.health() IS 'a row for each check of writers, storage and upkeep, those first that are bad; status: ok, warn or bad; since when it is so: null if record_health() has not seen it yet; value, and those from which the check warns and is bad; action: a command that repairs it or shows more';
+COMMENT ON FUNCTION profstore.health() IS 'a row for each check of writers, storage and upkeep, those first that are bad; role: of the writer it is about; status: ok, warn or bad; since when it is so: null if record_health() has not seen it yet; value, and those from which the check warns and is bad; action: a command that repairs it or shows more';
 
 CREATE FUNCTION profstore.record_health() RETURNS int8
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
@@ -273,14 +278,15 @@ BEGIN
 	INSERT INTO profstore.health_states AS s (check_name, object, status)
 	VALUES ('upkeep', 'background worker', 'ok')
 	ON CONFLICT ON CONSTRAINT health_states_pkey DO UPDATE SET recorded = EXCLUDED.recorded;
-	WITH present AS MATERIALIZED (SELECT h.check_name, h.object, h.status FROM profstore.health() AS h WHERE h.check_name <> 'upkeep'),
+	WITH present AS MATERIALIZED (SELECT h.check_name, h.object, coalesce(h.role, '') AS role, h.status FROM profstore.health() AS h WHERE h.check_name <> 'upkeep'),
 	gone AS
 		(DELETE FROM profstore.health_states AS s
-		 WHERE s.check_name <> 'upkeep' AND NOT EXISTS (SELECT FROM present AS p WHERE (p.check_name, p.object) = (s.check_name, s.object))),
+		 WHERE s.check_name <> 'upkeep' AND NOT EXISTS (SELECT FROM present AS p WHERE (p.check_name, p.object, p.role) = (s.check_name, s.object, s.role))),
 	written AS
-		(INSERT INTO profstore.health_states AS s (check_name, object, status)
-		 SELECT p.check_name, p.object, p.status FROM (SELECT DISTINCT ON (check_name, object) * FROM present ORDER BY check_name, object, array_position('{bad,warn,ok}', status)) AS p
-		 WHERE NOT EXISTS (SELECT FROM profstore.health_states AS k WHERE (k.check_name, k.object, k.status) = (p.check_name, p.object, p.status))
+		(INSERT INTO profstore.health_states AS s (check_name, object, role, status)
+		 SELECT p.check_name, p.object, p.role, p.status
+		 FROM (SELECT DISTINCT ON (check_name, object, role) * FROM present ORDER BY check_name, object, role, array_position('{bad,warn,ok}', status)) AS p
+		 WHERE NOT EXISTS (SELECT FROM profstore.health_states AS k WHERE (k.check_name, k.object, k.role, k.status) = (p.check_name, p.object, p.role, p.status))
 		 ON CONFLICT ON CONSTRAINT health_states_pkey DO UPDATE SET status = EXCLUDED.status, since = EXCLUDED.since, recorded = EXCLUDED.recorded
 		 RETURNING 1)
 	SELECT count(*) INTO changed FROM written;

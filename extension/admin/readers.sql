@@ -17,8 +17,9 @@ SELECT pg_extension_config_dump('profstore.readers', '');
 CREATE FUNCTION profstore_internal.reads_everything(reader name) RETURNS bool
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT EXISTS (SELECT FROM profstore.readers AS r JOIN pg_roles AS a ON a.rolname = r.role
-			WHERE r.selector IS NULL AND pg_has_role(reads_everything.reader, a.oid, 'USAGE'))
+	SELECT (pg_has_role(reads_everything.reader, 'pg_read_all_data', 'USAGE')
+			OR EXISTS (SELECT FROM profstore.readers AS r JOIN pg_roles AS a ON a.rolname = r.role
+				WHERE r.selector IS NULL AND pg_has_role(reads_everything.reader, a.oid, 'USAGE')))
 		AND NOT EXISTS (SELECT FROM pg_policy AS p
 			WHERE p.polrelid = 'profstore.series'::regclass AND p.polname NOT IN ('profstore_everything', 'profstore_selected'));
 END;
@@ -55,9 +56,11 @@ DECLARE
 	everyone text;
 	part record;
 BEGIN
-	PERFORM pg_advisory_xact_lock('profstore.restored_policies'::regclass::int4, 0);
+	PERFORM profstore_internal.lock_policies();
+	-- pg_read_all_data gives the privilege to read, but passes no policy
 	SELECT string_agg(quote_ident(a.rolname), ', ' ORDER BY a.rolname) INTO everyone
-	FROM profstore.readers AS r JOIN pg_roles AS a ON a.rolname = r.role WHERE r.selector IS NULL;
+	FROM pg_roles AS a
+	WHERE a.rolname = 'pg_read_all_data' OR EXISTS (SELECT FROM profstore.readers AS r WHERE r.role = a.rolname AND r.selector IS NULL);
 	FOR part IN SELECT * FROM (VALUES
 		('series', 'id = ANY (ARRAY(SELECT profstore_internal.selected_series(current_user)))'),
 		('profile_types', 'id IN (SELECT s.profile_type FROM profstore.series AS s)'),
@@ -68,9 +71,7 @@ BEGIN
 		EXECUTE format('DROP POLICY IF EXISTS profstore_selected ON profstore.%I', part.relation);
 		EXECUTE format('ALTER TABLE profstore.%I ENABLE ROW LEVEL SECURITY', part.relation);
 		EXECUTE format('CREATE POLICY profstore_selected ON profstore.%I FOR SELECT USING (%s)', part.relation, part.condition);
-		IF everyone IS NOT NULL THEN
-			EXECUTE format('CREATE POLICY profstore_everything ON profstore.%I FOR SELECT TO %s USING (true)', part.relation, everyone);
-		END IF;
+		EXECUTE format('CREATE POLICY profstore_everything ON profstore.%I FOR SELECT TO %s USING (true)', part.relation, everyone);
 	END LOOP;
 END
 $$;

@@ -49,6 +49,17 @@ COMMENT ON COLUMN profstore.restored_policies.command IS 'command that makes it'
 SELECT pg_extension_config_dump('profstore.restored_policies',
 	'UNION ALL SELECT p.relation, p.policy, p.command FROM profstore.row_policies() AS p WHERE NOT EXISTS (SELECT FROM profstore.restored_policies AS r WHERE (r.relation, r.policy) = (p.relation, p.policy))');
 
+-- A table's lock: unlike an advisory lock, only roles with privileges on the table can take it.
+CREATE FUNCTION profstore_internal.lock_policies() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	LOCK TABLE profstore.restored_policies IN SHARE ROW EXCLUSIVE MODE;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.lock_policies() IS 'keeps others from changing policies: a parallel restore copies rows of policies and of readers at a time, and both change the same tables';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_policies() FROM PUBLIC;
+
 CREATE FUNCTION profstore_internal.has_stand_in(relation text) RETURNS bool
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -78,8 +89,7 @@ DECLARE
 	wanted record;
 	made int4 := 0;
 BEGIN
-	-- a parallel restore copies rows of policies and of readers at a time, and both change the same tables
-	PERFORM pg_advisory_xact_lock('profstore.restored_policies'::regclass::int4, 0);
+	PERFORM profstore_internal.lock_policies();
 	-- again: a role may have been missing
 	IF EXISTS (SELECT FROM profstore.readers) THEN
 		PERFORM profstore_internal.apply_readers();

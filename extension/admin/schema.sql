@@ -57,9 +57,9 @@ COMMENT ON COLUMN profstore.receipts.stored_at IS 'time of storing; deleted afte
 
 CREATE TABLE profstore.losses
 (
-	time   timestamptz NOT NULL DEFAULT now(),
-	node   text NOT NULL,
-	reason text NOT NULL,
+	time   timestamptz NOT NULL DEFAULT now() CHECK (isfinite(time)),
+	node   text NOT NULL CHECK (octet_length(node) <= 1024),
+	reason text NOT NULL CHECK (octet_length(reason) <= 1024),
 	count  int8 NOT NULL CHECK (count >= 0),
 	role   text COLLATE "C" NOT NULL DEFAULT current_user
 );
@@ -77,7 +77,7 @@ CREATE TABLE profstore.targets
 	labels     jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(labels) = 'object'),
 	health     text NOT NULL DEFAULT 'unknown' CHECK (health IN ('unknown', 'up', 'down', 'stopped')),
 	last_error text,
-	last_seen  timestamptz NOT NULL DEFAULT now(),
+	last_seen  timestamptz NOT NULL DEFAULT now() CHECK (isfinite(last_seen)),
 	role       text COLLATE "C" NOT NULL DEFAULT current_user,
 	last_scrape timestamptz,
 	duration   interval,

@@ -23,10 +23,10 @@ CREATE FUNCTION profstore_internal.sees_series_with(labels jsonb) RETURNS bool
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
-	RETURN has_table_privilege('profstore.series', 'SELECT') AND EXISTS (SELECT FROM profstore.series AS s WHERE s.labels @> sees_series_with.labels);
+	RETURN labels <> '{}' AND has_table_privilege('profstore.series', 'SELECT') AND EXISTS (SELECT FROM profstore.series AS s WHERE s.labels @> sees_series_with.labels);
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.sees_series_with(jsonb) IS 'whether the caller sees any series that has these labels';
+COMMENT ON FUNCTION profstore_internal.sees_series_with(jsonb) IS 'whether the caller sees any series that has these labels; not without labels, which every series has';
 
 ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.losses USING (role = current_user);

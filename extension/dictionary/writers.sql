@@ -227,6 +227,35 @@ COMMENT ON COLUMN profstore.bound_writers.role IS 'name of the role; its members
 COMMENT ON COLUMN profstore.bound_writers.selector IS 'series that it may store';
 SELECT pg_extension_config_dump('profstore.bound_writers', '');
 
+-- A privilege stays with a renamed role, which no row of bound_writers names (dictionary/intern/bound_writer).
+CREATE FUNCTION profstore_internal.bound_writer() RETURNS void
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT;
+END;
+COMMENT ON FUNCTION profstore_internal.bound_writer() IS 'does nothing: the privilege to execute it marks writers with a selector';
+REVOKE EXECUTE ON FUNCTION profstore_internal.bound_writer() FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.mark_bound_writer() RETURNS trigger
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	-- a restored row may name a role that does not exist
+	IF tg_op <> 'INSERT' AND to_regrole(quote_ident(OLD.role)) IS NOT NULL THEN
+		EXECUTE format('REVOKE EXECUTE ON FUNCTION profstore_internal.bound_writer() FROM %I', OLD.role);
+	END IF;
+	IF tg_op <> 'DELETE' AND to_regrole(quote_ident(NEW.role)) IS NOT NULL THEN
+		EXECUTE format('GRANT EXECUTE ON FUNCTION profstore_internal.bound_writer() TO %I', NEW.role);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.mark_bound_writer() IS 'trigger: keeps the privilege that marks writers with a selector';
+REVOKE EXECUTE ON FUNCTION profstore_internal.mark_bound_writer() FROM PUBLIC;
+CREATE TRIGGER mark AFTER INSERT OR UPDATE OF role OR DELETE ON profstore.bound_writers
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.mark_bound_writer();
+COMMENT ON TRIGGER mark ON profstore.bound_writers IS 'marks writers with a selector by a privilege';
+
 CREATE FUNCTION profstore_internal.series_in_bounds(series_ids int4[], writer text) RETURNS bool
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$

@@ -41,10 +41,23 @@ CREATE POLICY profstore_readers ON profstore.source_files FOR SELECT USING ((SEL
 SELECT pg_extension_config_dump('profstore.source_texts', '');
 SELECT pg_extension_config_dump('profstore.source_files', '');
 
+-- A row that each change updates: unlike an advisory lock, which every login can take, it belongs to the role; and a transaction whose snapshot is
+-- older than another's change fails (40001), so that it does not remove a text that the other has just referred to.
+CREATE TABLE profstore.source_roles
+(
+	role    text COLLATE "C" PRIMARY KEY DEFAULT profstore.calling_role(),
+	changes int8 NOT NULL DEFAULT 1
+) WITH (fillfactor = 50);
+REVOKE ALL ON profstore.source_roles FROM PUBLIC;
+COMMENT ON TABLE profstore.source_roles IS 'roles that have stored source files; a change locks its row';
+COMMENT ON COLUMN profstore.source_roles.role IS 'the role';
+COMMENT ON COLUMN profstore.source_roles.changes IS 'number of changes since the extension was made or restored';
+
 CREATE FUNCTION profstore_internal.lock_sources() RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT pg_advisory_xact_lock('profstore.source_files'::regclass::int4, hashtext(profstore.calling_role()));
+	INSERT INTO profstore.source_roles AS r DEFAULT VALUES
+	ON CONFLICT ON CONSTRAINT source_roles_pkey DO UPDATE SET changes = r.changes + 1;
 END;
 COMMENT ON FUNCTION profstore_internal.lock_sources() IS 'keeps other sessions of the caller''s role from changing its source files until the transaction ends';
 REVOKE EXECUTE ON FUNCTION profstore_internal.lock_sources() FROM PUBLIC;

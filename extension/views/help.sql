@@ -152,6 +152,7 @@ BEGIN
 		('roles', 'grant_write(regrole)', E'SELECT profstore.grant_write(''pg_monitor'')'),
 		('roles', 'grant_write(regrole, text)', E'SELECT profstore.grant_write(''pg_monitor'',\n  ''{team="a"}'')'),
 		('roles', 'grant_maintain', E'SELECT profstore.grant_maintain(''pg_monitor'')'),
+		('roles', 'revoke_access', E'SELECT profstore.revoke_access(''pg_monitor'')'),
 		('roles', 'row_policies', E'SELECT relation, policy\nFROM profstore.row_policies()'),
 		('roles', 'apply_policies', E'SELECT profstore.apply_policies()'),
 		('tools', 'help()', $$SELECT * FROM profstore.help()$$),

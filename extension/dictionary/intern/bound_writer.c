@@ -2,15 +2,22 @@
  * bound_writer.c
  *		Looks up whether a role is bound, once a transaction, and keeps the ids that it may use.
  *
- * The ids are those of one role at a time. They use at most some 100 MB: at MAX_IDS of a kind all
- * are forgotten, and the writer interns again.
+ * Selectors are stored by the role's name, which a dump has, but ALTER ROLE changes. A role is
+ * therefore also bound while it has EXECUTE on profstore_internal.bound_writer(): privileges belong
+ * to the role, whatever its name. A renamed role is bound by no selector, so it stores nothing.
+ *
+ * The ids are those of one role under one set of selectors. They use at most some 100 MB: at
+ * MAX_IDS of a kind all are forgotten, and the writer interns again.
  */
 #include "dictionary/intern/bound_writer.h"
 
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/partition.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -22,6 +29,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "base/hash.h"
 #include "base/relations.h"
@@ -49,50 +57,87 @@ typedef struct ProvenId
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The answer to "is the role bound?", as of a transaction. */
+/* How a role is bound, as of a transaction. */
 static struct
 {
 	Oid role;
 	LocalTransactionId transaction;
 	bool is_bound;
+	uint64 selectors; /* hash of its selectors and of their table */
 } looked_up;
 
 static Oid proven_for; /* the role to which the ids were returned */
+static uint64 proven_selectors;
 static MemoryContext proven_context;
 static proven_hash *proven_ids[PFS_PROVEN_COUNT];
 
-/* Reads profstore.bound_writers; an earlier version of the extension has none. */
+/*
+ * Returns true if the role, or one whose privileges it has, was granted EXECUTE on
+ * profstore_internal.bound_writer(). The owner's own privilege binds nobody.
+ */
 static bool
-look_up_bound(Oid role)
+has_mark(Oid role)
 {
-	Oid table_id = pfs_relation_find("bound_writers");
-	AttrNumber column;
-	Relation table;
-	TableScanDesc scan;
-	TupleTableSlot *slot;
-	Snapshot snapshot;
-	bool is_bound = false;
+	Oid schema = get_namespace_oid("profstore_internal", true);
+	HeapTuple function = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("bound_writer"),
+										 PointerGetDatum(buildoidvector(NULL, 0)),
+										 ObjectIdGetDatum(schema));
+	bool is_marked = false;
+	bool is_null;
+	Datum privileges;
 
-	if (!OidIsValid(table_id) || superuser_arg(role))
+	if (!HeapTupleIsValid(function))
 		return false;
-	table = table_open(table_id, AccessShareLock);
-	column = get_attnum(table_id, "role");
-	slot = table_slot_create(table, NULL);
-	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	scan = table_beginscan(table, snapshot, 0, NULL);
-	while (!is_bound && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	privileges = SysCacheGetAttr(PROCNAMEARGSNSP, function, Anum_pg_proc_proacl, &is_null);
+	if (!is_null)
+	{
+		const Acl *acl = DatumGetAclP(privileges);
+		const Oid owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
+
+		for (int i = 0; i < ACL_NUM(acl) && !is_marked; i++)
+		{
+			const AclItem *item = &ACL_DAT(acl)[i];
+
+			is_marked = (ACLITEM_GET_PRIVS(*item) & ACL_EXECUTE) != 0 && item->ai_grantee != owner &&
+						item->ai_grantee != ACL_ID_PUBLIC &&
+						has_privs_of_role(role, item->ai_grantee);
+		}
+	}
+	ReleaseSysCache(function);
+	return is_marked;
+}
+
+/* Returns true if profstore.bound_writers has selectors of the role; adds them to the hash. */
+static bool
+selectors_look_up(Oid table_id, Oid role, uint64 *hash)
+{
+	const AttrNumber role_column = get_attnum(table_id, "role");
+	const AttrNumber selector_column = get_attnum(table_id, "selector");
+	Relation table = table_open(table_id, AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	TableScanDesc scan = table_beginscan(table, snapshot, 0, NULL);
+	bool has_any = false;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		bool is_null;
-		char *name = TextDatumGetCString(slot_getattr(slot, column, &is_null));
+		char *name = TextDatumGetCString(slot_getattr(slot, role_column, &is_null));
 		Oid bound = get_role_oid(name, true);
+		char *selector;
 
-		is_bound = OidIsValid(bound) && has_privs_of_role(role, bound);
+		if (!OidIsValid(bound) || !has_privs_of_role(role, bound))
+			continue;
+		selector = TextDatumGetCString(slot_getattr(slot, selector_column, &is_null));
+		*hash = hash_bytes_extended((const unsigned char *) selector, (int) strlen(selector),
+									pfs_hash64(*hash ^ bound));
+		has_any = true;
 	}
 	table_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	ExecDropSingleTupleTableSlot(slot);
 	table_close(table, AccessShareLock);
-	return is_bound;
+	return has_any;
 }
 
 static bool
@@ -102,7 +147,12 @@ role_is_bound(Oid role)
 
 	if (looked_up.role != role || looked_up.transaction != transaction)
 	{
-		looked_up.is_bound = look_up_bound(role);
+		Oid table_id = pfs_relation_find("bound_writers"); /* an earlier version has none */
+		uint64 selectors = table_id;
+
+		looked_up.is_bound = OidIsValid(table_id) && !superuser_arg(role) &&
+							 (selectors_look_up(table_id, role, &selectors) || has_mark(role));
+		looked_up.selectors = selectors;
 		looked_up.role = role;
 		looked_up.transaction = transaction;
 	}
@@ -120,6 +170,17 @@ proven_forget(Oid role)
 	for (int i = 0; i < PFS_PROVEN_COUNT; i++)
 		proven_ids[i] = proven_create(proven_context, 64, NULL);
 	proven_for = role;
+	proven_selectors = looked_up.selectors;
+}
+
+/*
+ * Returns true if the ids are those of a role that role_is_bound() has looked up. Other selectors
+ * may leave out a series, and another installation of the extension gives ids another meaning.
+ */
+static bool
+proven_belong_to(Oid role)
+{
+	return proven_for == role && proven_selectors == looked_up.selectors;
 }
 
 static void
@@ -127,7 +188,7 @@ proven_add_id(PfsProvenKind kind, Oid role, int64 id)
 {
 	bool found;
 
-	if (proven_for != role || proven_ids[kind]->members >= MAX_IDS)
+	if (!proven_belong_to(role) || proven_ids[kind]->members >= MAX_IDS)
 		proven_forget(role);
 	proven_insert(proven_ids[kind], id, &found);
 }
@@ -137,7 +198,7 @@ proven_require_id(PfsProvenKind kind, Oid role, int64 id)
 {
 	static const char *const names[] = { "series", "function", "location", "stack" };
 
-	if (proven_for != role || proven_lookup(proven_ids[kind], id) == NULL)
+	if (!proven_belong_to(role) || proven_lookup(proven_ids[kind], id) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s " INT64_FORMAT " was not interned in this session", names[kind], id),

@@ -24,6 +24,7 @@ $node->safe_psql('postgres', q(
 	CREATE ROLE team_b LOGIN;
 	CREATE ROLE of_both LOGIN IN ROLE team_a, team_b;
 	CREATE ROLE later LOGIN;
+	CREATE ROLE auditor LOGIN IN ROLE pg_read_all_data;
 	CREATE EXTENSION profstore;
 	SELECT profstore.grant_write('collector'), profstore.grant_read('everyone');
 	CREATE SCHEMA of_a AUTHORIZATION team_a;
@@ -52,7 +53,7 @@ $node->safe_psql('postgres', q(
 	INSERT INTO profstore.targets (name, labels) VALUES ('shared', '{"node": "shared"}'), ('SECRET_target', '{"service": "SECRET_service"}');
 	INSERT INTO profstore.losses (node, reason, count) VALUES ('shared', 'full', 1), ('SECRET_node', 'SECRET_reason', 1);
 	INSERT INTO profstore.unwind_counts (day, node, exe, stacks, complete) VALUES (current_date, 'shared', '/opt/SECRET_exe', 2, 1);
-	INSERT INTO profstore.deploys (version, labels) VALUES ('SECRET_version', '{"service": "SECRET_service"}'), ('1.0', '{"service": "shop"}');
+	INSERT INTO profstore.deploys (version, labels) VALUES ('SECRET_version', '{"service": "SECRET_service"}'), ('SECRET_everywhere', '{}'), ('1.0', '{"service": "shop"}');
 	INSERT INTO profstore.symbol_work (build_id, open) VALUES ('5ec4e75ec4e75ec4e7', 1);
 	COMMIT;
 	ANALYZE;
@@ -83,14 +84,14 @@ my $refuses = '
 	begin_debuginfo put_debuginfo finish_debuginfo find_debuginfo debuginfo_state read_debuginfo remove_debuginfo put_sources remove_sources
 	bump_names bump_epoch compact compact_in_steps compact_dictionary verify remove_samples remove_segment set_retention apply_retention drop_before
 	collect_dictionary track_stacks untrack_stacks stack_references
-	grant_read(regrole) grant_read(regrole,text) grant_write(regrole) grant_write(regrole,text) grant_maintain apply_policies';
+	grant_read(regrole) grant_read(regrole,text) grant_write(regrole) grant_write(regrole,text) grant_maintain revoke_access apply_policies';
 my %function = ((map { $_ => 'answers' } split ' ', $answers), (map { $_ => 'refuses' } split ' ', $refuses));
 my %relation = (
 	(map { $_ => 'answers' } qw(selected_samples trace_samples profile_types series file_notes losses targets deploys retention
 		segment_details segment_stats compaction_progress symbol_states)),
 	(map { $_ => 'refuses' } qw(bound_writers samples samples_minute samples_hour collectors health_limits health_states debuginfo debuginfo_chunks dictionary_key dictionary_partitions epoch
 		function_chunks function_hashes function_rows functions location_chunks location_hashes location_rows locations mappings readers receipts restored_policies
-		retention_log rollups row_ledger segments source_files source_texts stack_chunks stacks symbol_work tracked_stacks unwind_counts unwind_quality writers)),
+		retention_log rollups row_ledger segments source_files source_roles source_texts stack_chunks stacks symbol_work tracked_stacks unwind_counts unwind_quality writers)),
 	(map { $_ => 'refuses' } qw(debuginfo_ids dictionary_partition_ids function_ids location_ids mapping_ids node_numbers profile_type_ids series_ids storage_ids)));
 
 # Runs statements as a role, in one session; returns of each its outcome and everything that came of it.
@@ -206,7 +207,9 @@ sub matrix
 	is($own, "main;sell|50000\n", "$name: it sees its own samples");
 	(undef, $own) = attempt($database, 'team_a', 'SELECT count(*), sum(value) FROM profstore.selected_samples');
 	is($own, "50|50000\n", "$name: also by plain SQL");
-	(undef, $own) = attempt($database, $_, 'SELECT count(*) FROM profstore.series') and is($own, "3\n", "$name: $_ sees all series") for 'everyone', 'later';
+	(undef, $own) = attempt($database, $_, 'SELECT count(*) FROM profstore.series') and is($own, "3\n", "$name: $_ sees all series") for 'everyone', 'later', 'auditor';
+	(undef, $own) = attempt($database, 'auditor', 'SELECT count(*) FROM profstore.losses');
+	is($own, "2\n", "$name: pg_read_all_data sees rows about all hosts");
 }
 matrix('postgres', 'before');
 
@@ -330,6 +333,8 @@ refused(q(SELECT profstore.grant_read('later', NULL)), qr/requires a role and a 
 refused(q(SELECT profstore.grant_read('postgres', '{}')), qr/bypasses row security/, 'a superuser');
 refused(q(GRANT everyone TO team_a; SELECT profstore.grant_read('team_a', '{team="a"}')), qr/could read all of table/, 'a member of a role that reads everything');
 $node->safe_psql('postgres', 'REVOKE everyone FROM team_a');
+$node->safe_psql('postgres', q(CREATE ROLE idle LOGIN NOINHERIT; GRANT everyone TO idle));
+refused(q(SELECT profstore.grant_read('idle', '{team="a"}')), qr/could read all of table/, 'a member that inherits nothing, but may SET ROLE');
 refused(q(CREATE POLICY mine ON profstore.series TO later USING (false); SELECT profstore.grant_read('later', '{}')), qr/beside row policies of your own/, 'policies of users');
 $node->safe_psql('postgres', 'DROP POLICY mine ON profstore.series');
 
@@ -360,5 +365,37 @@ is((attempt('lifted', 'everyone', 'SELECT count(*) FROM profstore.series'))[1], 
 $node->safe_psql('lifted', q(DELETE FROM profstore.readers; SELECT profstore.grant_read('team_a')));
 is((attempt('lifted', $_, 'SELECT count(*) FROM profstore.series'))[1], "1
 ", "without readers, $_ reads everything") for qw(team_a everyone);
+
+# roles go
+$node->safe_psql('whole', q(GRANT SELECT (id) ON profstore.series TO team_a; SELECT profstore.grant_maintain('team_a'), profstore.grant_write('team_b', '{team="b"}')));
+for my $role (qw(team_a team_b everyone later))
+{
+	$node->psql('whole', "DROP ROLE $role", stderr => \$err);
+	like($err, qr/cannot be dropped because some objects depend on it/, "$role has privileges");
+	$node->safe_psql($_, 'DROP SCHEMA IF EXISTS of_a CASCADE') for qw(whole postgres single parallel untriggered);    # a schema of its own
+	for my $database (qw(whole postgres single parallel untriggered lifted))
+	{
+		my $rows = "SELECT (SELECT count(*) FROM profstore.readers WHERE role = '$role') + (SELECT count(*) FROM profstore.bound_writers WHERE role = '$role')";
+		$node->safe_psql($database, "SELECT profstore.revoke_access('$role')");
+		is($node->safe_psql($database, $rows), 0, "$role, $database: no row names it");
+	}
+}
+is((attempt('whole', $_, 'TABLE profstore.series'))[0], 'refuses', "$_ reads nothing") for qw(team_a everyone);
+is((attempt('whole', 'auditor', 'SELECT count(*) FROM profstore.series'))[1], "3\n", 'others still do');
+$node->safe_psql('postgres', 'DROP ROLE team_a, team_b, everyone, later');
+refused(q(SELECT profstore.revoke_access(current_user::regrole)), qr/owns the extension/, 'the owner keeps its privileges');
+
+# a writer has no lock for which other roles wait
+my $locker = $node->background_psql('postgres', extra_params => [ '-U', 'collector' ], on_error_stop => 0);
+$locker->query_safe("SELECT pg_advisory_lock(c.oid::int4, n) FROM pg_class AS c, (VALUES (0), (hashtext('collector')), (hashtext('postgres'))) AS k(n) WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind = 'r'");
+is($node->psql('postgres', q(SET statement_timeout = '20 s'; CREATE ROLE next LOGIN; SELECT profstore.grant_read('next', '{team="a"}'), profstore.apply_policies())), 0, 'policies change beside advisory locks of others');
+is($node->psql('postgres', q(SET statement_timeout = '20 s'; SELECT profstore.put_sources('aa', '{a.c}', '{text}'), profstore.remove_sources('aa')), extra_params => [ '-U', 'collector' ]), 0, 'source files, too');
+for my $table (qw(restored_policies source_roles))
+{
+	$locker->{stderr} = '';
+	$locker->query("DO \$\$BEGIN LOCK TABLE profstore.$table IN ACCESS SHARE MODE; END\$\$");
+	like($locker->{stderr}, qr/permission denied/, "no lock of $table");
+}
+$locker->quit;
 
 done_testing();

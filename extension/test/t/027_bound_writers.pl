@@ -110,6 +110,69 @@ refused(q(SELECT profstore.grant_write('operator', NULL)), qr/requires a role an
 refused(q(SELECT profstore.grant_write('postgres', '{}')), qr/is a superuser/, 'a superuser');
 refused(q(SELECT profstore.grant_write('team_a')), qr/role "team_a" has a selector/, 'a selector is not lifted by accident');
 refused(q(SELECT profstore.grant_read('team_a')), qr/role "team_a" has a selector/, 'that of a reader neither');
+
+# who could be another writer by SET ROLE, or change the tables behind the functions
+my %memberships = (
+	'IN ROLE operator NOINHERIT' => qr/could store any series as role "operator"/,
+	'IN ROLE pg_write_all_data' => qr/could store any series as role "pg_write_all_data"/,
+	'BYPASSRLS' => qr/bypasses row security/,
+	'SUPERUSER' => qr/is a superuser/);
+for my $option (sort keys %memberships)
+{
+	$node->safe_psql('postgres', "CREATE ROLE suspect LOGIN $option");
+	refused(q(SELECT profstore.grant_write('suspect', '{team="a"}')), $memberships{$option}, "$option: no selector");
+	$node->safe_psql('postgres', 'DROP ROLE suspect');
+}
+$node->safe_psql('postgres', 'CREATE ROLE suspect LOGIN; GRANT UPDATE (labels) ON profstore.series TO suspect');
+refused(q(SELECT profstore.grant_write('suspect', '{team="a"}')), qr/could change table profstore.series/, 'a privilege on a column');
+$node->safe_psql('postgres', q(REVOKE UPDATE (labels) ON profstore.series FROM suspect; SELECT profstore.grant_write('suspect', '{team="s"}')));
+
+# a writer's session keeps no id that its role may no longer use
+my $session = $node->background_psql('postgres', extra_params => [ '-U', 'suspect' ], on_error_stop => 0);
+my $in_session = sub {
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	my $out = $session->query($sql);
+	return $session->{stderr} =~ /ERROR: +(.*)/ ? $1 : $out;
+};
+my $ids = $in_session->(qq(SELECT (profstore.intern_series('{$type}', '{"{\\"team\\": \\"s\\"}"}', '{1000}'))[1]));
+my $sample = qq(INSERT INTO profstore.samples VALUES (now() - interval '1 min', $ids, 0, 5));
+is($in_session->($sample), '', 'a series that matches is stored');
+$node->safe_psql('postgres', q(SELECT profstore.grant_write('suspect', '{team="t"}')));
+like($in_session->($sample), qr/series $ids was not interned in this session/, 'but not under another selector');
+$node->safe_psql('postgres', q(SELECT profstore.grant_write('suspect', '{team="s"}')));
+$in_session->(qq(SELECT profstore.intern_series('{$type}', '{"{\\"team\\": \\"s\\"}"}', '{1000}')));
+is($in_session->($sample), '', 'interned under its own selector it is stored');
+
+# the name of a role is not what binds it
+$node->safe_psql('postgres', 'ALTER ROLE suspect RENAME TO renamed');
+like($in_session->($sample), qr/was not interned/, 'a renamed role is bound in its session');
+is(run('postgres', 'renamed', intern('b', 'own')), '42501', 'and in the next');
+is(run('postgres', 'renamed', intern('s', 'own')), '42501', 'where it stores nothing, as no selector has its name');
+is(run('postgres', 'renamed', $sample), '55000', 'by no id either');
+refused(q(SELECT profstore.grant_write('renamed')), qr/had a selector under another name/, 'a grant does not lift it by accident');
+$node->safe_psql('postgres', q(CREATE DATABASE renamed));
+command_ok([ 'pg_dump', '-p', $node->port, '-h', $node->host, '-Fc', '-f', "$tempdir/renamed", 'postgres' ], 'dumped');
+command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('renamed'), "$tempdir/renamed" ], 'restored');
+is(run('renamed', 'renamed', intern('s', 'own')), '42501', 'a dump keeps the mark');
+$node->safe_psql('postgres', q(SELECT profstore.grant_write('renamed', '{team="s"}')));
+is(run('postgres', 'renamed', intern('s', 'own', $store)), '', 'granted again it stores');
+is(run('postgres', 'renamed', intern('b', 'own')), '42501', 'within its selector');
+
+# another installation of the extension gives ids another meaning
+$node->safe_psql('postgres', q(CREATE DATABASE again));
+$node->safe_psql('again', q(CREATE EXTENSION profstore; SELECT profstore.grant_write('renamed', '{team="s"}'), profstore.ensure_partitions(now() - interval '1 hour', now())));
+$session->quit;
+$session = $node->background_psql('again', extra_params => [ '-U', 'renamed' ], on_error_stop => 0);
+$ids = $in_session->(qq(SELECT (profstore.intern_series('{$type}', '{"{\\"team\\": \\"s\\"}"}', '{1000}'))[1]));
+$sample = qq(INSERT INTO profstore.samples VALUES (now() - interval '1 min', $ids, 0, 5));
+is($in_session->($sample), '', 'stored');
+$node->safe_psql('again', q(DROP EXTENSION profstore; DROP SCHEMA IF EXISTS profstore CASCADE; DROP SCHEMA IF EXISTS profstore_internal CASCADE; CREATE EXTENSION profstore;
+	SELECT profstore.grant_write('operator'), profstore.grant_write('renamed', '{team="s"}'), profstore.ensure_partitions(now() - interval '1 hour', now())));
+is(run('again', 'operator', intern('b', 'SECRET')), '', 'the id is that of another series now');
+like($in_session->($sample), qr/was not interned/, 'and is refused');
+$session->quit;
+
 $node->safe_psql('postgres', q(DELETE FROM profstore.bound_writers; SELECT profstore.grant_write('team_a')));
 is(run('postgres', 'team_a', intern('b', 'own', $store)), '', 'but on purpose');
 done_testing();
