@@ -258,9 +258,11 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 		return call->scope[0] == '\0' && utf8_valid_bytes(value, length) &&
 			   call_copy_text(call->scope, sizeof(call->scope), value, length);
 	if (is_token(name, name_length, "x-alloy-id"))
-		call->has_alloy_id = true;
-	else if (is_token(name, name_length, "grpc-encoding") ||
-			 is_token(name, name_length, "content-encoding"))
+		return call_copy_text(call->alloy_id, sizeof(call->alloy_id), value,
+							  length < sizeof(call->alloy_id) ? length
+															  : sizeof(call->alloy_id) - 1);
+	if (is_token(name, name_length, "grpc-encoding") ||
+		is_token(name, name_length, "content-encoding"))
 	{
 		call->encoding = encoding_of(value, length);
 		call->has_encoding = true;

@@ -114,8 +114,9 @@ struct Call
 	char *query;
 	char content_type[CALL_TYPE_MAX]; /* cut if longer */
 	char scope[IDENTITY_TENANT_MAX];  /* header X-Scope-OrgID; "": absent */
-	bool has_alloy_id;				  /* Alloy, which repeats requests that failed */
-	bool accepts_open;				  /* the header accept names OpenMetrics */
+	/* id of an Alloy, which repeats requests that failed; cut if longer; "": another client */
+	char alloy_id[CALL_TYPE_MAX];
+	bool accepts_open; /* the header accept names OpenMetrics */
 	const Service *service;
 	Client *client;
 	char tenant[IDENTITY_TENANT_MAX]; /* "": no tenant */
@@ -150,6 +151,7 @@ struct Call
 	uint64_t upload;	/* of a stream: the service's own state; 0: none */
 	bool wants_second;	/* the answer is a message, to which the client replies with a second one */
 	uint8_t digest[32]; /* identity of the request's content */
+	bool is_stored;		/* its samples are safe, whatever the answer says of the others */
 	bool has_digest;
 	Answer answer;
 };

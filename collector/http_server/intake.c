@@ -742,7 +742,7 @@ intake_end(Loop *loop, Call *call)
 {
 	const ServiceTable *services = loop->host->services;
 
-	if (call->answer.code == GRPC_OK && services->told != NULL)
+	if (call->is_stored && services->told != NULL)
 		services->told(loop->host, call);
 	if (call->answer.code == GRPC_OK && call->has_surplus)
 		call_fail(call, GRPC_INTERNAL, "stored, but followed by an unexpected message");
@@ -760,7 +760,7 @@ intake_take_back(Loop *loop, Call *call)
 	{
 		const ServiceTable *services = loop->host->services;
 
-		if (call->answer.code == GRPC_OK && services->left != NULL)
+		if (call->is_stored && services->left != NULL)
 			services->left(loop->host, call, loop->now_ns);
 		free_call(loop, call);
 	}

@@ -321,22 +321,32 @@ decode_content(Ingesting *ingesting)
 
 /* --- the request --- */
 
-/* Sets the identity: content, whatever separates and packs it. */
+/*
+ * Sets the identity: the sender and what decides the batch, whatever separates and packs it. Idle
+ * replicas behind two senders bring equal profiles, which are no repetitions.
+ */
 static void
 identify(Ingesting *ingesting)
 {
 	const IngestQuery *query = &ingesting->query;
-	const int64_t times[] = { query->from_us, query->until_us };
+	const int64_t numbers[] = { query->from_us, query->until_us, query->sample_rate,
+								(int64_t) ingesting->format };
+	const char *sender = ingesting->request->sender;
 	const struct
 	{
 		const void *bytes;
 		size_t length;
-	} parts[] = { { query->app.data, query->app.length },
+	} parts[] = { { sender, strlen(sender) },
+				  { query->app.data, query->app.length },
 				  { query->labels.data, query->labels.length },
-				  { times, sizeof(times) },
+				  { numbers, sizeof(numbers) },
 				  { ingesting->profile.bytes, ingesting->profile.length },
+				  { ingesting->types.bytes, ingesting->types.length },
 				  { ingesting->labels.bytes, ingesting->labels.length } };
 
+	_Static_assert(sizeof(parts) / sizeof(parts[0]) * PYROSCOPE_DIGEST_BYTES ==
+					   sizeof(ingesting->result->identity),
+				   "a digest of each part");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		SHA256(parts[i].bytes, parts[i].length,
 			   ingesting->result->identity + i * PYROSCOPE_DIGEST_BYTES);
@@ -367,7 +377,7 @@ ingest_read_request(Ingesting *ingesting)
 	if (end != DECODE_OK)
 		return end;
 	recognize_profile(ingesting);
-	if (request->may_repeat || ingesting->format == INGEST_JFR)
+	if (request->sender[0] != '\0' || ingesting->format == INGEST_JFR)
 		identify(ingesting); /* Java's agent tries several times */
 	return decode_content(ingesting);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "formats/lines.h"
 
 #define US_PER_SECOND INT64_C(1000000)
@@ -163,7 +164,8 @@ parse_time(PfsText text, int64_t now_us, int64_t *time_us)
 
 	if (text.length >= now_length && memcmp(text.data, "now", now_length) == 0)
 		return parse_offset(pfs_part(text, now_length, text.length), now_us, time_us);
-	return parse_digits(text, time_us);
+	/* a profile has its time in nanoseconds */
+	return parse_digits(text, time_us) && *time_us <= INT64_MAX / NS_PER_US;
 }
 
 /* --- parameters --- */

@@ -8,9 +8,12 @@
 
 #include "pyroscope/dialect.h"
 
-/* SHA-256 of each part of a request: name, its labels, times, profile, labels of a recording. */
+/*
+ * SHA-256 of each part of a request: sender, name, its labels, numbers, profile, its types, labels
+ * of a recording.
+ */
 #define PYROSCOPE_DIGEST_BYTES	 32
-#define PYROSCOPE_IDENTITY_BYTES (5 * PYROSCOPE_DIGEST_BYTES)
+#define PYROSCOPE_IDENTITY_BYTES (7 * PYROSCOPE_DIGEST_BYTES)
 
 typedef struct PyroscopeRequest
 {
@@ -18,7 +21,7 @@ typedef struct PyroscopeRequest
 	PfsText query;			   /* of /ingest: the query string */
 	const char *content_type;  /* of /ingest */
 	const char *tenant;		   /* the label tenant */
-	bool may_repeat;		   /* of /ingest: the client sends a request again that failed */
+	const char *sender;		   /* of /ingest: id of a client that repeats requests; "": another */
 	const char *scope;		   /* a tenant that the client claims; "": none */
 	const AttributeRule *rule; /* which labels are dropped */
 	bool keep_times;		   /* a row for each sample's time, not one for the profile's window */

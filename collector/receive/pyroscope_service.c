@@ -25,7 +25,7 @@ pyroscope_request(const Receiver *receiver, const Call *call, const DecodeLimits
 							   .content_type = call->content_type,
 							   .tenant = call->tenant,
 							   .scope = call->scope,
-							   .may_repeat = call->has_alloy_id,
+							   .sender = call->alloy_id,
 							   .rule = &receiver->rule,
 							   .keep_times = receiver->options->keep_times,
 							   .limits = *limits };

@@ -201,7 +201,8 @@ submit_on_batch_end(Call *call, const BatchResult *result)
 	Receiver *receiver = receiver_of(call->host);
 
 	submit_end_repeat(receiver, call, batch_is_safe(result->end));
-	if (batch_is_safe(result->end))
+	call->is_stored = batch_is_safe(result->end);
+	if (call->is_stored)
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (result->end == BATCH_REFUSED)
 	{
@@ -249,6 +250,7 @@ is_first(Receiver *receiver, Call *call)
 		case REPEAT_NEW:
 			return true;
 		case REPEAT_STORED:
+			call->is_stored = true;
 			metric_add(&receiver->metrics.requests_repeated_total, 1);
 			return false;
 		case REPEAT_PENDING:

@@ -111,6 +111,9 @@ test_bad_queries(void **state)
 										   "name=shop&from=%20",
 										   "name=shop&from=123456789012",
 										   "name=shop&until=now-1y",
+										   "name=shop&from=9999999999999",
+										   "name=shop&from=9223372036854776",
+										   "name=shop&until=9999999999999999",
 										   "name=shop&from=now-99999999h" };
 
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
@@ -311,6 +314,7 @@ request_of(Span body, const char *query, const char *type)
 							   .query = text(query),
 							   .content_type = type,
 							   .tenant = "",
+							   .sender = "",
 							   .scope = "",
 							   .rule = &rule,
 							   .limits = { .now_us = NOW_US,

@@ -41,7 +41,7 @@ try_request(PyroscopeRequest *request, bool is_ingest)
 
 	request->tenant = "";
 	request->scope = "";
-	request->may_repeat = true;
+	request->sender = "1";
 	request->rule = &rule;
 	request->limits = (DecodeLimits){ .now_us = INT64_C(1767225600000000), .last_us = INT64_MAX };
 	if (batch_create((size_t) 16 * 1024 * 1024, &batch) != 0)

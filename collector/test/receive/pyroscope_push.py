@@ -96,6 +96,13 @@ def test_pyroscope_ingest_equal():
          "what Alloy repeats is stored once")
     one, other = multipart(profile=profile), multipart(profile=gzip.compress(profile))
     same([ingest(push.main, *body, name="alloy2", headers=alloy)[0] for body in (one, other)] + [stored("alloy2")], [200, 200, 5], "however it is packed")
+    senders = [{"X-Alloy-Id": name} for name in ("1", "2", "1")]
+    same([ingest(push.main, profile, name="alloy3", format="pprof", headers=sender)[0] for sender in senders] + [stored("alloy3")], [200, 200, 200, 10],
+         "equal profiles of two Alloys are two")
+    now = int(time.time())
+    for rate in (50, 100):
+        same(ingest(push.main, b"main 1\n", name="alloy4.wall", from_=now, sampleRate=rate, headers=alloy)[0], 200, "equal samples at two rates: taken")
+    same(stored("alloy4"), 30_000_000, "and both stored")
 
 
 def test_pyroscope_ingest_refused():
@@ -202,6 +209,10 @@ def test_pyroscope_push_traps():
     same(pushed(push.main, half), (400, "application/json", "invalid_argument"), "a push with a bad profile: invalid_argument, so that it is not repeated")
     same((stored("half-push"), push.main.metric("pyroscope_profiles_rejected_total") - rejected), (12, 1), "the others are stored, and the bad one is counted")
     same((pushed(push.main, half)[0], stored("half-push")), (400, 12), "sent again: nothing is stored twice")
+    repeated = push.main.metric("requests_repeated_total")
+    idle = push_request({"__name__": "process_cpu", "service_name": "idle-push"}, pprof("idle", 5, 0), b"\0bad")
+    same([pushed(push.main, idle)[0] for _ in range(3)], [400, 400, 400], "equal bytes without times, of a client that knows its answer: another profile")
+    same((stored("idle-push"), push.main.metric("requests_repeated_total") - repeated), (15, 0), "is stored, although each request had a bad profile")
     many = [("service_name", "many")] + [(f"label{i}", "x") for i in range(100)]
     skipped = push.main.metric("pyroscope_labels_skipped_total")
     same(pushed(push.main, push_request(many, pprof("work", 5, now_ns())))[0], 200, "more labels than a series may have: taken")

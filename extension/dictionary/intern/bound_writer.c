@@ -13,8 +13,8 @@
 
 #include "access/table.h"
 #include "access/tableam.h"
-#include "catalog/partition.h"
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -79,9 +79,9 @@ static bool
 has_mark(Oid role)
 {
 	Oid schema = get_namespace_oid("profstore_internal", true);
-	HeapTuple function = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("bound_writer"),
-										 PointerGetDatum(buildoidvector(NULL, 0)),
-										 ObjectIdGetDatum(schema));
+	HeapTuple function =
+		SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("bound_writer"),
+						PointerGetDatum(buildoidvector(NULL, 0)), ObjectIdGetDatum(schema));
 	bool is_marked = false;
 	bool is_null;
 	Datum privileges;
@@ -98,8 +98,8 @@ has_mark(Oid role)
 		{
 			const AclItem *item = &ACL_DAT(acl)[i];
 
-			is_marked = (ACLITEM_GET_PRIVS(*item) & ACL_EXECUTE) != 0 && item->ai_grantee != owner &&
-						item->ai_grantee != ACL_ID_PUBLIC &&
+			is_marked = (ACLITEM_GET_PRIVS(*item) & ACL_EXECUTE) != 0 &&
+						item->ai_grantee != owner && item->ai_grantee != ACL_ID_PUBLIC &&
 						has_privs_of_role(role, item->ai_grantee);
 		}
 	}
