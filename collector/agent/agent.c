@@ -374,7 +374,7 @@ watch_tender(Agent *agent)
 		log_event(LOG_WARNING, "agent",
 				  "thread \"tender\" has been busy with one task for too long",
 				  log_text("detail",
-						   "Waits that go on and allocations are not sampled meanwhile."));
+						   "Ongoing waits and allocations are not sampled in the meantime."));
 	agent->tender_stuck = stuck;
 }
 
@@ -421,7 +421,7 @@ open_table_cache(Agent *agent)
 		return;
 	result = table_cache_open(directory, TABLE_CACHE_BYTES, &agent->table_cache);
 	if (result != 0)
-		log_event(LOG_INFO, "agent", "tables of binaries are not kept from run to run",
+		log_event(LOG_INFO, "agent", "tables of binaries are not cached on disk",
 				  log_text("directory", directory),
 				  log_text("detail", result == -EPERM ? "Other users may write to the directory."
 													  : strerror(-result)));
@@ -840,7 +840,7 @@ tell_unstored(Agent *agent)
 	if (code == EXIT_OK)
 	{
 		code = failure_set(&failure, EXIT_IO, "could not store all samples before the end");
-		failure_hint(&failure, "The database did not answer in time; what was queued is lost.");
+		failure_hint(&failure, "The database did not answer in time; queued samples are lost.");
 	}
 	failure_log(&failure, "agent");
 	return code;

@@ -137,7 +137,8 @@ check_runs(ArrowBatch *batch, const ArrowArray *array)
 			return batch_fail(batch, "the ends of a column's runs do not ascend");
 		before = end;
 	}
-	return before >= array->length || batch_fail(batch, "the runs of a column end before it");
+	return before >= array->length ||
+		   batch_fail(batch, "the runs of a column end before the column");
 }
 
 static bool

@@ -65,7 +65,7 @@ each_batch(ArrowWork *work, Span samples, const AttributeRule *rule, BatchReader
 		return work_too_large(work);
 	if (stream.error != NULL)
 		return work_fail(work, stream.error);
-	return !is_empty || work_fail(work, "there are no records");
+	return !is_empty || work_fail(work, "the request has no records");
 }
 
 /* --- samples --- */

@@ -41,7 +41,7 @@ columns_find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *
 	if (columns->labels == NULL)
 		return false;
 	if (all != NULL && (all->is_indexes || all->field->type != ARROW_STRUCT))
-		return work_fail(work, "labels are no struct");
+		return work_fail(work, "labels are not a struct");
 	for (uint32_t i = 0; all != NULL && i < all->field->child_count; i++)
 		if (!columns_add_label(columns, work, rule, all->field->children[i].name,
 							   &all->children[i]))
@@ -69,9 +69,9 @@ check_columns(const SampleColumns *columns, ArrowWork *work)
 	const ArrowArray *value = columns->value;
 
 	if (value == NULL || columns->time == NULL)
-		return work_fail(work, "samples have no column value, or none of times");
+		return work_fail(work, "samples lack the column of values or of times");
 	if (value->is_indexes || value->field->type != ARROW_INT)
-		return work_fail(work, "values are no numbers");
+		return work_fail(work, "values are not numbers");
 	if (columns->stacks == NULL && columns->ids == NULL)
 		return work_fail(work, "samples have neither stacks nor ids of stacks");
 	for (unsigned i = 0; i < ARROW_TYPE_PARTS; i++)

@@ -270,7 +270,7 @@ find_stack(RowReading *reading, uint32_t row, uint32_t *stack)
 	if (!work_bytes(reading->work, reading->columns->ids, row, &id))
 		return false;
 	return stack_ids_find(reading->reader->ids, id, stack) ||
-		   work_fail(reading->work, "the stack of a sample did not come");
+		   work_fail(reading->work, "a sample's stack was not sent");
 }
 
 /* --- times --- */

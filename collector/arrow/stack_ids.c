@@ -85,7 +85,7 @@ read_batch(StackIds *ids, ArrowWork *work, ArrowStream *stream)
 	bool good;
 
 	if (names == NULL || !arrow_is_text(names) || stacks == NULL)
-		return work_fail(work, "stacks have no column stacktrace_id, or none of locations");
+		return work_fail(work, "stacks lack column stacktrace_id or the column of locations");
 	good = stack_reader_open(&reader, work, stacks);
 	for (uint32_t row = 0; good && row < stream->rows; row++)
 	{

@@ -41,7 +41,7 @@ find_struct(ArrowWork *work, ArrowArray *array, ArrowArray **items)
 	if (*items == NULL)
 		return work_fail(work, "a dictionary is missing");
 	return (*items)->field->type == ARROW_STRUCT ||
-		   work_fail(work, "locations, lines or functions are no structs");
+		   work_fail(work, "locations, lines or functions are not structs");
 }
 
 static bool
@@ -72,9 +72,9 @@ open_lines(ArrowWork *work, LocationColumns *columns)
 	if (lines == NULL)
 		return true;
 	if (lines->is_indexes || lines->field->type == ARROW_RUN_END || !arrow_is_list(lines))
-		return work_fail(work, "lines are no list");
+		return work_fail(work, "lines are not a list");
 	if (!find_struct(work, &lines->children[0], &items) || items != &lines->children[0])
-		return work_fail(work, "lines, locations or functions are no structs");
+		return work_fail(work, "lines, locations or functions are not structs");
 	columns->line = arrow_child(items, "line");
 	columns->function = arrow_child(items, "function");
 	if (!work_check_type(work, columns->line, arrow_is_integer) ||
@@ -117,7 +117,7 @@ stack_reader_open(StackReader *reader, ArrowWork *work, ArrowArray *stacks)
 {
 	*reader = (StackReader){ .work = work, .stacks = stacks };
 	if (stacks->is_indexes || stacks->field->type == ARROW_RUN_END || !arrow_is_list(stacks))
-		return work_fail(work, "stacks are no lists of locations");
+		return work_fail(work, "stacks are not lists of locations");
 	reader->frames = work_alloc(work, ARROW_STACK_DEPTH_MAX, sizeof(uint32_t));
 	reader->lines = work_alloc(work, ARROW_LINES_MAX, sizeof(BatchLine));
 	return reader->frames != NULL && reader->lines != NULL &&

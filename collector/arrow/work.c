@@ -53,9 +53,9 @@ work_outcome(ArrowWork *work, int err)
 		case -ENOMEM:
 			return work_too_large(work);
 		case -EOVERFLOW:
-			return work_fail(work, "values of equal samples do not fit 64 bits together");
+			return work_fail(work, "the sum of equal samples exceeds 64 bits");
 		default:
-			return work_fail(work, "an item has more than the database can hold");
+			return work_fail(work, "an item exceeds a limit of the database");
 	}
 }
 
@@ -128,5 +128,5 @@ work_integer(ArrowWork *work, ArrowArray *array, uint32_t item, int64_t *value)
 bool
 work_check_type(ArrowWork *work, const ArrowArray *array, ArrowTypeTest test)
 {
-	return array == NULL || test(array) || work_fail(work, "a column is not of the type it has");
+	return array == NULL || test(array) || work_fail(work, "a column has the wrong type");
 }

@@ -210,7 +210,7 @@ finish_upload(Connection *connection, int64_t upload, DbError *error)
 	if (!result_is(result, 0, true))
 	{
 		db_error_set(error, NULL, "could not upload debug information",
-					 "The database has other bytes than were sent, or another client removed them.",
+					 "The stored bytes differ from the sent ones, or another client removed them.",
 					 "Upload the file again.");
 		outcome = DB_REFUSED;
 	}

@@ -354,7 +354,8 @@ database_takes(Loop *loop, Call *call)
 		(takes_spooled && !stats.spool_is_nearly_full))
 		return true;
 	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(call, takes_spooled ? "the spool is full" : "the database is away", RETRY_S);
+	call_retry(call, takes_spooled ? "the spool is full" : "the database is not available",
+			   RETRY_S);
 	answer(loop, call);
 	return false;
 }

@@ -54,7 +54,7 @@ page_ready(Host *host, Call *call)
 	if (host_is_ready(host))
 		service_say(call, 200, "ready\n");
 	else
-		service_say(call, 503, "the database is away\n");
+		service_say(call, 503, "the database is not available\n");
 }
 
 void

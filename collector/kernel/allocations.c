@@ -551,7 +551,7 @@ pace_calls(Allocations *allocations, uint64_t a_second)
 	if (wanted == 1 && one_in == 1)
 		return;
 	if (wanted != one_in)
-		log_event(LOG_INFO, "sampler", "watching allocations for one second in several",
+		log_event(LOG_INFO, "sampler", "watching allocations only one second out of several",
 				  log_number("one_in", (int64_t) wanted),
 				  log_number("calls_a_second", (int64_t) a_second));
 	allocations->source.host->skeleton->bss->pfs_calls_one_in = (uint32_t) wanted;

@@ -282,7 +282,7 @@ pace_tending(OffCpu *off_cpu)
 	if (one_in < 1)
 		one_in = 1;
 	if (one_in != shared->pfs_tend_one_in)
-		log_event(LOG_INFO, "sampler", "storing one in several ongoing waits",
+		log_event(LOG_INFO, "sampler", "storing only one of several ongoing waits",
 				  log_number("one_in", one_in),
 				  log_number("waits", (int64_t) shared->pfs_waits_tended));
 	shared->pfs_tend_one_in = one_in;
@@ -373,7 +373,7 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 	off_cpu_look_away(off_cpu);
 	off_cpu->seconds = 0;
 	if (wanted != one_in)
-		log_event(LOG_INFO, "sampler", "watching context switches for one second in several",
+		log_event(LOG_INFO, "sampler", "watching context switches only one second out of several",
 				  log_number("one_in", (int64_t) wanted),
 				  log_number("switches_a_second", (int64_t) a_second));
 	shared->pfs_watch_one_in = (uint32_t) wanted;

@@ -119,7 +119,7 @@ say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload
 	if (line == NULL)
 		return;
 	if (left_out > 0)
-		log_event(LOG_WARNING, MODULE, "left out labels of a pod that has too many",
+		log_event(LOG_WARNING, MODULE, "skipped labels of a pod that has too many",
 				  log_text("pod", known->key), log_number("left_out", (int64_t) left_out));
 	pods_say(pods, line);
 	free(line);
@@ -390,7 +390,7 @@ pods_run(const PodsOptions *options)
 				  log_text("detail", strerror(errno)));
 
 	if (result != 0)
-		log_event(LOG_WARNING, MODULE, "the watch of pods remains root",
+		log_event(LOG_WARNING, MODULE, "the watch for pods still runs as root",
 				  log_text("detail", strerror(-result)),
 				  log_text("hint", "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
 	stop_signals_catch(false);

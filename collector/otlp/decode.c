@@ -767,7 +767,7 @@ otlp_store_rows(Decoding *decoding)
 		err = batch_add_trace(decoding->batch, &decoding->traces[i]);
 	if (err == -EOVERFLOW)
 	{
-		decoding->error = "values of equal samples do not fit 64 bits together";
+		decoding->error = "the sum of equal samples exceeds 64 bits";
 		return FAULT_WORK;
 	}
 	return err == 0 ? FAULT_NONE : FAULT_ROOM;

@@ -707,7 +707,7 @@ outcome(int err, const char **error)
 		return FAULT_NONE;
 	if (err == -ENOMEM)
 		return FAULT_ROOM;
-	*error = "an item has more than the database can hold";
+	*error = "an item exceeds a limit of the database";
 	return FAULT_PROFILE;
 }
 

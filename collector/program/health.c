@@ -152,7 +152,7 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 	if (age_ms < 0 || age_ms > options->max_silence_ms)
 	{
 		/* CLOCK_MONOTONIC begins at boot: a time to come is of a machine that was up before */
-		failure_set(failure, EXIT_INTERNAL, "agent gives no sign of life");
+		failure_set(failure, EXIT_INTERNAL, "agent has stopped updating its status");
 		failure_detail(failure, "Its status is %" PRId64 " s old.", age_ms / 1000);
 		return failure->code;
 	}
@@ -161,7 +161,7 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 		if (threads[i].busy_ms <= options->max_silence_ms)
 			continue;
 		failure_set(failure, EXIT_INTERNAL, "agent is stuck");
-		failure_detail(failure, "Its %s thread has been at one piece of work for %" PRId64 " s.",
+		failure_detail(failure, "Thread \"%s\" has been busy with one task for %" PRId64 " s.",
 					   threads[i].name, threads[i].busy_ms / 1000);
 		return failure->code;
 	}
@@ -204,7 +204,7 @@ health_run(const HealthOptions *options)
 	if (options->status_file == NULL)
 	{
 		code = failure_set(&failure, EXIT_USAGE, "no status file given");
-		failure_hint(&failure, "Give agent and health the same --status FILE.");
+		failure_hint(&failure, "Pass the same --status FILE to agent and health.");
 		failure_log(&failure, "health");
 		return code;
 	}
@@ -213,7 +213,7 @@ health_run(const HealthOptions *options)
 	{
 		code = failure_set(&failure, EXIT_IO, "could not read the agent's status");
 		failure_detail(&failure, "\"%s\": %s.", options->status_file,
-					   result == -EINVAL ? "It is no status of an agent" : strerror(-result));
+					   result == -EINVAL ? "It is not the status of an agent" : strerror(-result));
 		if (result == -ENOENT)
 			failure_hint(&failure, "An agent with the same --status writes it once it samples, and "
 								   "removes it when it ends.");

@@ -44,7 +44,7 @@ connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *ques
 
 	if (state == DEBUG_NOT_KNOWN)
 	{
-		upload_put_off(receiver, call, question->build_id, "the database is away");
+		upload_put_off(receiver, call, question->build_id, "the database is not available");
 		return;
 	}
 	if (state == DEBUG_READY || state == DEBUG_EQUAL)

@@ -60,7 +60,7 @@ parca_answer_should(Receiver *receiver, Call *call, const UploadQuestion *questi
 			upload_put_should(&call->answer.body, false, EXISTS);
 			break;
 		case DEBUG_NOT_KNOWN:
-			upload_put_off(receiver, call, question->build_id, "the database is away");
+			upload_put_off(receiver, call, question->build_id, "the database is not available");
 			break;
 	}
 }
@@ -119,7 +119,7 @@ parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *ques
 	if (state == DEBUG_NOT_KNOWN)
 	{
 		upload_refuse(receiver, call, question->build_id, GRPC_FAILED_PRECONDITION,
-					  "the database is away");
+					  "the database is not available");
 		return;
 	}
 	if (!question->is_forced && (state == DEBUG_READY || state == DEBUG_EQUAL))

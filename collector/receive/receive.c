@@ -37,7 +37,7 @@ receive_reload(Server *server)
 	Failure failure;
 
 	if (server_reload(server, &failure) == EXIT_OK)
-		log_event(LOG_INFO, "receive", "read certificates and tokens again");
+		log_event(LOG_INFO, "receive", "reloaded certificates and tokens");
 	else
 		failure_log(&failure, "receive");
 }

@@ -14,7 +14,7 @@
 #include "receive/submit.h"
 
 #define MODULE	"receive"
-#define NOT_NOW "the database is away"
+#define NOT_NOW "the database is not available"
 
 static void
 log_refusal(const Call *call, const char *build_id, const char *message, const char *reason)
@@ -209,8 +209,7 @@ answer_stored(Receiver *receiver, Call *call, const UploadSlot *slot, const Debu
 {
 	metric_add(&receiver->metrics.uploads_stored_total, 1);
 	log_event(LOG_INFO, MODULE,
-			  upload->was_there ? "debug information was there already"
-								: "stored debug information",
+			  upload->was_there ? "debug information exists already" : "stored debug information",
 			  log_text("client", client_name(call->client)), log_text("build_id", upload->build_id),
 			  log_number("bytes", upload->bytes), log_number("sent_bytes", upload->sent_bytes));
 	if (call->content == CONTENT_GRPC)

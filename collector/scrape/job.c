@@ -122,7 +122,7 @@ job_check_times(ConfigReader *reader, const Node *node, ScrapeJob *job)
 		if (strcmp(profiles[i].name, "process_cpu") == 0 && job->timeout_ms < CPU_TIMEOUT_MS_MIN)
 			return config_fail(reader, node, "process_cpu needs a timeout of 2s or more");
 		if (profiles[i].delta && profiles[i].seconds * 1000 >= job->timeout_ms)
-			return config_fail(reader, node, "%s takes as many seconds as the timeout or more",
+			return config_fail(reader, node, "%s lasts at least as long as the timeout",
 							   profiles[i].name);
 	}
 	return true;

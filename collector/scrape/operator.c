@@ -170,7 +170,7 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 		return;
 	}
 	if (is_taken(cluster, known, key))
-		failure_set(&failure, EXIT_CONFIG, "there is a job of that name");
+		failure_set(&failure, EXIT_CONFIG, "a job of that name exists");
 	else if (json_object_get(resource, "spec") != NULL && spec == NULL)
 		failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	else

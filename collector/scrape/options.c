@@ -31,7 +31,7 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 		{ "max-age", FLAG_DURATION, &options->max_age_ms, "DURATION",
 		  "refuse older profiles; default: 7d", 1000, 31622400000 },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
-		  "memory for batches while the database is away; default 64MB" },
+		  "memory for batches while the database is not available; default 64MB" },
 		{ "stop-timeout", FLAG_DURATION, &options->stop_timeout_ms, "TIME",
 		  "time to store remaining batches after a signal; default 25s", 1, 3600000 },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",

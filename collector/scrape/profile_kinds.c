@@ -71,7 +71,7 @@ profile_kind_read(ConfigReader *reader, const Node *name, const Node *node, Prof
 	if (kind->enabled && kind->path[0] == '\0')
 		return config_fail(reader, node, "Profile \"%s\" has no path", name->text);
 	if (kind->seconds > 3600)
-		return config_fail(reader, node, "At most 3600 seconds can be asked for");
+		return config_fail(reader, node, "The limit is 3600 seconds");
 	return true;
 }
 

@@ -520,7 +520,7 @@ spool_open(const char *path, Spool **spool, Failure *failure)
 	failure_detail(failure, err != 0 ? "\"%s\": %s." : "It is \"%s\".%s", path,
 				   err != 0 ? strerror(err) : "");
 	if (err == 0)
-		failure_hint(failure, "Give each process a directory of its own, which belongs to its user "
+		failure_hint(failure, "Use a directory for this process alone, which belongs to its user "
 							  "and has mode 0700.");
 	return failure->code;
 }

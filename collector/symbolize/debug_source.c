@@ -196,7 +196,7 @@ find_in_directory(const DebugSource *source, const char *build_id, DebugFile *fi
 		file->fd = fd;
 		return true;
 	}
-	log_event(LOG_WARNING, MODULE, "a debug file is not that of its build ID",
+	log_event(LOG_WARNING, MODULE, "a debug file has another build ID",
 			  log_text("file", file->where));
 	close(fd);
 	return false;
@@ -281,7 +281,7 @@ rest_server(DebugServer *server, int64_t now_ns, int64_t rest_ns, const char *re
 {
 	server->rest_ns = rest_ns;
 	server->rest_until_ns = now_ns + rest_ns;
-	log_event(LOG_WARNING, MODULE, "a debuginfod server is not asked for a while",
+	log_event(LOG_WARNING, MODULE, "pausing requests to a debuginfod server",
 			  log_text("server", server->shown), log_number("seconds", rest_ns / NS_PER_S),
 			  log_text("reason", reason));
 }

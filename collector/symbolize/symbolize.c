@@ -137,8 +137,7 @@ settle(Symbolizing *symbolizing, const SymbolClaim *claim, const DebugFile *file
 				 claim->count - (size_t) answered, claim->count);
 		ended.error = left;
 	}
-	log_event(LOG_INFO, MODULE,
-			  file->fd >= 0 ? "symbolized a build" : "a build stays without lines",
+	log_event(LOG_INFO, MODULE, file->fd >= 0 ? "symbolized a build" : "found no lines for a build",
 			  log_text("build_id", claim->build_id),
 			  log_number("addresses", (int64_t) claim->count), log_number("answered", answered),
 			  log_text("source", ended.source), log_text("reason", ended.error));

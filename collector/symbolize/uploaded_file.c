@@ -113,7 +113,7 @@ uploaded_file_open(Connection *connection, const char *build_id, DebugFile *file
 		close(file->fd);
 	file->fd = -1;
 	if (outcome == DB_OK)
-		log_event(LOG_WARNING, MODULE, "an upload cannot be used", log_text("build_id", build_id),
+		log_event(LOG_WARNING, MODULE, "could not use an upload", log_text("build_id", build_id),
 				  log_text("file", upload.name));
 	return outcome;
 }

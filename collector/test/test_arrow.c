@@ -302,11 +302,11 @@ test_missing_stacks(void **state)
 
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result),
 					 DECODE_INVALID);
-	assert_string_equal(result.message, "the stack of a sample did not come");
+	assert_string_equal(result.message, "a sample's stack was not sent");
 	batch_free(batch);
 	assert_int_equal(decode(samples, other, &leaves_out, false, &batch, &result), DECODE_INVALID);
 	assert_string_equal(result.message,
-						"stacks have no column stacktrace_id, or none of locations");
+						"stacks lack column stacktrace_id or the column of locations");
 	batch_free(batch);
 	free_record(samples);
 	free_record(other);
@@ -330,9 +330,9 @@ assert_refused(Span samples, const char *message)
 static void
 test_no_records(void **state)
 {
-	assert_refused((Span){ (const uint8_t *) "", 0 }, "there are no records");
+	assert_refused((Span){ (const uint8_t *) "", 0 }, "the request has no records");
 	assert_refused((Span){ (const uint8_t *) "\xFF\xFF\xFF\xFF\0\0\0\0", 8 },
-				   "there are no records");
+				   "the request has no records");
 	assert_refused((Span){ (const uint8_t *) "not a stream", 12 },
 				   "the bytes are no stream of Arrow's");
 }
@@ -455,7 +455,7 @@ test_column_missing(void **state)
 	Span samples = read_record("v1.samples");
 
 	find_bytes(samples, "\5\0\0\0value", 10)[4] = 'V';
-	assert_refused(samples, "samples have no column value, or none of times");
+	assert_refused(samples, "samples lack the column of values or of times");
 	free_record(samples);
 }
 

@@ -235,7 +235,7 @@ tells_that_it_remains_root(void **state)
 	if (code == NO_FILTERS)
 		skip();
 	assert_int_equal(code, 0);
-	assert_non_null(strstr(text, "symbol worker remains root, without capabilities"));
+	assert_non_null(strstr(text, "symbol worker still runs as root, without capabilities"));
 	assert_non_null(strstr(text, "Operation not permitted"));
 	assert_non_null(strstr(text, "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
 }

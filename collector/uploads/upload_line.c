@@ -90,7 +90,7 @@ upload_line_start(UploadLine *line, const char *database, void *context)
 	bool started;
 
 	*line = (UploadLine){ .database = database, .context = context };
-	db_error_set(&line->error, NULL, "the database is away", NULL, NULL);
+	db_error_set(&line->error, NULL, "the database is not available", NULL, NULL);
 	pthread_mutex_init(&line->lock, NULL);
 	pthread_cond_init(&line->wanted, NULL);
 	line->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

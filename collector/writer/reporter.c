@@ -95,7 +95,7 @@ reporter_send(Reporter *reporter, Target *target, bool is_last)
 	if (outcome == DB_OK || outcome == DB_AWAY || outcome == DB_STOPPED || outcome == DB_TIMEOUT)
 		return;
 	reporter->due_ns = clock_ns(CLOCK_MONOTONIC) + REFUSED_NS;
-	log_event(LOG_INFO, "writer", "the database takes no reports of this collector",
+	log_event(LOG_INFO, "writer", "the database does not accept reports of this collector",
 			  log_text("reason", error.failure.message), log_text("detail", error.failure.detail),
 			  log_text("sqlstate", error.sqlstate));
 }

@@ -78,10 +78,11 @@ find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
 static void
 log_failure(const Writer *writer, int err)
 {
-	log_event(LOG_ERROR, MODULE, "could not write a batch to the spool directory",
-			  log_text("target", writer->name), log_text("reason", strerror(-err)),
-			  log_text("detail",
-					   "Batches wait in memory meanwhile; the next attempt follows in 10 s."));
+	log_event(
+		LOG_ERROR, MODULE, "could not write a batch to the spool directory",
+		log_text("target", writer->name), log_text("reason", strerror(-err)),
+		log_text("detail",
+				 "Batches wait in memory in the meantime; the next attempt follows in 10 s."));
 }
 
 /* Counts a failed write; the batch is tried again later, unless it is too large for a file. */

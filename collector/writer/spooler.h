@@ -2,10 +2,10 @@
  * spooler.h
  *		The thread that writes waiting batches to the spool and keeps the spool within its limits.
  *
- * A batch is written if it has waited for SPOOL_AFTER_MS, or at once if the database is away or the
- * writer must stop now. It then leaves the memory, unless it is being stored, and is read again
- * when its turn comes. Submitters never wait for the disk. The writer's thread waits for it if it
- * reads a batch, removes a file, or divides a batch that is there.
+ * A batch is written if it has waited for SPOOL_AFTER_MS, or at once if the database is not
+ * available or the writer must stop now. It then leaves the memory, unless it is being stored, and
+ * is read again when its turn comes. Submitters never wait for the disk. The writer's thread waits
+ * for it if it reads a batch, removes a file, or divides a batch that is there.
  */
 #ifndef COLLECTOR_SPOOLER_H
 #define COLLECTOR_SPOOLER_H

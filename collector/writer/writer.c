@@ -248,7 +248,7 @@ wait_for_batch(Writer *writer)
 	return false;
 }
 
-/* Returns whether a file cannot be read for a reason that passes, and not because of the file. */
+/* Returns whether could not read a file for a reason that passes, and not because of the file. */
 static bool
 is_passing(int err)
 {

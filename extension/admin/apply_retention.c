@@ -220,7 +220,7 @@ attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql
 				(errcode(error->sqlerrcode),
 				 step != NULL ? errmsg("retention of %s failed: %s", step->name, error->message)
 				 : work == dictionary_collect
-					 ? errmsg("the dictionary was not collected: %s", error->message)
+					 ? errmsg("unused rows of the dictionary were not removed: %s", error->message)
 					 : errmsg("tables of former partitions were not dropped: %s", error->message)));
 		FreeErrorData(error);
 	}

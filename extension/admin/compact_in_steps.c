@@ -189,9 +189,10 @@ request_start_worker(const Request *request)
 	strlcpy(worker.bgw_type, "profstore compaction", BGW_MAXLEN);
 	memcpy(worker.bgw_extra, request, sizeof(*request));
 	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
-		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-						errmsg("no slot is free for a compaction worker"),
-						errhint("You might need to increase max_worker_processes.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("could not start a compaction worker: no background worker slot is free"),
+				 errhint("You might need to increase max_worker_processes.")));
 	return handle;
 }
 

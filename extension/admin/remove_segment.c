@@ -60,7 +60,7 @@ remove_segment(Oid relation_id, int64 segment_no)
 	pfs_require_local(relation_id, "remove a segment from");
 	if (!pfs_directory_try_lock())
 		ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-						errmsg("the lock of the segments' directory is taken"),
+						errmsg("could not lock the segments' directory"),
 						errhint("Try again when VACUUM FULL of profstore.segments has ended.")));
 	PushActiveSnapshot(GetLatestSnapshot());
 	removed = pfs_remove_segment(relation, GetActiveSnapshot(), segment_no);

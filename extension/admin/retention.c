@@ -60,7 +60,7 @@ find_tier(const char *name)
 		if (strcmp(pfs_tiers[i].name, name) == 0)
 			return &pfs_tiers[i];
 	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there is no tier \"%s\"", name),
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("tier \"%s\" does not exist", name),
 			 errhint("Tiers are \"minute\" and \"hour\".")));
 }
 
@@ -100,7 +100,7 @@ open_for_removal(Oid relation_id)
 	pfs_write_buffer_flush(relation);
 	if (pfs_write_buffer_image_bytes(pfs_storage_id(relation)) > 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-						errmsg("rows of table \"%s\" wait to be written",
+						errmsg("table \"%s\" has rows that are not written yet",
 							   RelationGetRelationName(relation)),
 						errhint("Commit first.")));
 	return relation;

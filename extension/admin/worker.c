@@ -140,8 +140,9 @@ database_start_worker(Oid database_id)
 	snprintf(worker.bgw_name, BGW_MAXLEN, "profstore compaction of database %u", database_id);
 	strlcpy(worker.bgw_type, "profstore compaction", BGW_MAXLEN);
 	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
-		ereport(LOG, (errmsg("no slot is free for a compaction worker"),
-					  errhint("You might need to increase max_worker_processes.")));
+		ereport(LOG,
+				(errmsg("could not start a compaction worker: no background worker slot is free"),
+				 errhint("You might need to increase max_worker_processes.")));
 	return handle;
 }
 

@@ -101,7 +101,7 @@ read_operand(const char *operand, char build_id[ELF_BUILD_ID_TEXT_BYTES], Failur
 	else
 	{
 		if (debug_content_read(fd, &content) != 0 || content.build_id[0] == '\0')
-			failure_detail(failure, "%s is no ELF file with a build ID.", operand);
+			failure_detail(failure, "%s is not an ELF file with a build ID.", operand);
 		close(fd);
 	}
 	memcpy(build_id, content.build_id, sizeof(content.build_id));
@@ -129,7 +129,7 @@ find_all(Finding *finding, const SymbolizeOptions *options, char **operands, siz
 	}
 	if (finding->missing == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "there is no debug information of some builds");
+	failure_set(failure, EXIT_IO, "some builds have no debug information");
 	return failure->code;
 }
 

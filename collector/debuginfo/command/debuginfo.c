@@ -60,11 +60,11 @@ leave_out(Uploading *uploading, const char *path, const char *reason, bool is_er
 {
 	uploading->skipped++;
 	uploading->failed += is_error;
-	log_event(is_error ? LOG_ERROR : LOG_DEBUG, MODULE, "a file is left out",
-			  log_text("file", path), log_text("reason", reason));
+	log_event(is_error ? LOG_ERROR : LOG_DEBUG, MODULE, "skipped a file", log_text("file", path),
+			  log_text("reason", reason));
 }
 
-/* Why a file is left out. */
+/* Why skipped a file. */
 static const char *
 reason_of(int error)
 {
@@ -105,7 +105,7 @@ upload_elf(Uploading *uploading, int input, const char *path, bool is_named, DbE
 		uploading->uploaded += !upload.was_there;
 		uploading->there += upload.was_there;
 		log_event(LOG_INFO, MODULE,
-				  upload.was_there ? "debug information was there already"
+				  upload.was_there ? "debug information exists already"
 								   : "uploaded debug information",
 				  log_text("file", path), log_text("build_id", build_id),
 				  log_number("bytes", upload.bytes), log_number("sent_bytes", upload.sent_bytes));
@@ -214,7 +214,7 @@ upload_paths(Uploading *uploading, char **paths, DbError *error)
 				 entry->fts_info == FTS_NS)
 		{
 			uploading->failed++;
-			log_event(LOG_ERROR, MODULE, "a file cannot be read", log_text("file", entry->fts_path),
+			log_event(LOG_ERROR, MODULE, "could not read a file", log_text("file", entry->fts_path),
 					  log_text("reason", strerror(entry->fts_errno)));
 		}
 	}
@@ -261,7 +261,7 @@ run_upload(const DebuginfoOptions *options, char **paths, Failure *failure)
 			   (unsigned long long) uploading.sources.missing);
 	if (uploading.failed == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "not everything could be uploaded");
+	failure_set(failure, EXIT_IO, "could not upload all files");
 	return failure->code;
 }
 

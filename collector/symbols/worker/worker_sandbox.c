@@ -167,7 +167,7 @@ worker_sandbox_enter(void)
 	int err = child_change_user();
 
 	if (err != 0)
-		log_event(LOG_WARNING, "symbols", "symbol worker remains root, without capabilities",
+		log_event(LOG_WARNING, "symbols", "symbol worker still runs as root, without capabilities",
 				  log_text("detail", strerror(-err)),
 				  log_text("hint", "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
 	leave_network();

@@ -516,8 +516,8 @@ def test_parca_database_away():
             same(client(receiver, request, Method="Write")["Message"],
                  "the request is not stored yet" if time_ == "first" else "the same request is being stored",
                  f"Write, the {time_} time, without a database: it waits")
-        ok(eventually(lambda: receiver.get("/-/ready")[0] == 503), "that the database is away is known")
-        same(client(receiver, request, Method="WriteArrow")["Message"], "the database is away", "WriteArrow is told so")
+        ok(eventually(lambda: receiver.get("/-/ready")[0] == 503), "that the database is not available is known")
+        same(client(receiver, request, Method="WriteArrow")["Message"], "the database is not available", "WriteArrow is told so")
     finally:
         subprocess.run(["psql", "-Xqd", "postgres", "-c", f"ALTER DATABASE {database} ALLOW_CONNECTIONS true"], check=True)
     ok(eventually(lambda: stored("away") == expected(request), 60), "and is stored when the database comes")

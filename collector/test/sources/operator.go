@@ -110,7 +110,7 @@ func testOperator() {
 	lock.Lock()
 	ok(seen["/x/g?camelCase=1"], "operator (fake API): path, prefix and parameters", seen)
 	lock.Unlock()
-	for name, words := range map[string]string{"shop/taken": "there is a job of that name", "shop/slow": "The timeout must be longer", "shop/thief": "bearerTokenFile", "shop/odd": "The selector is not a valid label selector"} {
+	for name, words := range map[string]string{"shop/taken": "a job of that name exists", "shop/slow": "The timeout must be longer", "shop/thief": "bearerTokenFile", "shop/odd": "The selector is not a valid label selector"} {
 		ok(logged("could not use a ParcaScrapeConfig", "resource="+name, words) == 1, "operator (fake API): what cannot be taken is told: "+name, s.log)
 	}
 

@@ -121,7 +121,7 @@ pfs_epoch_pin(void)
 				 errmsg("a new epoch of the dictionary has begun"),
 				 errdetail("The transaction's snapshot is older, so it cannot tell which ids "
 						   "will be removed."),
-				 errhint("Forget all ids and repeat the transaction.")));
+				 errhint("Discard all cached ids and repeat the transaction.")));
 }
 
 void
@@ -167,6 +167,6 @@ profstore_pin_epoch(PG_FUNCTION_ARGS)
 								  ". Ids that were interned earlier may have "
 								  "been removed.",
 								  with_timeline(latest_ids())),
-						errhint("Forget all ids, intern again, and repeat the batch.")));
+						errhint("Discard all cached ids, intern again, and repeat the batch.")));
 	PG_RETURN_VOID();
 }

@@ -247,7 +247,7 @@ mark_known(const PfsNameRow *row, void *argument)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("location with id %d is about to be collected", id),
 						errdetail("It was interned under an epoch that has expired."),
-						errhint("Forget all ids and repeat the transaction.")));
+						errhint("Discard all cached ids and repeat the transaction.")));
 	PFS_RESERVE_IN(intern_ids_context(), known_pages, known_page_count, page + 1);
 	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
 	if (known_pages[page] == NULL)

@@ -187,9 +187,11 @@ get_granularity(FunctionCallInfo fcinfo)
 		if (strcmp(name, names[i]) == 0)
 			return (PfsGranularity) i;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown granularity \"%s\"", name),
-			 errhint("It is function, line, file, mapping, mapping_function or address.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown granularity \"%s\"", name),
+		 errhint(
+			 "Granularities are function, line, file, mapping, mapping_function and address.")));
 }
 
 PfsFilters
