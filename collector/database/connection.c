@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -28,6 +29,9 @@
  * at all.
  */
 #define ANSWER_TIMEOUT_MS 120000
+
+/* Time after which is_unwanted is looked at again. */
+#define UNWANTED_MS 100
 
 #define APPLICATION_NAME "profstore-collector"
 
@@ -74,6 +78,8 @@ connection_stands(Connection *connection)
 		   PQstatus(connection->pg) == CONNECTION_OK;
 }
 
+static const char connect_failure[] = "could not connect to database";
+
 static DbOutcome
 connection_lost(Connection *connection, const char *message, DbError *error)
 {
@@ -92,17 +98,20 @@ connection_wait(Connection *connection, short events, int64_t deadline_ms, DbErr
 
 	for (;;)
 	{
-		int64_t left_ms = deadline_ms - now_ms();
-		int ready = poll(fds, 2, left_ms > 0 ? (int) left_ms : 0);
+		const int64_t left_ms = MAX(deadline_ms - now_ms(), 0);
+		const bool is_watched = connection->is_unwanted != NULL;
+		int ready = poll(fds, 2, (int) (is_watched ? MIN(left_ms, UNWANTED_MS) : left_ms));
 
 		if (ready < 0 && errno == EINTR)
 			continue;
-		if (fds[1].revents != 0)
+		if (fds[1].revents != 0 || (is_watched && atomic_load(connection->is_unwanted)))
 		{
 			connection_close(connection);
 			db_error_set(error, NULL, "stopped", NULL, NULL);
 			return DB_STOPPED;
 		}
+		if (ready == 0 && left_ms > 0)
+			continue;
 		if (ready > 0)
 			return DB_OK;
 		connection_close(connection);
@@ -153,24 +162,29 @@ pin_search_path(Connection *connection, DbError *error)
 	return outcome;
 }
 
-DbOutcome
-connection_open(Connection *connection, const char *conninfo, DbError *error)
+/* Starts a connection, as a user if it is not NULL, and waits until it stands. */
+static DbOutcome
+connection_start(Connection *connection, const char *conninfo, const char *user,
+				 const char *password, DbError *error)
 {
-	/* settings before dbname are defaults that the connection string may override */
+	/*
+	 * settings before dbname are defaults that the connection string may override; those after it
+	 * override the connection string
+	 */
 	static const char *const keywords[] = { "keepalives_idle",	"keepalives_interval",
 											"keepalives_count", "tcp_user_timeout",
 											"dbname",			"fallback_application_name",
-											"client_encoding",	NULL };
-	const char *const values[] = { "30",   "10", "3", "60000", conninfo, APPLICATION_NAME,
-								   "UTF8", NULL };
+											"client_encoding",	"user",
+											"password",			NULL };
+	const char *const values[] = { "30",   "10", "3",	   "60000", conninfo, APPLICATION_NAME,
+								   "UTF8", user, password, NULL };
 	int64_t deadline_ms = now_ms() + CONNECT_TIMEOUT_MS;
 	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-	static const char failure[] = "could not connect to database";
 
 	connection->pg = PQconnectStartParams(keywords, values, 1);
 	if (connection->pg == NULL)
 	{
-		db_error_set(error, NULL, failure, "Out of memory.", NULL);
+		db_error_set(error, NULL, connect_failure, "Out of memory.", NULL);
 		return DB_AWAY;
 	}
 	PQsetErrorVerbosity(connection->pg, PQERRORS_VERBOSE);
@@ -180,7 +194,7 @@ connection_open(Connection *connection, const char *conninfo, DbError *error)
 		DbOutcome outcome;
 
 		if (status == PGRES_POLLING_FAILED || PQstatus(connection->pg) == CONNECTION_BAD)
-			return connection_lost(connection, failure, error);
+			return connection_lost(connection, connect_failure, error);
 		outcome = connection_wait(connection, status == PGRES_POLLING_READING ? POLLIN : POLLOUT,
 								  deadline_ms, error);
 		if (outcome != DB_OK)
@@ -188,7 +202,40 @@ connection_open(Connection *connection, const char *conninfo, DbError *error)
 		status = PQconnectPoll(connection->pg);
 	}
 	if (PQsetnonblocking(connection->pg, 1) != 0)
-		return connection_lost(connection, failure, error);
+		return connection_lost(connection, connect_failure, error);
+	return DB_OK;
+}
+
+DbOutcome
+connection_open(Connection *connection, const char *conninfo, DbError *error)
+{
+	DbOutcome outcome = connection_start(connection, conninfo, NULL, NULL, error);
+
+	return outcome == DB_OK ? pin_search_path(connection, error) : outcome;
+}
+
+DbOutcome
+connection_open_as(Connection *connection, const char *conninfo, const char *user,
+				   const char *password, DbError *error)
+{
+	DbOutcome outcome;
+
+	/* for an empty one libpq would take the user or the password of its environment */
+	if (user[0] == '\0' || password[0] == '\0')
+	{
+		db_error_set(error, "28P01", connect_failure, "The user or the password is empty.", NULL);
+		return DB_DENIED;
+	}
+	outcome = connection_start(connection, conninfo, user, password, error);
+	if (outcome != DB_OK)
+		return outcome;
+	if (!PQconnectionUsedPassword(connection->pg))
+	{
+		connection_close(connection);
+		db_error_set(error, "28000", connect_failure, "The server did not ask for the password.",
+					 "Let pg_hba.conf require scram-sha-256 for connections of this program.");
+		return DB_DENIED;
+	}
 	return pin_search_path(connection, error);
 }
 

@@ -10,6 +10,7 @@
 #define COLLECTOR_CONNECTION_H
 
 #include <libpq-fe.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "database/db_error.h"
@@ -21,8 +22,10 @@
 
 typedef struct Connection
 {
-	PGconn *pg;							   /* NULL if closed */
-	int wake_fd;						   /* eventfd, not owned; readable means stop */
+	PGconn *pg;	 /* NULL if closed */
+	int wake_fd; /* eventfd, not owned; readable means stop */
+	/* calls return DB_STOPPED soon after it is set, by any thread; NULL: none */
+	const atomic_bool *is_unwanted;
 	const char *kept[CONNECTION_KEPT_MAX]; /* statements that are prepared on the server */
 	uint32_t kept_count;
 } Connection;
@@ -55,6 +58,13 @@ bool conninfo_check(const char *conninfo, DbError *error);
  * DB_AWAY, DB_DENIED or DB_STOPPED.
  */
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
+
+/*
+ * Like connection_open(), but as the user whose password this is. DB_DENIED as well if the server
+ * lets the user in without asking for the password, which then proves nothing.
+ */
+DbOutcome connection_open_as(Connection *connection, const char *conninfo, const char *user,
+							 const char *password, DbError *error);
 void connection_close(Connection *connection); /* may be closed already */
 
 /* Returns whether the connection is open and not known to be lost. Does not ask the server. */

@@ -2,8 +2,8 @@
  * result.h
  *		A binary result of connection_run(), freed by the caller.
  *
- * Each function reads the first row. A missing value has length 0 and is neither a number nor a
- * boolean.
+ * Each function reads the first row, unless it takes a row. A missing value has length 0 and is
+ * neither a number nor a boolean.
  */
 #ifndef COLLECTOR_RESULT_H
 #define COLLECTOR_RESULT_H
@@ -30,5 +30,17 @@ int64_t result_int8(const Result *result, int column);
 
 /* Returns whether the value is a boolean equal to value. */
 bool result_is(const Result *result, int column, bool value);
+
+size_t result_rows(const Result *result);
+
+/* Returns the bytes of memory that the result holds. */
+size_t result_memory(const Result *result);
+
+/* Like the functions above, for a row that exists. */
+bool result_is_null_at(const Result *result, size_t row, int column);
+const char *result_bytes_at(const Result *result, size_t row, int column, size_t *length);
+int32_t result_int4_at(const Result *result, size_t row, int column);
+int64_t result_int8_at(const Result *result, size_t row, int column);
+double result_float8_at(const Result *result, size_t row, int column);
 
 #endif

@@ -256,6 +256,25 @@ wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count, 
 }
 
 bool
+wire_text_next(WireTexts *texts)
+{
+	int32_t length;
+
+	if (texts->at == 0)
+		texts->at = ARRAY_HEADER_BYTES;
+	if (texts->at >= texts->length || texts->length - texts->at < sizeof(length))
+		return false;
+	length = load_int4(texts->bytes + texts->at);
+	texts->at += sizeof(length);
+	if (length < 0 || (size_t) length > texts->length - texts->at)
+		return false;
+	texts->text = texts->bytes + texts->at;
+	texts->text_length = (size_t) length;
+	texts->at += (size_t) length;
+	return true;
+}
+
+bool
 wire_timestamp(int64_t unix_us, int64_t *timestamp_us)
 {
 	return !__builtin_sub_overflow(unix_us, POSTGRES_EPOCH_US, timestamp_us);

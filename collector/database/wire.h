@@ -88,6 +88,18 @@ void wire_end(Buffer *buffer, size_t begun);
 bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count,
 			   int64_t *values);
 
+/* A walk over an array of texts without nulls: while (wire_text_next(&walk)) look at walk.text. */
+typedef struct WireTexts
+{
+	const char *bytes;
+	size_t length;
+	size_t at; /* 0 at the start */
+	const char *text;
+	size_t text_length;
+} WireTexts;
+
+bool wire_text_next(WireTexts *texts);
+
 /* Converts microseconds since 1970 to PostgreSQL's, since 2000. Returns false on overflow. */
 bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);
 

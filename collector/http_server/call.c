@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 
 #include "base/json.h"
 #include "base/utf8.h"
 #include "http_server/protobuf.h"
 #include "metrics/metrics_text.h"
 
-#define AUTHORIZATION_MAX 4096
-#define TIMEOUT_DIGITS	  8
+#define AUTHORIZATION_MAX	   4096
+#define TIMEOUT_DIGITS		   8
+#define CONNECT_TIMEOUT_DIGITS 10
 
 #define RETRY_INFO "type.googleapis.com/google.rpc.RetryInfo"
 
@@ -108,9 +110,12 @@ call_http_status(const Call *call)
 			return 400;
 		case GRPC_UNAUTHENTICATED:
 			return 401;
+		case GRPC_PERMISSION_DENIED:
+			return 403;
 		case GRPC_NOT_FOUND:
-		case GRPC_UNIMPLEMENTED:
 			return 404;
+		case GRPC_UNIMPLEMENTED:
+			return call->is_connect ? 501 : 404;
 		case GRPC_ALREADY_EXISTS:
 			return 409;
 		case GRPC_FAILED_PRECONDITION:
@@ -118,6 +123,7 @@ call_http_status(const Call *call)
 		case GRPC_RESOURCE_EXHAUSTED:
 			return 413;
 		case GRPC_DEADLINE_EXCEEDED:
+			return call->is_connect ? 504 : 503;
 		case GRPC_UNAVAILABLE:
 			return 503;
 		case GRPC_INTERNAL:
@@ -187,6 +193,23 @@ timeout_of(const char *value, size_t length)
 		if (units[i].unit == value[length - 1])
 			return number > INT64_MAX / units[i].ns ? 0 : number * units[i].ns;
 	return 0;
+}
+
+/* Parses Connect's timeout of at most ten digits; 0 if it is malformed. */
+static int64_t
+milliseconds_of(const char *value, size_t length)
+{
+	int64_t number = 0;
+
+	if (length > CONNECT_TIMEOUT_DIGITS)
+		return 0;
+	for (size_t i = 0; i < length; i++)
+	{
+		if (value[i] < '0' || value[i] > '9')
+			return 0;
+		number = number * 10 + (value[i] - '0');
+	}
+	return MIN(number, INT64_MAX / 1000000);
 }
 
 static bool
@@ -269,6 +292,8 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 	}
 	else if (is_token(name, name_length, "grpc-timeout"))
 		call->timeout_ns = timeout_of(value, length);
+	else if (is_token(name, name_length, "connect-timeout-ms"))
+		call->timeout_ns = milliseconds_of(value, length) * 1000000;
 	else if (is_token(name, name_length, "content-length"))
 		return length_of(call, value, length);
 	else if (is_token(name, name_length, "accept"))
@@ -349,6 +374,8 @@ connect_code(GrpcCode code)
 			return "not_found";
 		case GRPC_ALREADY_EXISTS:
 			return "already_exists";
+		case GRPC_PERMISSION_DENIED:
+			return "permission_denied";
 		case GRPC_RESOURCE_EXHAUSTED:
 			return "resource_exhausted";
 		case GRPC_FAILED_PRECONDITION:

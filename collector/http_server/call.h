@@ -31,6 +31,7 @@ typedef enum GrpcCode
 	GRPC_DEADLINE_EXCEEDED = 4,
 	GRPC_NOT_FOUND = 5,
 	GRPC_ALREADY_EXISTS = 6,
+	GRPC_PERMISSION_DENIED = 7,
 	GRPC_RESOURCE_EXHAUSTED = 8,
 	GRPC_FAILED_PRECONDITION = 9,
 	GRPC_UNIMPLEMENTED = 12,
@@ -108,7 +109,7 @@ struct Call
 	bool has_path;
 	bool is_connect;	 /* errors are those of the Connect protocol */
 	uint64_t length;	 /* content length; UINT64_MAX: not announced */
-	int64_t timeout_ns;	 /* grpc-timeout; 0: no timeout */
+	int64_t timeout_ns;	 /* grpc-timeout, or that of Connect; 0: no timeout */
 	char *authorization; /* owned; NULL: absent */
 	/* owned; NULL: absent, or the service does not use it, once it is known */
 	char *query;

@@ -237,8 +237,8 @@ connection_handshake(Connection *connection)
 	}
 	tls_error_text(text, sizeof(text));
 	metric_add(&connection->loop->host->metrics.tls_failures_total, 1);
-	log_event(LOG_WARNING, "receive", "TLS handshake failed", log_text("peer", connection->peer),
-			  log_text("detail", text));
+	log_event(LOG_WARNING, connection->loop->options->module, "TLS handshake failed",
+			  log_text("peer", connection->peer), log_text("detail", text));
 	connection->is_dead = true;
 }
 

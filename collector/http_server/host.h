@@ -26,12 +26,14 @@ enum
 
 typedef struct HostOptions
 {
+	const char *module; /* of log messages, a literal */
 	const char *listen; /* addresses HOST:PORT, separated by commas */
 	const char *cert;	/* PEM files; NULL: no TLS */
 	const char *key;
 	/* clients must have a certificate signed by it; NULL: no client certificates */
 	const char *client_ca;
 	const char *tokens; /* file of bearer tokens and tenants; NULL: no tokens */
+	bool passes_login;	/* Basic authentication is the worker's to check, and stays in the call */
 	bool trusts_scope;	/* clients name their tenant in the header X-Scope-OrgID */
 	size_t max_message; /* limit of the bytes of an unpacked request */
 	size_t max_memory;	/* limit of the bytes of all current requests */
@@ -64,7 +66,7 @@ struct Host
 {
 	const HostOptions *options;
 	const ServiceTable *services;
-	Writer *writer; /* not owned */
+	Writer *writer; /* not owned; NULL if the services store nothing: all of them are apart */
 	HostMetrics metrics;
 	MemoryPool memory; /* of requests, until they are batches */
 	MemoryTurns turns; /* order in which workers get memory */

@@ -58,6 +58,8 @@ status_text(int status)
 			return "Bad Request";
 		case 401:
 			return "Unauthorized";
+		case 403:
+			return "Forbidden";
 		case 404:
 			return "Not Found";
 		case 405:
@@ -74,8 +76,12 @@ status_text(int status)
 			return "Too Many Requests";
 		case 431:
 			return "Request Header Fields Too Large";
+		case 501:
+			return "Not Implemented";
 		case 503:
 			return "Service Unavailable";
+		case 504:
+			return "Gateway Timeout";
 		default:
 			return "Internal Server Error";
 	}
@@ -102,7 +108,9 @@ put_head(Connection *connection, const Call *call, size_t length)
 		http1_put_text(&connection->out, line);
 	}
 	if (status == 401)
-		http1_put_text(&connection->out, "WWW-Authenticate: Bearer\r\n");
+		http1_put_text(&connection->out, connection->loop->options->passes_login
+											 ? "WWW-Authenticate: Basic realm=\"database\"\r\n"
+											 : "WWW-Authenticate: Bearer\r\n");
 	if (!connection->http1->keeps_alive)
 		http1_put_text(&connection->out, "Connection: close\r\n");
 	http1_put_text(&connection->out, "\r\n");

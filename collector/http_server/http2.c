@@ -360,8 +360,8 @@ static void
 tell_of_flood(const Connection *connection)
 {
 	metric_add(&connection->loop->host->metrics.connections_flooded_total, 1);
-	log_event(LOG_WARNING, "receive", "closed a connection with too many frames",
-			  log_text("peer", connection->peer));
+	log_event(LOG_WARNING, connection->loop->options->module,
+			  "closed a connection with too many frames", log_text("peer", connection->peer));
 }
 
 static int

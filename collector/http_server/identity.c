@@ -19,9 +19,6 @@
 #define BEARER "Bearer "
 #define BASIC  "Basic "
 
-/* Limit of user and password of Basic authentication; a header is at most 4 kB. */
-#define BASIC_BYTES_MAX 3072
-
 typedef struct Identity
 {
 	char tenant[IDENTITY_TENANT_MAX];
@@ -133,42 +130,54 @@ identity_of_token(const Identities *identities, const char *token)
 	return found;
 }
 
-/*
- * Decodes USER:PASSWORD of Basic authentication, in base64. Returns the password, which is in text;
- * NULL if there is none.
- */
-static const char *
-basic_password(const char *encoded, char text[BASIC_BYTES_MAX + 1])
+/* Decodes USER:PASSWORD, in base64, and cuts it at the colon. */
+static bool
+identity_decode_basic(const char *encoded, char text[IDENTITY_BASIC_MAX + 1], const char **user,
+					  const char **password)
 {
 	const size_t length = strlen(encoded);
 	char *colon;
 	int decoded;
 
-	if (length == 0 || length % 4 != 0 || length / 4 * 3 > BASIC_BYTES_MAX)
-		return NULL;
+	if (length == 0 || length % 4 != 0 || length / 4 * 3 > IDENTITY_BASIC_MAX)
+		return false;
 	decoded =
 		EVP_DecodeBlock((unsigned char *) text, (const unsigned char *) encoded, (int) length);
 	if (decoded < 0)
-		return NULL;
+		return false;
 	text[decoded] = '\0'; /* padding becomes zeros, which end the text, too */
 	colon = strchr(text, ':');
-	return colon != NULL ? colon + 1 : NULL;
+	if (colon == NULL)
+		return false;
+	*colon = '\0';
+	*user = text;
+	*password = colon + 1;
+	return true;
+}
+
+bool
+identity_login(const char *authorization, char text[IDENTITY_BASIC_MAX + 1], const char **user,
+			   const char **password)
+{
+	return strncasecmp(authorization, BASIC, strlen(BASIC)) == 0 &&
+		   identity_decode_basic(authorization + strlen(BASIC), text, user, password);
 }
 
 const char *
 identities_find(const Identities *identities, const char *authorization, bool *may_upload)
 {
 	const Identity *found = NULL;
-	char text[BASIC_BYTES_MAX + 1];
+	char text[IDENTITY_BASIC_MAX + 1];
 	const char *token = NULL;
+	const char *user;
 
 	*may_upload = false;
 	if (authorization == NULL)
 		return NULL;
 	if (strncasecmp(authorization, BEARER, strlen(BEARER)) == 0)
 		token = authorization + strlen(BEARER);
-	else if (strncasecmp(authorization, BASIC, strlen(BASIC)) == 0)
-		token = basic_password(authorization + strlen(BASIC), text);
+	else if (!identity_login(authorization, text, &user, &token))
+		token = NULL;
 	if (token != NULL)
 		found = identity_of_token(identities, token);
 	OPENSSL_cleanse(text, sizeof(text));

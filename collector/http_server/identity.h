@@ -31,6 +31,16 @@ void identities_free(Identities *identities); /* accepts NULL */
 const char *identities_find(const Identities *identities, const char *authorization,
 							bool *may_upload);
 
+/* Limit of user and password of Basic authentication; a header is at most 4 kB. */
+#define IDENTITY_BASIC_MAX 3072
+
+/*
+ * Reads a value of the header "authorization" as Basic authentication. Returns false if it is
+ * something else. user and password are in text, which the caller must erase.
+ */
+bool identity_login(const char *authorization, char text[IDENTITY_BASIC_MAX + 1], const char **user,
+					const char **password);
+
 /* Returns whether any token of the tenant has the right to upload; for tenants by certificate. */
 bool identities_may_upload(const Identities *identities, const char *tenant);
 

@@ -60,6 +60,16 @@ intake_refuse(Loop *loop, Call *call, GrpcCode code, int http_status, const char
 	answer(loop, call);
 }
 
+static bool
+intake_refuse_client(Loop *loop, Call *call, const char *text)
+{
+	metric_add(&loop->host->metrics.requests_unauthenticated_total, 1);
+	log_event(LOG_WARNING, loop->options->module, "refused a request without a valid token",
+			  log_text("peer", call->connection->peer));
+	intake_refuse(loop, call, GRPC_UNAUTHENTICATED, 401, text);
+	return false;
+}
+
 /* Checks the client's token, otherwise its certificate. Returns false after answering. */
 static bool
 authenticate(Loop *loop, Call *call)
@@ -67,7 +77,13 @@ authenticate(Loop *loop, Call *call)
 	const Connection *connection = call->connection;
 	const char *tenant = NULL;
 
-	if (call->service->is_open || (loop->identities == NULL && loop->options->client_ca == NULL))
+	if (call->service->is_open)
+		return true;
+	if (loop->options->passes_login)
+		return call->authorization != NULL ||
+			   intake_refuse_client(loop, call,
+									"a user and a password of the database are required");
+	if (loop->identities == NULL && loop->options->client_ca == NULL)
 		return true;
 	if (loop->identities != NULL && call->authorization != NULL)
 		tenant = identities_find(loop->identities, call->authorization, &call->may_upload);
@@ -82,12 +98,7 @@ authenticate(Loop *loop, Call *call)
 		snprintf(call->tenant, sizeof(call->tenant), "%s", tenant);
 		return true;
 	}
-	metric_add(&loop->host->metrics.requests_unauthenticated_total, 1);
-	log_event(LOG_WARNING, "receive", "refused a request without a valid token",
-			  log_text("peer", connection->peer));
-	intake_refuse(loop, call, GRPC_UNAUTHENTICATED, 401,
-				  "a valid token or certificate is required");
-	return false;
+	return intake_refuse_client(loop, call, "a valid token or certificate is required");
 }
 
 /*
@@ -127,6 +138,17 @@ content_wanted(const Service *service)
 							   : "the content type must be application/proto";
 }
 
+/* Returns true if a path without a service has the form of Connect's: /package.Service/Method. */
+static bool
+is_connect_path(const Call *call)
+{
+	const char *slash = strchr(call->path + 1, '/');
+	const char *dot = strchr(call->path, '.');
+
+	return call->content != CONTENT_GRPC && slash != NULL && strchr(slash + 1, '/') == NULL &&
+		   dot != NULL && dot < slash;
+}
+
 /*
  * Finds the service of the call's path, and checks method, content type and encoding. Returns false
  * after answering.
@@ -137,9 +159,9 @@ intake_find_service(Loop *loop, Call *call)
 	bool is_grpc = call->content == CONTENT_GRPC;
 
 	call->service = service_find(loop->host->services, call->path, is_grpc);
-	call->is_connect = call->service != NULL && call->service->is_connect;
+	call->is_connect = call->service != NULL ? call->service->is_connect : is_connect_path(call);
 	if (call->service == NULL)
-		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 404,
+		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, call->is_connect ? 501 : 404,
 					  strstr(call->path, ".v1experimental.") != NULL
 						  ? "the profiles signal is read as v1development, of OTLP 1.8 to 1.11"
 						  : "there is no such method");
@@ -238,7 +260,8 @@ intake_headers(Loop *loop, Call *call)
 	if (!intake_find_service(loop, call) || !identify(loop, call) || !take_client(loop, call) ||
 		!keep_query(loop, call))
 		return false;
-	call_drop_authorization(call); /* a secret, and the largest header */
+	if (!loop->options->passes_login)
+		call_drop_authorization(call); /* a secret, and the largest header */
 	if (call->content != CONTENT_GRPC && !call->service->is_stream && call->length != UINT64_MAX &&
 		call->length > loop->options->max_message)
 		return too_large(loop, call);
@@ -643,8 +666,13 @@ stand_in(Loop *loop, Call *call)
 	other->part_at = call->part_at;
 	call->part = (Buffer){ NULL };
 	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(other, "the request is not stored yet", RETRY_S);
+	call_retry(other,
+			   loop->host->writer != NULL ? "the request is not stored yet"
+										  : "the request was not answered in time",
+			   RETRY_S);
 	call->is_refused = true;
+	if (loop->host->writer == NULL) /* otherwise it is stored nevertheless */
+		atomic_store(&call->is_unwanted, true);
 	intake_drop(connection, call);
 	if (!intake_add(connection, other)) /* charged like the dropped call */
 	{

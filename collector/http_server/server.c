@@ -35,7 +35,10 @@
 static ExitCode
 listen_on_all(Server *server, Failure *failure)
 {
-	const ListenOptions options = { server->loop.options->listen, "listen", "receive", false };
+	const HostOptions *host = server->loop.options;
+	const bool is_open = server->loop.host->writer == NULL && host->tokens == NULL &&
+						 host->client_ca == NULL && !host->passes_login;
+	const ListenOptions options = { host->listen, "listen", host->module, is_open };
 	ExitCode code = listeners_open(&options, server->listeners, SERVER_LISTENERS_MAX,
 								   &server->listener_count, failure);
 
@@ -99,7 +102,8 @@ limit_connections(Server *server)
 
 	server->connections_max = MIN(server->loop.options->max_connections, room);
 	if (server->connections_max < server->loop.options->max_connections)
-		log_event(LOG_WARNING, "receive", "the limit of open files allows fewer connections",
+		log_event(LOG_WARNING, server->loop.options->module,
+				  "the limit of open files allows fewer connections",
 				  log_number("connections", server->connections_max),
 				  log_number("open_files", descriptors));
 }
@@ -172,7 +176,8 @@ accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t len
 		connection_create(&server->loop, fd, server->tls, peer, client) == NULL)
 	{
 		metric_add(&server->loop.host->metrics.connections_refused_total, 1);
-		log_event(LOG_WARNING, "receive", "too many connections", log_text("peer", peer));
+		log_event(LOG_WARNING, server->loop.options->module, "too many connections",
+				  log_text("peer", peer));
 		client_release(client);
 		close(fd);
 		return;
@@ -195,7 +200,7 @@ accept_some(Server *server, int listener)
 		if (fd < 0)
 		{
 			if (errno == EMFILE || errno == ENFILE)
-				log_event(LOG_WARNING, "receive", "out of file descriptors");
+				log_event(LOG_WARNING, server->loop.options->module, "out of file descriptors");
 			return;
 		}
 		accept_one(server, fd, (struct sockaddr *) &address, length);

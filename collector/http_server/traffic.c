@@ -177,8 +177,8 @@ sniff(Connection *connection, const uint8_t *bytes, size_t length)
 	connection->state = is_http2 ? CONNECTION_HTTP2 : CONNECTION_HTTP1;
 	if (!is_http2 && connection->sniffed[0] == 0x16)
 	{
-		log_event(LOG_WARNING, "receive", "a client used TLS, which is not configured",
-				  log_text("peer", connection->peer));
+		log_event(LOG_WARNING, connection->loop->options->module,
+				  "a client used TLS, which is not configured", log_text("peer", connection->peer));
 		connection->is_dead = true;
 		return;
 	}

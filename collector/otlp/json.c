@@ -545,6 +545,25 @@ take_temporality(Json *json, const JsonField *field)
 }
 
 static bool
+take_enum(Json *json, const JsonField *field)
+{
+	const size_t begun = json->length;
+	size_t length;
+
+	if (peek(json) != '"')
+		return json_take_number(json, field);
+	if (!take_string(json, true))
+		return false;
+	length = json->length - begun;
+	json->length = begun; /* the name stays readable behind it */
+	for (uint64_t i = 0; field->names[i] != NULL; i++)
+		if (strlen(field->names[i]) == length &&
+			memcmp(json->out + begun, field->names[i], length) == 0)
+			return put_tag(json, field, PFS_WIRE_VARINT) && put_varint(json, i);
+	return json_fail(json, "the name of a choice is not known");
+}
+
+static bool
 take_submessage(Json *json, const JsonField *field)
 {
 	size_t begun;
@@ -566,12 +585,15 @@ take_one(Json *json, const JsonField *field)
 		case JSON_ID:
 			return json_take_bytes(json, field);
 		case JSON_NUMBER:
+		case JSON_UNSIGNED:
 		case JSON_FIXED64:
 			return json_take_number(json, field);
 		case JSON_BOOL:
 			return take_bool(json, field);
 		case JSON_DOUBLE:
 			return take_double(json, field);
+		case JSON_ENUM:
+			return take_enum(json, field);
 		case JSON_TEMPORALITY:
 			return take_temporality(json, field);
 		case JSON_MESSAGE:
@@ -586,7 +608,8 @@ take_one(Json *json, const JsonField *field)
 static bool
 take_list(Json *json, const JsonField *field)
 {
-	bool is_packed = field->kind == JSON_NUMBER || field->kind == JSON_FIXED64;
+	bool is_packed =
+		field->kind == JSON_NUMBER || field->kind == JSON_UNSIGNED || field->kind == JSON_FIXED64;
 	bool goes_on = true;
 	size_t begun = 0;
 

@@ -5,38 +5,10 @@
  */
 #include "otlp/json_schema.h"
 
-#include <stddef.h>
+#include "otlp/json_define.h"
 
 static const JsonMessage any_value;
 static const JsonMessage key_value;
-
-#define ONE(name, number, kind)         \
-	{                                   \
-		name, number, kind, false, NULL \
-	}
-#define LIST(name, number, kind)       \
-	{                                  \
-		name, number, kind, true, NULL \
-	}
-#define MESSAGE(name, number, message)             \
-	{                                              \
-		name, number, JSON_MESSAGE, false, message \
-	}
-#define MESSAGES(name, number, message)           \
-	{                                             \
-		name, number, JSON_MESSAGE, true, message \
-	}
-#define TOO_OLD(name)                      \
-	{                                      \
-		name, 0, JSON_TOO_OLD, false, NULL \
-	}
-#define END                               \
-	{                                     \
-		NULL, 0, JSON_STRING, false, NULL \
-	}
-#define DEFINE(name, ...)                                          \
-	static const JsonField name##_fields[] = { __VA_ARGS__, END }; \
-	static const JsonMessage name = { name##_fields }
 
 DEFINE(array_value, MESSAGES("values", 1, &any_value));
 DEFINE(key_value_list, MESSAGES("values", 1, &key_value));

@@ -11,7 +11,9 @@
 typedef enum JsonKind
 {
 	JSON_STRING,
-	JSON_NUMBER,  /* varint, signed or not */
+	JSON_NUMBER, /* varint, signed or not */
+	JSON_UNSIGNED,
+	JSON_ENUM,	  /* number, or one of names */
 	JSON_FIXED64, /* a time */
 	JSON_BOOL,
 	JSON_DOUBLE,
@@ -31,6 +33,7 @@ typedef struct JsonField
 	JsonKind kind;
 	bool repeated; /* repeated numbers are packed */
 	const JsonMessage *message;
+	const char *const *names; /* of JSON_ENUM, by number; ends with NULL */
 } JsonField;
 
 struct JsonMessage

@@ -88,6 +88,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		strcpy(host, "localhost");
 	snprintf(options->name_room, sizeof(options->name_room), "receive@%s", host);
 	options->name = options->name_room;
+	options->host.module = "receive";
 	options->host.listen = "127.0.0.1:4317,127.0.0.1:4318";
 	options->drop = LABELS_DROPPED_DEFAULT;
 	options->host.max_message = 64 * MB;

@@ -184,7 +184,8 @@ scrape_pages_open(Scraper *scraper, ScrapePages **pages, Failure *failure)
 	*pages = calloc(1, sizeof(ScrapePages));
 	if (*pages == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	(*pages)->options = (HostOptions){ .listen = scraper->options->listen,
+	(*pages)->options = (HostOptions){ .module = "scrape",
+									   .listen = scraper->options->listen,
 									   .max_message = 64 * KB,
 									   .max_memory = 1024 * KB,
 									   .max_connections = CONNECTIONS,
