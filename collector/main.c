@@ -41,6 +41,8 @@ static const Command commands[] = {
 	  .program = "profstore-sources" },
 	{ "receive", "", "accept profiles that clients push: OTLP, Parca's writes",
 	  .program = "profstore-sources" },
+	{ "serve", "", "answer Grafana's Profiles Drilldown and its data source for Pyroscope",
+	  .program = "profstore-sources" },
 	{ "symbolize", "", "find names and lines of addresses that were stored without them",
 	  .program = "profstore-sources" },
 	{ "debuginfo", " upload|extract|list|find [PATH...]",

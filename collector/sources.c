@@ -8,6 +8,7 @@
 #include "program/version.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
+#include "serve/serve.h"
 #include "symbolize/symbolize.h"
 #include "symbols/worker/worker.h"
 
@@ -16,6 +17,7 @@ typedef union Options
 {
 	ScrapeOptions scrape;
 	ReceiveOptions receive;
+	ServeOptions serve;
 	PodsOptions pods;
 	SymbolizeOptions symbolize;
 	DebuginfoOptions debuginfo;
@@ -23,6 +25,7 @@ typedef union Options
 
 COMMAND(scrape, scrape)
 COMMAND(receive, receive)
+COMMAND(serve, serve)
 COMMAND(pods, pods)
 COMMAND(symbolize, symbolize)
 COMMAND(debuginfo, debuginfo, call->operands, call->operand_count)
@@ -32,6 +35,8 @@ static const Command commands[] = {
 	  scrape_command_flags, scrape_command_run },
 	{ "receive", "", "accept profiles that clients push: OTLP, Parca's writes",
 	  receive_command_flags, receive_command_run },
+	{ "serve", "", "answer Grafana's Profiles Drilldown and its data source for Pyroscope",
+	  serve_command_flags, serve_command_run },
 	{ "pods", "", "print the pods of a node; started by the agent", pods_command_flags,
 	  pods_command_run },
 	{ "symbolize", "", "find names and lines of addresses that were stored without them",

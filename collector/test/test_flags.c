@@ -17,6 +17,7 @@
 #include "agent/agent_config.h"
 #include "base/log.h"
 #include "receive/options.h"
+#include "serve/serve_options.h"
 
 static AgentOptions options;
 static Failure failure;
@@ -146,6 +147,8 @@ test_limits_as_typed(void **state)
 	Flag agent[AGENT_FLAGS_MAX];
 	Flag receive[RECEIVE_FLAGS_MAX];
 	ReceiveOptions received;
+	Flag serve[SERVE_FLAGS_MAX];
+	ServeOptions served;
 	const Flag age = { "max-age", FLAG_DURATION, &options.duration_ms, "TIME",
 					   "",		  1000,			 INT64_C(31622400000) };
 
@@ -153,6 +156,7 @@ test_limits_as_typed(void **state)
 	assert_string_equal(failure.hint, "It takes from 1s to 366d.");
 	assert_limits(agent, agent_flags(&options, agent));
 	assert_limits(receive, receive_flags(&received, receive));
+	assert_limits(serve, serve_flags(&served, serve));
 }
 
 /* A file of these lines; its name holds until the next. */

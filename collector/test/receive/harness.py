@@ -51,11 +51,13 @@ def eventually(condition, seconds=20):
 
 
 class Receiver:
-    """profstore-collector receive, on a port of its own."""
+    """profstore-collector receive, on a port of its own; a subclass may run another command."""
+
+    name = "receive"
 
     def __init__(self, *flags, port=0, listen="127.0.0.1", expect_start=True, db=None, open_files=None):
         self.log = tempfile.TemporaryFile("w+")
-        command = [os.environ["COLLECTOR"], "receive", f"--listen={listen}:{port}", *flags]
+        command = [os.environ["COLLECTOR"], self.name, f"--listen={listen}:{port}", *flags]
         if db is not None:
             command.append(f"--db={db}")
         if open_files is not None:  # "soft:hard"
@@ -65,7 +67,7 @@ class Receiver:
         self.port = 0
         if expect_start:
             if not eventually(self.find_port, 20):
-                raise RuntimeError("no receiver: " + self.text())
+                raise RuntimeError(f"no {self.name}: " + self.text())
             self.address = f"127.0.0.1:{self.port}"
 
     def text(self):
@@ -110,7 +112,7 @@ class Receiver:
 
     def metric(self, name):
         text = self.get("/metrics")[2].decode()
-        return int(re.search(rf"^profstore_receive_{name} (\d+)$", text, re.M).group(1))
+        return int(re.search(rf"^profstore_{self.name}_{name} (\d+)$", text, re.M).group(1))
 
     def request(self, path, body, headers, timeout=20, method=None):
         """Status, headers, body."""

@@ -1,0 +1,190 @@
+/*
+ * asked.c
+ *		From a client's credentials to a session, and from the database's errors to the protocol's.
+ */
+#include "serve/asked.h"
+
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define MODULE	"serve"
+#define RETRY_S 1
+
+bool
+asked_refuse(Asked *asked, GrpcCode code, const char *text)
+{
+	metric_add(&asked->serving->metrics.questions_refused_total, 1);
+	call_fail(asked->call, code, text);
+	return false;
+}
+
+bool
+asked_no_memory(Asked *asked)
+{
+	metric_add(&asked->serving->host.metrics.requests_throttled_total, 1);
+	if (asked->call->memory->is_beyond)
+	{
+		call_fail(asked->call, GRPC_RESOURCE_EXHAUSTED, "the answer is larger than --max-memory");
+		return false;
+	}
+	call_retry(asked->call, TOO_MUCH_UNDER_WAY, RETRY_S);
+	asked->call->answer.http_status = 429;
+	return false;
+}
+
+void
+asked_end(Asked *asked)
+{
+	reader_pool_release(&asked->serving->pool, asked->session);
+	asked->session = NULL;
+}
+
+/* Returns the protocol's code for an error of the server. */
+static GrpcCode
+asked_code_of(const char *sqlstate)
+{
+	static const struct
+	{
+		const char *sqlstate; /* or its first characters */
+		GrpcCode code;
+	} rules[] = {
+		{ "57014", GRPC_DEADLINE_EXCEEDED },   /* statement_timeout */
+		{ "42501", GRPC_PERMISSION_DENIED },   /* insufficient_privilege */
+		{ "42601", GRPC_INVALID_ARGUMENT },	   /* a malformed selector */
+		{ "22", GRPC_INVALID_ARGUMENT },	   /* data exceptions */
+		{ "0A", GRPC_UNIMPLEMENTED },		   /* feature_not_supported */
+		{ "54", GRPC_RESOURCE_EXHAUSTED },	   /* program_limit_exceeded */
+		{ "3F000", GRPC_FAILED_PRECONDITION }, /* no schema: the extension is missing */
+		{ "42883", GRPC_FAILED_PRECONDITION }, /* no function: it is too old */
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (strncmp(sqlstate, rules[i].sqlstate, strlen(rules[i].sqlstate)) == 0)
+			return rules[i].code;
+	return GRPC_INTERNAL;
+}
+
+/* Answers with an error of a query. */
+static void
+asked_fail(Asked *asked, DbOutcome outcome, const DbError *error)
+{
+	ServeMetrics *metrics = &asked->serving->metrics;
+	const Failure *failure = &error->failure;
+	const GrpcCode code = asked_code_of(error->sqlstate);
+
+	if (outcome == DB_STOPPED)
+	{
+		if (atomic_load(&asked->call->is_unwanted))
+			metric_add(&metrics->questions_cancelled_total, 1);
+		call_retry(asked->call, "the query was stopped", RETRY_S);
+		return;
+	}
+	if (code == GRPC_DEADLINE_EXCEEDED)
+	{
+		metric_add(&metrics->questions_timed_out_total, 1);
+		call_fail(asked->call, code, "the query took longer than --query-timeout");
+		return;
+	}
+	if (outcome == DB_AWAY && code == GRPC_INTERNAL)
+	{
+		metric_add(&asked->serving->host.metrics.requests_unavailable_total, 1);
+		log_event(LOG_WARNING, MODULE, "could not ask the database",
+				  log_text("detail", failure->detail));
+		call_retry(asked->call, "the database is away", RETRY_S);
+		return;
+	}
+	metric_add(&metrics->questions_refused_total, 1);
+	call_fail_with(asked->call, code, "%s: %s", failure->message, failure->detail);
+}
+
+/*
+ * Answers with an error of a connection. The reason goes to the log alone, because the client has
+ * not shown yet who it is.
+ */
+static void
+asked_fail_login(Asked *asked, DbOutcome outcome, const DbError *error)
+{
+	if (outcome == DB_AWAY || outcome == DB_TIMEOUT || outcome == DB_STOPPED)
+	{
+		asked_fail(asked, outcome, error);
+		return;
+	}
+	metric_add(&asked->serving->metrics.logins_refused_total, 1);
+	log_event(LOG_WARNING, MODULE, "the database did not let a client in",
+			  log_text("role", asked->call->tenant), log_text("detail", error->failure.detail),
+			  log_text("hint", error->failure.hint));
+	if (asked->serving->options->authenticate == SERVE_AS_LOGIN)
+		call_fail(asked->call, GRPC_UNAUTHENTICATED,
+				  "a user and a password of the database are required");
+	else
+		call_fail(asked->call, GRPC_FAILED_PRECONDITION, "the database refuses this server");
+}
+
+/* Takes a session of the client. Returns false after answering. */
+static bool
+asked_begin(Asked *asked)
+{
+	char text[IDENTITY_BASIC_MAX + 1];
+	Reader reader = { .role = asked->call->tenant };
+	DbOutcome outcome = DB_DENIED;
+	DbError error;
+
+	if (asked->session != NULL)
+		return true;
+	db_error_set(&error, "28000", "could not connect to database",
+				 "The request has no Basic authentication.", NULL);
+	if (asked->serving->options->authenticate != SERVE_AS_LOGIN ||
+		identity_login(asked->call->authorization, text, &reader.user, &reader.password))
+		outcome = reader_pool_take(&asked->serving->pool, &reader, &asked->call->is_unwanted,
+								   &asked->session, &error);
+	OPENSSL_cleanse(text, sizeof(text));
+	if (outcome != DB_OK)
+		asked_fail_login(asked, outcome, &error);
+	return outcome == DB_OK;
+}
+
+/*
+ * Runs a query. Connections that the server has ended since earlier questions are replaced, because
+ * asking again changes nothing.
+ */
+static DbOutcome
+asked_run(Asked *asked, const Statement *statement, Result **result, DbError *error)
+{
+	for (;;)
+	{
+		const bool is_reused = asked->session->is_reused;
+		DbOutcome outcome =
+			connection_run(&asked->session->connection, statement, 1, result, error);
+
+		if (outcome != DB_AWAY || !is_reused || asked->session->connection.pg != NULL)
+			return outcome;
+		asked_end(asked);
+		if (!asked_begin(asked))
+			return DB_STOPPED;
+	}
+}
+
+Result *
+asked_query(Asked *asked, const Statement *statement)
+{
+	Result *result;
+	DbError error;
+	DbOutcome outcome;
+
+	if (!asked_begin(asked))
+		return NULL;
+	outcome = asked_run(asked, statement, &result, &error);
+	if (outcome != DB_OK)
+	{
+		if (asked->session != NULL) /* otherwise the call is answered */
+			asked_fail(asked, outcome, &error);
+		return NULL;
+	}
+	if (share_charge(asked->call->memory, result_memory(result)))
+		return result;
+	result_free(result);
+	asked_no_memory(asked);
+	return NULL;
+}

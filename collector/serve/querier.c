@@ -1,0 +1,573 @@
+/*
+ * querier.c
+ *		The methods of Pyroscope's QuerierService, over Connect: protobuf and JSON.
+ *
+ * JSON is converted to protobuf before a method, and its answer to JSON behind it.
+ */
+#include <stdlib.h>
+
+#include "http_server/protobuf.h"
+#include "otlp/json.h"
+#include "receive/inflate.h"
+#include "serve/answers.h"
+#include "serve/json_answer.h"
+#include "serve/schema.h"
+#include "serve/serve_services.h"
+
+/* Limit of the points of a series, as Prometheus has it. */
+#define POINTS_MAX 11000
+
+/* Limit of the range of times: years 1 to 9999 lie within it. */
+#define MS_MAX INT64_C(400000000000000)
+
+/* What a method answers to a request, in call->answer.body. Returns false after an error. */
+typedef bool (*QuerierMethod)(Asked *asked, const SelectRequest *request);
+
+/* --- requests --- */
+
+/* Unpacks the body in place. Returns false after answering. */
+static bool
+querier_inflate(Asked *asked)
+{
+	Call *call = asked->call;
+	const InflateLimits limits = { asked->serving->options->host.max_message, call->memory };
+	uint8_t *unpacked;
+	size_t length;
+
+	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0)
+		return true;
+	switch (
+		inflate_body(call->encoding, call->body, call->body_length, &limits, &unpacked, &length))
+	{
+		case INFLATE_OK:
+			free(call->body);
+			call->body = unpacked;
+			call->body_length = call->body_capacity = length;
+			return true;
+		case INFLATE_TOO_LARGE:
+			return asked_refuse(asked, GRPC_RESOURCE_EXHAUSTED,
+								"the unpacked request is larger than --max-message");
+		case INFLATE_NO_MEMORY:
+			return asked_no_memory(asked);
+		case INFLATE_MALFORMED:
+			break;
+	}
+	return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the request cannot be unpacked");
+}
+
+/* Replaces a JSON body by its protobuf. Returns false after answering. */
+static bool
+querier_read_json(Asked *asked, const JsonMessage *schema)
+{
+	Call *call = asked->call;
+	const Span text = { call->body, call->body_length };
+	const char *error;
+	size_t length;
+	size_t offset;
+	uint8_t *message;
+
+	if (call->content != CONTENT_JSON)
+		return true;
+	message = json_to_protobuf(text, schema, call->memory, &length, &error, &offset);
+	if (message == NULL && error == NULL)
+		return asked_no_memory(asked);
+	if (message == NULL)
+	{
+		metric_add(&asked->serving->metrics.questions_refused_total, 1);
+		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu", error, offset);
+		return false;
+	}
+	free(call->body);
+	call->body = message;
+	call->body_length = call->body_capacity = length;
+	return true;
+}
+
+/* Replaces the answer's protobuf by its JSON. Returns false after answering. */
+static bool
+querier_write_json(Asked *asked, const JsonMessage *schema)
+{
+	Call *call = asked->call;
+	const Span message = { (const uint8_t *) call->answer.body.bytes, call->answer.body.length };
+	Buffer text = { NULL };
+	bool good;
+
+	if (call->content != CONTENT_JSON)
+		return true;
+	good = json_put_message(&text, message, schema);
+	if (!good || text.failed)
+	{
+		const bool no_memory = text.failed;
+
+		buffer_fini(&text);
+		return no_memory ? asked_no_memory(asked)
+						 : asked_refuse(asked, GRPC_INTERNAL, "the answer is malformed");
+	}
+	buffer_fini(&call->answer.body);
+	call->answer.body = text;
+	return true;
+}
+
+/* Reads the request by the meaning of its fields. Returns false after answering. */
+static bool
+querier_read(Asked *asked, Span message, const SelectFields fields, SelectRequest *request)
+{
+	bool is_unsupported;
+	const char *error = select_request_read(request, message, fields, &is_unsupported);
+
+	if (error != NULL)
+		return asked_refuse(asked, is_unsupported ? GRPC_UNIMPLEMENTED : GRPC_INVALID_ARGUMENT,
+							error);
+	if (request->start_ms < -MS_MAX || request->start_ms > MS_MAX || request->end_ms < -MS_MAX ||
+		request->end_ms > MS_MAX)
+		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "times must be milliseconds since 1970");
+	return true;
+}
+
+typedef struct QuerierKind
+{
+	const JsonMessage *request;
+	const JsonMessage *answer;
+	const SelectField *fields;
+	QuerierMethod method;
+} QuerierKind;
+
+/* Handles a call from its body to its answer. */
+static void
+querier_answer(Host *host, Call *call, const QuerierKind *kind)
+{
+	Asked asked = { .serving = serving_of(host), .call = call };
+	SelectRequest request;
+
+	if (querier_inflate(&asked) && querier_read_json(&asked, kind->request) &&
+		querier_read(&asked, (Span){ call->body, call->body_length }, kind->fields, &request) &&
+		kind->method(&asked, &request) && (!call->answer.body.failed || asked_no_memory(&asked)) &&
+		querier_write_json(&asked, kind->answer))
+		metric_add(&asked.serving->metrics.questions_answered_total, 1);
+	asked_end(&asked);
+	host_give_back(host, call);
+}
+
+/* Defines a method's handler. */
+#define METHOD(name, request, answer, ...)                                            \
+	void querier_##name(Host *host, Call *call)                                       \
+	{                                                                                 \
+		static const SelectFields fields = { __VA_ARGS__ };                           \
+		static const QuerierKind kind = { &request, &answer, fields, method_##name }; \
+                                                                                      \
+		querier_answer(host, call, &kind);                                            \
+	}
+
+/* --- types and labels --- */
+
+/* Refuses a list that is longer than lists may be, instead of cutting it. */
+static bool
+list_fits(Asked *asked, Result *result)
+{
+	if (result == NULL)
+		return false;
+	if (result_rows(result) <= QUERY_LIST_MAX)
+		return true;
+	result_free(result);
+	return asked_refuse(asked, GRPC_RESOURCE_EXHAUSTED,
+						"the list has more than 100000 items: use matchers");
+}
+
+/* Appends ProfileType{1 ID, 2 name, 4 to 7 parts} of an id. */
+static void
+put_type(Buffer *out, const char *id, size_t length)
+{
+	static const unsigned numbers[] = { 2, 4, 5, 6, 7 };
+	const char *end = id + length;
+	const char *part = id;
+	Buffer type = { NULL };
+
+	buffer_put_field(&type, 1, id, length);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && part < end; i++)
+	{
+		const char *colon = memchr(part, ':', (size_t) (end - part));
+		const char *stop = colon != NULL ? colon : end;
+
+		buffer_put_field(&type, numbers[i], part, (size_t) (stop - part));
+		part = stop + 1;
+	}
+	buffer_put_field(out, 1, type.bytes, type.length);
+	out->failed |= type.failed;
+	buffer_fini(&type);
+}
+
+static bool
+method_profile_types(Asked *asked, const SelectRequest *request)
+{
+	Result *result = query_types(asked, request->start_ms, request->end_ms);
+
+	if (!list_fits(asked, result))
+		return false;
+	for (size_t i = 0; i < result_rows(result); i++)
+	{
+		size_t length;
+		const char *id = result_bytes_at(result, i, 0, &length);
+
+		put_type(&asked->call->answer.body, id, length);
+	}
+	result_free(result);
+	return true;
+}
+
+METHOD(profile_types, schema_types_request,
+	   schema_types_answer, [1] = SELECT_START, [2] = SELECT_END)
+
+/* Appends a column of texts as field 1. */
+static bool
+put_names(Asked *asked, Result *result)
+{
+	if (!list_fits(asked, result))
+		return false;
+	for (size_t i = 0; i < result_rows(result); i++)
+	{
+		size_t length;
+		const char *name = result_bytes_at(result, i, 0, &length);
+
+		buffer_put_field(&asked->call->answer.body, 1, name, length);
+	}
+	result_free(result);
+	return true;
+}
+
+static bool
+method_label_names(Asked *asked, const SelectRequest *request)
+{
+	return put_names(asked, query_label_names(asked, request));
+}
+
+METHOD(label_names, schema_names_request,
+	   schema_names_answer, [1] = SELECT_MATCHER, [2] = SELECT_START, [3] = SELECT_END)
+
+static bool
+method_label_values(Asked *asked, const SelectRequest *request)
+{
+	if (request->name.length == 0)
+		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the name of the label is missing");
+	return put_names(asked, query_label_values(asked, request));
+}
+
+METHOD(label_values, schema_values_request, schema_names_answer, [1] = SELECT_NAME,
+	   [2] = SELECT_MATCHER, [3] = SELECT_START, [4] = SELECT_END)
+
+/* Appends LabelPair{1 name, 2 value} for each two texts of a column, as field 1. */
+static void
+put_pairs(Buffer *out, const Result *result, size_t row, int column)
+{
+	WireTexts texts = { .at = 0 };
+
+	texts.bytes = result_bytes_at(result, row, column, &texts.length);
+	while (wire_text_next(&texts))
+	{
+		const char *name = texts.text;
+		const size_t name_length = texts.text_length;
+		Buffer pair = { NULL };
+
+		if (!wire_text_next(&texts))
+			break;
+		buffer_put_field(&pair, 1, name, name_length);
+		buffer_put_field(&pair, 2, texts.text, texts.text_length);
+		buffer_put_field(out, 1, pair.bytes, pair.length);
+		out->failed |= pair.failed;
+		buffer_fini(&pair);
+	}
+}
+
+static bool
+method_series(Asked *asked, const SelectRequest *request)
+{
+	Result *result = query_series(asked, request);
+	Buffer labels = { NULL };
+
+	if (!list_fits(asked, result))
+		return false;
+	for (size_t i = 0; i < result_rows(result); i++)
+	{
+		buffer_reset(&labels);
+		put_pairs(&labels, result, i, 0);
+		buffer_put_field(&asked->call->answer.body, 2, labels.bytes, labels.length);
+		asked->call->answer.body.failed |= labels.failed;
+	}
+	buffer_fini(&labels);
+	result_free(result);
+	return true;
+}
+
+METHOD(series, schema_series_request, schema_series_answer, [1] = SELECT_MATCHER,
+	   [2] = SELECT_GROUP_BY, [3] = SELECT_START, [4] = SELECT_END)
+
+static bool
+method_profile_stats(Asked *asked, const SelectRequest *request)
+{
+	Buffer *out = &asked->call->answer.body;
+	Result *result = query_stats(asked);
+
+	if (result == NULL)
+		return false;
+	if (result_is(result, 0, true))
+	{
+		buffer_put_number(out, 1, 1);
+		buffer_put_number(out, 2, (uint64_t) result_int8(result, 1));
+		buffer_put_number(out, 3, (uint64_t) result_int8(result, 2));
+	}
+	result_free(result);
+	return true;
+}
+
+METHOD(profile_stats, schema_empty, schema_stats_answer, [1] = SELECT_NONE)
+
+static bool
+method_nothing(Asked *asked, const SelectRequest *request)
+{
+	return true;
+}
+
+METHOD(nothing, schema_empty, schema_empty, [1] = SELECT_NONE)
+
+/* --- time series --- */
+
+static bool
+step_is_good(Asked *asked, const SelectRequest *request)
+{
+	const double length_s = (double) (request->end_ms - request->start_ms) / 1000;
+
+	if (!(request->step_s >= 0.001 && request->step_s <= 1e9))
+		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the step must be 1 ms to 1e9 s");
+	if (length_s / request->step_s > POINTS_MAX)
+		return asked_refuse(asked, GRPC_INVALID_ARGUMENT,
+							"the range has more than 11000 steps: use a longer step");
+	return true;
+}
+
+/*
+ * Appends Point{1 value, 2 timestamp}. Pyroscope's value is the sum over the step that ends at the
+ * point; levels, such as memory in use, are not summed here.
+ */
+static void
+put_point(Buffer *out, const SelectRequest *request, const Selection *selection, int64_t begin_ms,
+		  double value)
+{
+	static const char nanoseconds[] = "nanoseconds";
+	const int64_t end_ms = begin_ms + (int64_t) (request->step_s * 1000);
+	Buffer point = { NULL };
+	char bytes[PFS_WIRE_FIELD_MAX];
+	uint64_t bits;
+
+	if (selection->unit.length == strlen(nanoseconds) &&
+		memcmp(selection->unit.bytes, nanoseconds, strlen(nanoseconds)) == 0)
+		value *= 1e9;
+	if (selection->is_delta)
+		value *= request->step_s;
+	memcpy(&bits, &value, sizeof(bits));
+	bits = htole64(bits);
+	buffer_put_bytes(&point, bytes,
+					 (size_t) (pfs_wire_put_varint(bytes,
+												   1 << PFS_WIRE_TAG_SHIFT | PFS_WIRE_64_BITS) -
+							   bytes));
+	buffer_put_bytes(&point, &bits, sizeof(bits));
+	buffer_put_number(&point, 2, (uint64_t) (end_ms < request->end_ms ? end_ms : request->end_ms));
+	buffer_put_field(out, 2, point.bytes, point.length);
+	out->failed |= point.failed;
+	buffer_fini(&point);
+}
+
+/* Appends the series, whose rows follow each other; steps without samples have no point. */
+static void
+put_series(Buffer *out, const SelectRequest *request, const Selection *selection,
+		   const Result *result)
+{
+	Buffer series = { NULL };
+
+	for (size_t i = 0; i < result_rows(result); i++)
+	{
+		const double value = result_float8_at(result, i, 3);
+
+		if (!result_is_null_at(result, i, 1))
+		{
+			if (i > 0)
+				buffer_put_field(out, 1, series.bytes, series.length);
+			out->failed |= series.failed;
+			buffer_reset(&series);
+			put_pairs(&series, result, i, 1);
+		}
+		if (value != 0)
+			put_point(&series, request, selection, result_int8_at(result, i, 2), value);
+	}
+	if (result_rows(result) > 0)
+		buffer_put_field(out, 1, series.bytes, series.length);
+	out->failed |= series.failed;
+	buffer_fini(&series);
+}
+
+static bool
+method_select_series(Asked *asked, const SelectRequest *request)
+{
+	Selection selection;
+	Result *result = NULL;
+	bool good;
+
+	if (!step_is_good(asked, request))
+		return false;
+	if (request->call_count > 1)
+		return asked_refuse(asked, GRPC_UNIMPLEMENTED,
+							"a series can select one function, not a call site");
+	good = selection_read(asked, &selection, request->type, request->selector);
+	if (good && request->is_average && selection.is_delta)
+		good = asked_refuse(asked, GRPC_UNIMPLEMENTED,
+							"profiles are not stored one by one, so that they have no average");
+	if (good && !selection.is_empty)
+	{
+		result = query_timeseries(asked, request, &selection);
+		good = result != NULL;
+	}
+	if (result != NULL)
+		put_series(&asked->call->answer.body, request, &selection, result);
+	result_free(result);
+	selection_fini(&selection);
+	return good;
+}
+
+METHOD(select_series, schema_select_series_request,
+	   schema_select_series_answer, [1] = SELECT_TYPE, [2] = SELECT_SELECTOR, [3] = SELECT_START,
+	   [4] = SELECT_END, [5] = SELECT_GROUP_BY, [6] = SELECT_STEP, [7] = SELECT_AGGREGATION,
+	   [8] = SELECT_STACKS, [9] = SELECT_LIMIT, [10] = SELECT_EXEMPLARS)
+
+/* --- profiles --- */
+
+static const SelectFields stacktraces_fields = {
+	[1] = SELECT_TYPE,		  [2] = SELECT_SELECTOR, [3] = SELECT_START,  [4] = SELECT_END,
+	[5] = SELECT_MAX_NODES,	  [6] = SELECT_FORMAT,	 [7] = SELECT_STACKS, [8] = SELECT_UNSUPPORTED,
+	[9] = SELECT_UNSUPPORTED, [10] = SELECT_TRACE,	 [11] = SELECT_SPAN
+};
+
+/* Appends what answer_NAME() appends as a field of the answer. */
+static bool
+put_field_of(Asked *asked, unsigned number, bool good, const Buffer *message)
+{
+	if (good && message->length > 0)
+		buffer_put_field(&asked->call->answer.body, number, message->bytes, message->length);
+	return good;
+}
+
+/* Appends PprofProfile{1 profile} as field 5. */
+static bool
+put_pprof_field(Asked *asked, const SelectRequest *request)
+{
+	Buffer profile = { NULL };
+	Buffer wrapped = { NULL };
+	bool good = answer_pprof(asked, request, &profile);
+
+	if (good)
+		buffer_put_field(&wrapped, 1, profile.bytes, profile.length);
+	good = put_field_of(asked, 5, good, &wrapped);
+	asked->call->answer.body.failed |= wrapped.failed;
+	buffer_fini(&profile);
+	buffer_fini(&wrapped);
+	return good;
+}
+
+static bool
+method_merge_stacktraces(Asked *asked, const SelectRequest *request)
+{
+	Buffer message = { NULL };
+	bool good;
+
+	switch (request->format)
+	{
+		case FORMAT_DEFAULT:
+		case FORMAT_FLAMEGRAPH:
+			good =
+				put_field_of(asked, 1,
+							 answer_flamegraph(asked, request, flame_levels_put_message, &message),
+							 &message);
+			break;
+		case FORMAT_DOT:
+			good = put_field_of(asked, 3, answer_dot(asked, request, &message), &message);
+			break;
+		case FORMAT_PPROF:
+			good = put_pprof_field(asked, request);
+			break;
+		default:
+			good = asked_refuse(asked, GRPC_UNIMPLEMENTED,
+								"the format must be FLAMEGRAPH, DOT or PPROF");
+			break;
+	}
+	buffer_fini(&message);
+	return good;
+}
+
+void
+querier_merge_stacktraces(Host *host, Call *call)
+{
+	static const QuerierKind kind = { &schema_stacktraces_request, &schema_stacktraces_answer,
+									  stacktraces_fields, method_merge_stacktraces };
+
+	querier_answer(host, call, &kind);
+}
+
+static bool
+method_merge_span_profile(Asked *asked, const SelectRequest *request)
+{
+	Buffer message = { NULL };
+	bool good;
+
+	if (request->format > FORMAT_FLAMEGRAPH)
+		return asked_refuse(asked, GRPC_UNIMPLEMENTED, "the format must be FLAMEGRAPH");
+	good = put_field_of(asked, 1,
+						answer_flamegraph(asked, request, flame_levels_put_message, &message),
+						&message);
+	buffer_fini(&message);
+	return good;
+}
+
+METHOD(merge_span_profile, schema_span_request,
+	   schema_span_answer, [1] = SELECT_TYPE, [2] = SELECT_SELECTOR, [3] = SELECT_SPAN,
+	   [4] = SELECT_START, [5] = SELECT_END, [6] = SELECT_MAX_NODES, [7] = SELECT_FORMAT)
+
+static bool
+method_merge_profile(Asked *asked, const SelectRequest *request)
+{
+	return answer_pprof(asked, request, &asked->call->answer.body);
+}
+
+METHOD(
+	merge_profile, schema_profile_request,
+	schema_profile, [1] = SELECT_TYPE, [2] = SELECT_SELECTOR, [3] = SELECT_START, [4] = SELECT_END,
+	[5] = SELECT_MAX_NODES, [6] = SELECT_STACKS, [7] = SELECT_UNSUPPORTED, [8] = SELECT_TRACE)
+
+/* DiffRequest{1 left, 2 right}, two SelectMergeStacktracesRequest. */
+void
+querier_diff(Host *host, Call *call)
+{
+	Asked asked = { .serving = serving_of(host), .call = call };
+	Span sides[2] = { { NULL, 0 }, { NULL, 0 } };
+	SelectRequest left;
+	SelectRequest right;
+	Buffer message = { NULL };
+	Message walk;
+
+	if (querier_inflate(&asked) && querier_read_json(&asked, &schema_diff_request))
+	{
+		walk = message_of((Span){ call->body, call->body_length });
+		while (message_next(&walk))
+			if (field_is_message(&walk.field, 1) || field_is_message(&walk.field, 2))
+				sides[walk.field.number - 1] = field_span(&walk.field);
+		if (walk.error != NULL)
+			asked_refuse(&asked, GRPC_INVALID_ARGUMENT, walk.error);
+		else if (querier_read(&asked, sides[0], stacktraces_fields, &left) &&
+				 querier_read(&asked, sides[1], stacktraces_fields, &right) &&
+				 put_field_of(&asked, 1,
+							  answer_diff(&asked, &left, &right, flame_levels_put_message,
+										  &message),
+							  &message) &&
+				 querier_write_json(&asked, &schema_diff_answer))
+			metric_add(&asked.serving->metrics.questions_answered_total, 1);
+	}
+	buffer_fini(&message);
+	asked_end(&asked);
+	host_give_back(host, call);
+}

@@ -1,0 +1,260 @@
+/*
+ * render.c
+ *		Pyroscope's HTTP endpoints /pyroscope/render and /pyroscope/render-diff.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "formats/lines.h"
+#include "http_server/protobuf.h"
+#include "pyroscope/query_string.h"
+#include "serve/answers.h"
+#include "serve/json_answer.h"
+#include "serve/serve_services.h"
+
+#define PLAIN		"text/plain; charset=utf-8"
+#define JSON		"application/json"
+#define QUERY_BYTES ((size_t) 1024 * 1024) /* limit of the memory of decoded parameters */
+
+/* A selection in the query string: query, from, until; of a difference leftQuery and so on. */
+typedef struct RenderSide
+{
+	PfsText query;
+	int64_t from_us;
+	int64_t until_us;
+} RenderSide;
+
+typedef struct RenderQuery
+{
+	Arena arena;
+	Budget budget;
+	RenderSide sides[2]; /* one, or left and right */
+	PfsText format;
+	int64_t max_nodes;
+} RenderQuery;
+
+/* Reads the parameter of one side. Returns NULL, or the reason of a refusal. */
+static const char *
+read_side(RenderSide *side, const char *name, PfsText value, int64_t now_us)
+{
+	static const char bad_time[] = "a time of the query is not valid";
+
+	if (strcmp(name, "query") == 0)
+		side->query = value;
+	else if (!query_time(value, now_us,
+						 strcmp(name, "from") == 0 ? &side->from_us : &side->until_us))
+		return bad_time;
+	return NULL;
+}
+
+/* Reads one parameter; unknown ones are ignored. */
+static const char *
+render_read_parameter(RenderQuery *query, PfsText key, PfsText value, int64_t now_us)
+{
+	static const struct
+	{
+		const char *key;
+		const char *name;
+		int side;
+	} keys[] = { { "query", "query", 0 },	   { "from", "from", 0 },
+				 { "until", "until", 0 },	   { "leftQuery", "query", 0 },
+				 { "leftFrom", "from", 0 },	   { "leftUntil", "until", 0 },
+				 { "rightQuery", "query", 1 }, { "rightFrom", "from", 1 },
+				 { "rightUntil", "until", 1 } };
+
+	if (value.length == 0)
+		return NULL;
+	if (pfs_text_equals(key, "format"))
+		query->format = value;
+	else if (pfs_text_equals(key, "max-nodes") || pfs_text_equals(key, "maxNodes"))
+		return pfs_parse_int64(value, &query->max_nodes) == PFS_READ_OK
+				   ? NULL
+				   : "the number of nodes is not a number";
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (pfs_text_equals(key, keys[i].key))
+			return read_side(&query->sides[keys[i].side], keys[i].name, value, now_us);
+	return NULL;
+}
+
+/* Returns false after answering. Call arena_fini(&query->arena) in either case. */
+static bool
+render_read(Asked *asked, RenderQuery *query)
+{
+	const char *given = asked->call->query != NULL ? asked->call->query : "";
+	const int64_t now_us = clock_ns(CLOCK_REALTIME) / 1000;
+	PfsText rest = { given, (uint32_t) strlen(given) };
+	const char *error = NULL;
+	PfsText value;
+	PfsText key;
+
+	*query = (RenderQuery){ .budget = { .limit_bytes = QUERY_BYTES, .share = asked->call->memory },
+							.format = { "json", 4 } };
+	arena_init(&query->arena, &query->budget);
+	for (int i = 0; i < 2; i++)
+		query->sides[i] = (RenderSide){ { "", 0 }, now_us, now_us };
+	while (error == NULL && query_next(&rest, &query->arena, &key, &value, &error))
+		error = render_read_parameter(query, key, value, now_us);
+	return error == NULL || asked_refuse(asked, GRPC_INVALID_ARGUMENT, error);
+}
+
+/* Separates TYPE{matchers} into the fields of a request. */
+static SelectRequest
+render_request(const RenderQuery *query, int side)
+{
+	const RenderSide *given = &query->sides[side];
+	PfsText matchers = given->query;
+	PfsText type = { given->query.data, 0 };
+
+	while (type.length < given->query.length && type.data[type.length] != '{')
+		type.length++;
+	matchers = pfs_part(matchers, type.length, matchers.length);
+	type = pfs_trim(type);
+	return (SelectRequest){ .type = { (const uint8_t *) type.data, type.length },
+							.selector = { (const uint8_t *) matchers.data, matchers.length },
+							.start_ms = given->from_us / 1000,
+							.end_ms = given->until_us / 1000,
+							.max_nodes = query->max_nodes };
+}
+
+static void
+render_put(Buffer *out, const char *text)
+{
+	buffer_put_bytes(out, text, strlen(text));
+}
+
+/* Returns the part of a profile type's id. */
+static Span
+render_type_part(Span type, int index)
+{
+	const uint8_t *part = type.bytes;
+	const uint8_t *end = type.bytes + type.length;
+	const uint8_t *colon;
+
+	for (; index > 0; index--)
+	{
+		colon = memchr(part, ':', (size_t) (end - part));
+		part = colon != NULL ? colon + 1 : end;
+	}
+	colon = memchr(part, ':', (size_t) (end - part));
+	return (Span){ part, (size_t) ((colon != NULL ? colon : end) - part) };
+}
+
+static bool
+render_is(Span text, const char *word)
+{
+	return text.length == strlen(word) && memcmp(text.bytes, word, text.length) == 0;
+}
+
+/* Appends the metadata, whose units and sample rate make Pyroscope's viewers show times. */
+static void
+put_metadata(Buffer *out, Span type, const char *format)
+{
+	const Span sample_type = render_type_part(type, 1);
+	const bool is_cpu = render_is(sample_type, "cpu");
+	const bool counts = render_is(sample_type, "inuse_objects") ||
+						render_is(sample_type, "alloc_objects") ||
+						render_is(sample_type, "goroutine") || render_is(sample_type, "samples");
+
+	render_put(out, ",\"metadata\":{\"format\":\"");
+	render_put(out, format);
+	render_put(out, "\",\"spyName\":\"\",\"sampleRate\":");
+	render_put(out, is_cpu ? "1000000000" : "100");
+	render_put(out, ",\"units\":");
+	if (is_cpu || counts)
+		render_put(out, is_cpu ? "\"samples\"" : "\"objects\"");
+	else
+		json_put_text(out, render_type_part(type, 2));
+	render_put(out, ",\"name\":");
+	json_put_text(out, sample_type);
+	render_put(out, "},\"timeline\":null,\"groups\":null,\"heatmap\":null");
+}
+
+/* Appends a flame graph, with the ticks of its sides if it is a difference. */
+static void
+put_flamebearer(const FlameLevels *levels, Buffer *out)
+{
+	char ticks[96];
+
+	render_put(out, "{\"version\":1,\"flamebearer\":");
+	flame_levels_put_json(levels, out);
+	if (!levels->is_diff)
+		return;
+	snprintf(ticks, sizeof(ticks), ",\"leftTicks\":%lld,\"rightTicks\":%lld",
+			 (long long) levels->left_ticks, (long long) levels->right_ticks);
+	render_put(out, ticks);
+}
+
+static bool
+render_end(Asked *asked, bool good)
+{
+	if (good && asked->call->answer.body.failed)
+		good = asked_no_memory(asked);
+	if (good)
+		metric_add(&asked->serving->metrics.questions_answered_total, 1);
+	return good;
+}
+
+void
+render(Host *host, Call *call)
+{
+	Asked asked = { .serving = serving_of(host), .call = call };
+	Buffer *out = &call->answer.body;
+	RenderQuery query;
+	SelectRequest request;
+	bool good = render_read(&asked, &query);
+
+	if (good)
+	{
+		request = render_request(&query, 0);
+		if (pfs_text_equals(query.format, "dot"))
+		{
+			call->answer.content = PLAIN;
+			good = answer_dot(&asked, &request, out);
+		}
+		else if (pfs_text_equals(query.format, "json"))
+		{
+			call->answer.content = JSON;
+			good = answer_flamegraph(&asked, &request, put_flamebearer, out);
+			if (good)
+			{
+				put_metadata(out, request.type, "single");
+				render_put(out, "}");
+			}
+		}
+		else
+			good = asked_refuse(&asked, GRPC_INVALID_ARGUMENT, "the format must be json or dot");
+	}
+	render_end(&asked, good);
+	arena_fini(&query.arena);
+	asked_end(&asked);
+	host_give_back(host, call);
+}
+
+void
+render_diff(Host *host, Call *call)
+{
+	Asked asked = { .serving = serving_of(host), .call = call };
+	Buffer *out = &call->answer.body;
+	RenderQuery query;
+	SelectRequest left;
+	SelectRequest right;
+	bool good = render_read(&asked, &query);
+
+	if (good)
+	{
+		left = render_request(&query, 0);
+		right = render_request(&query, 1);
+		call->answer.content = JSON;
+		good = answer_diff(&asked, &left, &right, put_flamebearer, out);
+	}
+	if (good)
+	{
+		put_metadata(out, left.type, "double");
+		render_put(out, "}");
+	}
+	render_end(&asked, good);
+	arena_fini(&query.arena);
+	asked_end(&asked);
+	host_give_back(host, call);
+}
