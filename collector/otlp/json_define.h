@@ -1,13 +1,11 @@
 /*
  * json_define.h
- *		Macros that define the fields of messages, for the files that have schemas.
+ *		Macros that define the fields of messages (json_schema.h), for the files that have schemas.
  */
 #ifndef COLLECTOR_OTLP_JSON_DEFINE_H
 #define COLLECTOR_OTLP_JSON_DEFINE_H
 
 #include <stddef.h>
-
-#include "otlp/json_schema.h"
 
 #define ONE(name, number, kind)               \
 	{                                         \
