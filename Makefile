@@ -19,7 +19,7 @@ EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile V
 
 .DELETE_ON_ERROR:
 .PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check check-majors installcheck \
-        bench fuzz soak lint dashboards kubernetes format format-check clean help
+        bench faults fuzz soak lint dashboards kubernetes format format-check clean help
 
 all: extension collector ## Build extension and collector
 
@@ -96,6 +96,12 @@ soak: SECONDS := 1800
 soak: ## Let the agent run for SECONDS (1800) while all around it comes and goes, a CPU and the database too
 	$(QUIET).dev/deps build server check
 	$(QUIET)$(MAKE) -C collector/test soak SECONDS=$(SECONDS)
+
+faults: KILLS := 1000
+faults: ## Kill KILLS (1000) collectors, backends and postmasters, cut networks, fill disks, fail over: acknowledged is stored once
+	$(QUIET).dev/deps build server
+	$(QUIET)$(MAKE) extension collector
+	$(QUIET)collector/test/faults/run $(KILLS) $(SEED)
 
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint

@@ -14,12 +14,14 @@
 #include "database/connection.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #define CONNECT_TIMEOUT_MS 10000
@@ -34,6 +36,8 @@
 #define UNWANTED_MS 100
 
 #define APPLICATION_NAME "profstore-collector"
+
+#define KEPT_NAME_BYTES 24
 
 static int64_t
 now_ms(void)
@@ -400,6 +404,20 @@ connection_wait_notice(Connection *connection, int64_t wait_ms, DbError *error)
 	return DB_OK;
 }
 
+/*
+ * Writes the name of a prepared statement, which its text alone decides: a pooler may hand us a
+ * session in which another collector has prepared statements.
+ */
+static void
+kept_name(const char *sql, char name[KEPT_NAME_BYTES])
+{
+	uint64_t hash = 0;
+
+	for (const char *at = sql; *at != '\0'; at++)
+		hash = hash_word(hash, (uint8_t) *at);
+	snprintf(name, KEPT_NAME_BYTES, "pfs_%016" PRIx64, hash);
+}
+
 /* Returns the index of a prepared statement; CONNECTION_KEPT_MAX if it is not prepared. */
 static uint32_t
 find_kept(const Connection *connection, const Statement *statement)
@@ -425,14 +443,15 @@ prepare_statement(Connection *connection, const Statement *statement, size_t at,
 				  Preparing *preparing)
 {
 	Oid types[STATEMENT_MAX_PARAMS];
-	char name[16];
+	char name[KEPT_NAME_BYTES];
 
-	if (!statement->keep || connection->kept_count == CONNECTION_KEPT_MAX ||
+	if (!statement->keep || connection->is_pooled ||
+		connection->kept_count == CONNECTION_KEPT_MAX ||
 		find_kept(connection, statement) != CONNECTION_KEPT_MAX)
 		return true;
 	for (int i = 0; i < statement->param_count; i++)
 		types[i] = statement->params[i].type;
-	snprintf(name, sizeof(name), "pfs_%u", connection->kept_count);
+	kept_name(statement->sql, name);
 	connection->kept[connection->kept_count++] = statement->sql;
 	preparing->at[preparing->count++] = at;
 	return PQsendPrepare(connection->pg, name, statement->sql, statement->param_count, types);
@@ -443,7 +462,7 @@ static bool
 send_statement(Connection *connection, const Statement *statement)
 {
 	uint32_t kept = find_kept(connection, statement);
-	char name[16];
+	char name[KEPT_NAME_BYTES];
 	Oid types[STATEMENT_MAX_PARAMS];
 	const char *values[STATEMENT_MAX_PARAMS];
 	int lengths[STATEMENT_MAX_PARAMS];
@@ -460,7 +479,7 @@ send_statement(Connection *connection, const Statement *statement)
 	if (kept == CONNECTION_KEPT_MAX)
 		return PQsendQueryParams(connection->pg, statement->sql, statement->param_count, types,
 								 values, lengths, formats, 1);
-	snprintf(name, sizeof(name), "pfs_%u", kept);
+	kept_name(statement->sql, name);
 	return PQsendQueryPrepared(connection->pg, name, statement->param_count, values, lengths,
 							   formats, 1);
 }
@@ -528,6 +547,13 @@ connection_read_pipeline(Connection *connection, const Statement *statements, si
 	return first;
 }
 
+/* Returns true for an error of statements that another session has prepared, or has not. */
+static bool
+error_is_of_pooler(const DbError *error)
+{
+	return strcmp(error->sqlstate, "42P05") == 0 || strcmp(error->sqlstate, "26000") == 0;
+}
+
 DbOutcome
 connection_run(Connection *connection, const Statement *statements, size_t count,
 			   PGresult **results, DbError *error)
@@ -567,6 +593,7 @@ connection_run(Connection *connection, const Statement *statements, size_t count
 		PQclear(results[i]);
 		results[i] = NULL;
 	}
+	connection->is_pooled |= outcome != DB_STOPPED && error_is_of_pooler(error);
 	if (preparing.count > 0)
 		connection_close(connection);
 	return connection_recover(connection, outcome);

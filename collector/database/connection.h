@@ -28,6 +28,7 @@ typedef struct Connection
 	const atomic_bool *is_unwanted;
 	const char *kept[CONNECTION_KEPT_MAX]; /* statements that are prepared on the server */
 	uint32_t kept_count;
+	bool is_pooled; /* a pooler changes sessions between transactions: nothing is prepared */
 } Connection;
 
 /* A binary parameter; the buffer belongs to the caller. */

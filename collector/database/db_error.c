@@ -22,6 +22,10 @@ static const char password_hint[] =
 static const char address_hint[] =
 	"Check that the server is running, and the host and port in the connection string or environment.";
 
+static const char pooler_hint[] =
+	"A connection pooler gives each transaction another session. From now on statements are not "
+	"prepared; writers with a selector need a pool of sessions.";
+
 /*
  * The first matching rule counts. States without a rule are refused: classes 22, 23 and others
  * about data.
@@ -30,6 +34,8 @@ static const StateRule rules[] = {
 	{ "28", DB_DENIED, password_hint },
 	{ "3D000", DB_DENIED, "Create the database or connect to another one." },
 	{ "3F000", DB_DENIED, "Run \"CREATE EXTENSION profstore\" in this database." },
+	{ "26000", DB_AWAY, pooler_hint },
+	{ "42P05", DB_AWAY, pooler_hint },
 	{ "42501", DB_DENIED,
 	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for a role that "
 	  "stores, or \"SELECT profstore.grant_read('ROLE')\" for one that reads." },

@@ -23,10 +23,10 @@ CREATE FUNCTION profstore_internal.sees_series_with(labels jsonb) RETURNS bool
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
-	RETURN labels <> '{}' AND has_table_privilege('profstore.series', 'SELECT') AND EXISTS (SELECT FROM profstore.series AS s WHERE s.labels @> sees_series_with.labels);
+	RETURN has_table_privilege('profstore.series', 'SELECT') AND EXISTS (SELECT FROM profstore.series AS s WHERE s.labels @> sees_series_with.labels);
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.sees_series_with(jsonb) IS 'whether the caller sees any series that has these labels; not without labels, which every series has';
+COMMENT ON FUNCTION profstore_internal.sees_series_with(jsonb) IS 'whether the caller sees any series that has these labels';
 
 ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.losses USING (role = current_user);
@@ -40,8 +40,10 @@ CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
 
 ALTER TABLE profstore.deploys ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.deploys USING (role = current_user);
+-- a deploy without labels concerns all series, and a role with a selector knows nothing of others
 CREATE POLICY profstore_readers ON profstore.deploys FOR SELECT
-	USING ((SELECT profstore_internal.sees_all_series()) OR profstore_internal.sees_series_with(labels));
+	USING ((SELECT profstore_internal.sees_all_series())
+		OR (labels <> '{}' OR NOT (SELECT profstore_internal.has_selector(current_user))) AND profstore_internal.sees_series_with(labels));
 
 -- Paths of executables are names, and hosts may run those of several tenants: a role with a selector sees none of others.
 ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
