@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 
 #include "base/arrays.h"
-#include "base/hash.h"
 #include "base/memory_peak.h"
 #include "select/sample_scan.h"
 #include "tree/stack_subset.h"
@@ -21,26 +20,16 @@
 
 #define NO_CELL PG_UINT32_MAX
 
+/* At most so many functions are tested by their own values, and by their totals. */
+#define MOST_TESTED 1000
+
 /* The functions of a stack: its leaf's, then all of them, which are at lists[first]. */
 typedef struct StackEntry
 {
-	int64 stack_id;
 	uint32 leaf; /* NO_CELL: the leaf's function has no cells */
 	uint32 first;
 	uint32 count;
-	char status;
 } StackEntry;
-
-#define SH_PREFIX		   listed_stacks
-#define SH_ELEMENT_TYPE	   StackEntry
-#define SH_KEY_TYPE		   int64
-#define SH_KEY			   stack_id
-#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE		   static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
 
 typedef struct Filler
 {
@@ -53,7 +42,13 @@ typedef struct Filler
 	uint32 *place_of; /* by number of a function in costs: its index among the cells, or NO_CELL */
 	uint32 *last_stack; /* by index: number of the last listed stack that contains the function */
 	uint32 stack_count; /* listed so far */
-	listed_stacks_hash *stacks;
+	/* of the slot that is scanned, [is_old][host][function]: a host's are near each other */
+	double *slot_selves;
+	double *slot_totals;
+	/* stacks of a part, by ascending ids */
+	int64 *stack_ids;
+	StackEntry *stacks;
+	uint32 listed_count;
 	uint32 *lists;
 	uint32 list_count;
 	uint32 list_capacity;
@@ -79,8 +74,7 @@ pfs_slot_range(const PfsPeriods *periods, uint32 slot, TimestampTz *from, Timest
 typedef struct Candidate
 {
 	uint32 function;
-	bool has_self; /* its own value is large enough to be tested */
-	double value;  /* own value, or otherwise total */
+	double share; /* of the side on which it is larger */
 } Candidate;
 
 static int
@@ -89,45 +83,66 @@ compare_candidates(const void *a, const void *b)
 	const Candidate *left = a;
 	const Candidate *right = b;
 
-	if (left->has_self != right->has_self)
-		return left->has_self ? -1 : 1;
-	if (left->value != right->value)
-		return left->value > right->value ? -1 : 1;
+	if (left->share != right->share)
+		return left->share > right->share ? -1 : 1;
 	return (left->function > right->function) - (left->function < right->function);
 }
 
+/* Lists functions of which one kind of value is at least least_total, those of large shares first. */
+static uint32
+cells_list_candidates(const Filler *filler, bool is_total, double least_total,
+					  Candidate *candidates)
+{
+	PfsCost whole = pfs_costs_whole(filler->costs);
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < filler->costs->count; i++)
+	{
+		const PfsFunctionCost *function = &filler->costs->functions[i];
+		PfsCost cost = is_total ? function->total : function->self;
+		double base = whole.base > 0 ? cost.base / whole.base : 0;
+		double value = whole.value > 0 ? cost.value / whole.value : 0;
+
+		if (cost.base + cost.value >= least_total)
+			candidates[count++] = (Candidate){ i, Max(base, value) };
+	}
+	qsort(candidates, count, sizeof(Candidate), compare_candidates);
+	return count;
+}
+
+/*
+ * Gives cells to functions with the largest own values, then to those with the largest totals. More
+ * functions than MOST_TESTED of a kind are not tested: each test makes the others less sensitive.
+ */
 static void
 cells_choose_functions(Filler *filler, double least_total, Size bytes)
 {
 	PfsFunctionCells *cells = filler->cells;
 	const PfsFunctionCosts *costs = filler->costs;
 	Size cell_bytes = 2 * sizeof(double) * filler->hosts->count * cells->slot_count;
+	Size room = bytes / Max(cell_bytes, 1);
 	Candidate *candidates = PFS_ARRAY(Candidate, costs->count);
-	uint32 *functions;
-	uint32 count = 0;
+	uint32 *functions = PFS_ARRAY(uint32, Min(room, 2 * MOST_TESTED));
+	uint32 count;
 
-	for (uint32 i = 0; i < costs->count; i++)
-	{
-		const PfsFunctionCost *function = &costs->functions[i];
-		double self = function->self.base + function->self.value;
-		double total = function->total.base + function->total.value;
-		bool has_self = self >= least_total;
-
-		if (total >= least_total)
-			candidates[count++] = (Candidate){ i, has_self, has_self ? self : total };
-	}
-	qsort(candidates, count, sizeof(Candidate), compare_candidates);
-	cells->function_count = (uint32) Min(count, bytes / Max(cell_bytes, 1));
-	cells->left_out = count - cells->function_count;
-	functions = PFS_ARRAY(uint32, cells->function_count);
 	filler->place_of = PFS_ARRAY(uint32, costs->count);
 	for (uint32 i = 0; i < costs->count; i++)
 		filler->place_of[i] = NO_CELL;
-	for (uint32 i = 0; i < cells->function_count; i++)
+	for (int is_total = 0; is_total < 2; is_total++)
 	{
-		functions[i] = candidates[i].function;
-		filler->place_of[functions[i]] = i;
+		count = cells_list_candidates(filler, is_total, least_total, candidates);
+		for (uint32 i = 0; i < Min(count, MOST_TESTED) && cells->function_count < room; i++)
+		{
+			uint32 function = candidates[i].function;
+
+			if (filler->place_of[function] != NO_CELL)
+				continue;
+			filler->place_of[function] = cells->function_count;
+			functions[cells->function_count++] = function;
+		}
 	}
+	/* each function with enough own value has enough total */
+	cells->left_out = count - cells->function_count;
 	cells->functions = functions;
 	pfree(candidates);
 }
@@ -163,14 +178,28 @@ cells_list_stack(Filler *filler, const PfsStackSubset *subset, uint32 leaf, Stac
 	entry->count = filler->list_count - entry->first;
 }
 
+typedef struct NumberedStack
+{
+	int64 stack_id;
+	StackEntry entry;
+} NumberedStack;
+
+static int
+compare_numbered_stacks(const void *a, const void *b)
+{
+	return pfs_compare_int64(&((const NumberedStack *) a)->stack_id,
+							 &((const NumberedStack *) b)->stack_id);
+}
+
 /* Stacks that the filters drop are not listed, so their samples are not counted. */
 static void
 cells_list_part(Filler *filler, const PfsStackSums *part)
 {
 	PfsStackSubsets subsets = pfs_stack_subsets_begin(part, false);
+	NumberedStack *listed = PFS_ARRAY(NumberedStack, part->count);
 	PfsStackSubset subset;
+	uint32 count = 0;
 
-	filler->stacks = listed_stacks_create(CurrentMemoryContext, part->count, NULL);
 	filler->lists = NULL;
 	filler->list_count = filler->list_capacity = 0;
 	while (pfs_stack_subsets_next(&subsets, &subset))
@@ -181,29 +210,85 @@ cells_list_part(Filler *filler, const PfsStackSums *part)
 		passing = pfs_stacks_passing(&subset, filler->symbols);
 		for (uint32 i = 0; i < subset.stack_count; i++)
 		{
-			bool found;
-
 			CHECK_FOR_INTERRUPTS();
-			if (passing == NULL || passing[i])
-				cells_list_stack(filler, &subset, subset.leaves[i],
-								 listed_stacks_insert(filler->stacks, subset.stacks[i].stack_id,
-													  &found));
+			if (passing != NULL && !passing[i])
+				continue;
+			listed[count].stack_id = subset.stacks[i].stack_id;
+			cells_list_stack(filler, &subset, subset.leaves[i], &listed[count++].entry);
 		}
 	}
+	qsort(listed, count, sizeof(NumberedStack), compare_numbered_stacks);
+	filler->stack_ids = PFS_ARRAY(int64, count);
+	filler->stacks = PFS_ARRAY(StackEntry, count);
+	for (uint32 i = 0; i < count; i++)
+	{
+		filler->stack_ids[i] = listed[i].stack_id;
+		filler->stacks[i] = listed[i].entry;
+	}
+	filler->listed_count = count;
+	pfree(listed);
+}
+
+/*
+ * Place of the first stack whose id is not below stack_id. Rows of a series mostly have ascending
+ * stacks, so it lies a little after the place of the row before.
+ */
+static inline uint32
+cells_find_stack(const Filler *filler, uint32 place, int64 stack_id)
+{
+	const int64 *ids = filler->stack_ids;
+	uint32 count = filler->listed_count;
+	uint32 step = 1;
+	uint32 end;
+
+	if (place >= count || ids[place] > stack_id)
+		place = 0;
+	for (end = place; end < count && ids[end] < stack_id; step *= 2)
+	{
+		place = end + 1;
+		end = count - end > step ? end + step : count;
+	}
+	return pfs_lower_bound(ids, place, end, stack_id);
 }
 
 static inline void
-cells_add(const Filler *filler, uint32 host, uint32 slot, const StackEntry *stack, double value)
+cells_add(const Filler *filler, Size row, const StackEntry *stack, double value)
+{
+	double *totals = filler->slot_totals + row * filler->cells->function_count;
+	const uint32 *list = filler->lists + stack->first;
+
+	if (stack->leaf != NO_CELL)
+		filler->slot_selves[row * filler->cells->function_count + stack->leaf] += value;
+	for (uint32 i = 0; i < stack->count; i++)
+		totals[list[i]] += value;
+}
+
+/* Adds the sums of a slot that has been scanned to the cells, and clears them. */
+static void
+cells_keep_slot(const Filler *filler, uint32 slot)
 {
 	PfsFunctionCells *cells = filler->cells;
-	Size stride = (Size) filler->hosts->count * cells->slot_count;
-	Size cell = (Size) host * cells->slot_count + slot;
+	uint32 hosts = filler->hosts->count;
+	uint32 versions = slot < filler->periods->base_count ? 1 : 2;
+	Size count = (Size) versions * hosts * cells->function_count;
 
-	cells->wholes[cell] += value;
-	if (stack->leaf != NO_CELL)
-		cells->selves[stack->leaf * stride + cell] += value;
-	for (uint32 i = 0; i < stack->count; i++)
-		cells->totals[filler->lists[stack->first + i] * stride + cell] += value;
+	for (uint32 row = 0; row < versions * hosts; row++)
+	{
+		Size cell = (Size) (row % hosts) * cells->slot_count + slot +
+					(row < hosts ? 0 : PFS_SLOT_OLD - PFS_SLOT_NEW);
+		const double *selves = filler->slot_selves + (Size) row * cells->function_count;
+		const double *totals = filler->slot_totals + (Size) row * cells->function_count;
+
+		for (uint32 function = 0; function < cells->function_count; function++)
+		{
+			Size place = (Size) function * hosts * cells->slot_count + cell;
+
+			cells->selves[place] += selves[function];
+			cells->totals[place] += totals[function];
+		}
+	}
+	memset(filler->slot_selves, 0, count * sizeof(double));
+	memset(filler->slot_totals, 0, count * sizeof(double));
 }
 
 /*
@@ -215,6 +300,7 @@ cells_scan_slot(const Filler *filler, uint32 slot)
 {
 	PfsSelection narrow = *filler->selection;
 	const PfsSeries *series = NULL;
+	uint32 place = 0;
 	PfsSampleScan *scan;
 	PfsSampleBlock block;
 
@@ -226,11 +312,11 @@ cells_scan_slot(const Filler *filler, uint32 slot)
 	{
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
-			const StackEntry *stack = listed_stacks_lookup(filler->stacks, block.stacks[row]);
 			int32 host;
 			bool is_old;
 
-			if (stack == NULL)
+			place = cells_find_stack(filler, place, block.stacks[row]);
+			if (place == filler->listed_count || filler->stack_ids[place] != block.stacks[row])
 				continue;
 			series = pfs_selection_next_series(filler->selection, series, block.series[row]);
 			host = filler->hosts->of_series[series->index];
@@ -238,8 +324,11 @@ cells_scan_slot(const Filler *filler, uint32 slot)
 				(slot < filler->periods->base_count && filler->hosts->is_new[series->index]))
 				continue;
 			is_old = slot >= filler->periods->base_count && filler->hosts->is_old[series->index];
-			cells_add(filler, (uint32) host, is_old ? slot + PFS_SLOT_OLD - PFS_SLOT_NEW : slot,
-					  stack, (double) block.values[row]);
+			filler->cells->wholes[(Size) host * filler->cells->slot_count + slot +
+								  (is_old ? PFS_SLOT_OLD - PFS_SLOT_NEW : 0)] +=
+				(double) block.values[row];
+			cells_add(filler, (Size) host + (is_old ? filler->hosts->count : 0),
+					  &filler->stacks[place], (double) block.values[row]);
 		}
 	}
 	pfs_sample_scan_end(scan);
@@ -269,6 +358,8 @@ pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods, con
 	cells->selves = PFS_ARRAY0(double, cells->function_count *cell_count);
 	cells->totals = PFS_ARRAY0(double, cells->function_count *cell_count);
 	cells->wholes = PFS_ARRAY0(double, cell_count);
+	filler.slot_selves = PFS_ARRAY0(double, 2 * (Size) hosts->count * cells->function_count);
+	filler.slot_totals = PFS_ARRAY0(double, 2 * (Size) hosts->count * cells->function_count);
 	filler.last_stack = PFS_ARRAY0(uint32, cells->function_count);
 
 	while (pfs_stack_stream_next(stream, &part))
@@ -277,7 +368,10 @@ pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods, con
 
 		cells_list_part(&filler, &part);
 		for (uint32 slot = 0; slot < periods->base_count + PFS_SLOT_OLD; slot++)
+		{
 			cells_scan_slot(&filler, slot);
+			cells_keep_slot(&filler, slot);
+		}
 		pfs_memory_look();
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);

@@ -206,12 +206,37 @@ pfs_costs_whole(const PfsFunctionCosts *costs)
 	return whole;
 }
 
+/* Sorts by callee, which are numbers below costs->count, in two passes. */
+static void
+calls_sort_by_callee(PfsFunctionCosts *costs)
+{
+	uint32 *ends = PFS_ARRAY0(uint32, (Size) costs->count + 1);
+	PfsCallCost *sorted = PFS_ARRAY(PfsCallCost, costs->call_count);
+
+	for (uint32 i = 0; i < costs->call_count; i++)
+		ends[costs->calls[i].callee + 1]++;
+	for (uint32 i = 1; i <= costs->count; i++)
+		ends[i] += ends[i - 1];
+	for (uint32 i = 0; i < costs->call_count; i++)
+		sorted[ends[costs->calls[i].callee]++] = costs->calls[i];
+	pfree(costs->calls);
+	pfree(ends);
+	costs->calls = sorted;
+}
+
 void
 pfs_calls_sort(PfsFunctionCosts *costs)
 {
 	uint32 kept = 0;
 
-	qsort(costs->calls, costs->call_count, sizeof(PfsCallCost), compare_calls);
+	calls_sort_by_callee(costs);
+	for (uint32 first = 0, end; first < costs->call_count; first = end)
+	{
+		for (end = first + 1;
+			 end < costs->call_count && costs->calls[end].callee == costs->calls[first].callee;)
+			end++;
+		qsort(costs->calls + first, end - first, sizeof(PfsCallCost), compare_calls);
+	}
 	for (uint32 i = 0; i < costs->call_count; i++)
 	{
 		if (kept == 0 || compare_calls(&costs->calls[kept - 1], &costs->calls[i]) != 0)
