@@ -88,7 +88,7 @@ compare_candidates(const void *a, const void *b)
 	return (left->function > right->function) - (left->function < right->function);
 }
 
-/* Lists functions of which one kind of value is at least least_total, those of large shares first. */
+/* Lists functions of which one kind of value is at least least_total, by falling shares. */
 static uint32
 cells_list_candidates(const Filler *filler, bool is_total, double least_total,
 					  Candidate *candidates)

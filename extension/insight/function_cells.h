@@ -53,7 +53,7 @@ typedef struct PfsFunctionCells
 {
 	uint32 function_count;	 /* functions with cells, fewer than pfs_function_costs() has */
 	const uint32 *functions; /* their numbers in pfs_function_costs() */
-	uint32 left_out;		 /* functions with enough samples for which memory was not sufficient */
+	uint32 left_out;		 /* functions with enough samples that are not tested */
 	uint32 slot_count;		 /* periods of the base, then PFS_AFTER_SLOTS */
 	double *selves;			 /* [function][host][slot] */
 	double *totals;			 /* [function][host][slot] */

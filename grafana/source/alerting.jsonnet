@@ -1,6 +1,7 @@
 // Alert rules. Each has a query, whose rows are alerts: its text columns are labels, its number is compared with a threshold.
 local dashboards = {
   agents: import 'dashboards/agents.jsonnet',
+  deploys: import 'dashboards/deploys.jsonnet',
   overview: import 'dashboards/overview.jsonnet',
   profiles: import 'dashboards/profiles.jsonnet',
 };
@@ -134,6 +135,40 @@ local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
            |||,
            panel=['agents', 'Health'],
            address='agents?from=now-1h&to=now'),
+    ],
+  }, {
+    orgId: 1,
+    name: 'profstore deploys',
+    folder: 'profstore',
+    interval: '10m',  // an answer may take a second
+    rules: [
+      // A deploy of the last day is looked at three times, after one, four and eight hours, each with a third of the false discovery rate.
+      rule('regression',
+           'A deploy made a function dearer',
+           0.001,
+           '{{ $labels.function }} takes {{ humanizePercentage $values.A.Value }} more of the selection since version {{ $labels.version }} of {{ $labels.deployed }}',
+           |||
+             WITH deploys AS
+               (SELECT d."time", d.version, d.labels, lead(d."time", 1, $__timeTo()::timestamptz) OVER (PARTITION BY d.labels ORDER BY d."time", d.version) AS next
+                FROM profstore.deploys AS d),
+             looks AS
+               (SELECT d.version, d."time", d.labels, pg_catalog.max(l.look) AS look
+                FROM deploys AS d
+                CROSS JOIN (VALUES (interval '1 hour'), (interval '4 hours'), (interval '8 hours')) AS l(look)
+                WHERE d."time" > $__timeTo()::timestamptz - interval '1 day' AND d."time" + interval '5 min' + l.look <= least(d.next, $__timeTo()::timestamptz)
+                GROUP BY 1, 2, 3)
+             SELECT r."function", looks.version, coalesce((SELECT pg_catalog.string_agg(l.value, ' ' ORDER BY l.key) FROM pg_catalog.jsonb_each_text(looks.labels) AS l), '') AS deployed,
+               pg_catalog.min(p.label) AS label, pg_catalog.min(p.name) AS name, pg_catalog.max(r.share - r.base_share) AS value
+             FROM looks
+             CROSS JOIN LATERAL (SELECT profstore.selector(%(cpu)s, looks.labels) AS selector) AS s
+             LEFT JOIN LATERAL (SELECT k.key AS label, k.value AS name FROM pg_catalog.jsonb_each_text(looks.labels) AS k ORDER BY pg_catalog.array_position(%(programs)s, k.key) NULLS LAST, k.key LIMIT 1) AS p ON true
+             CROSS JOIN LATERAL profstore.regressions(s.selector, looks.version, at => looks."time", time_after => looks.look, max_fdr => 0.05 / 3) AS r
+             WHERE r.status = 'regression' AND EXISTS (SELECT FROM profstore.matching_series(s.selector) AS m WHERE m.labels ->> 'node' <> '')
+             GROUP BY 1, 2, 3
+           ||| % { cpu: cpu, programs: programs },
+           wait='0s',
+           panel=['deploys', 'What the deploy changed'],
+           address='deploys?var-label={{ $labels.label }}&var-value={{ $labels.name | urlquery }}&from=now-1d&to=now'),
     ],
   }],
 }

@@ -122,14 +122,14 @@ for (const rule of rules) {
 }
 /* Rules also have to fire: profiles.sql contains data for that. */
 const NOW = { from: new Date("2026-02-02T10:00:00Z"), to: new Date("2026-02-02T11:00:00Z") };
-const alerts = async (uid) => {
+const alerts = async (uid, range = NOW) => {
 	const rule = rules.find((each) => each.uid === `profstore-${uid}`);
 	const bound = rule.data[1].model.conditions[0].evaluator.params[0];
-	return contract.records(await run(database, role, rule.data[0].model.rawSql, { range: NOW, variables: {} })).filter((row) => row.value > bound);
+	return contract.records(await run(database, role, rule.data[0].model.rawSql, { range, variables: {} })).filter((row) => row.value > bound);
 };
-const finds = (uid, expected) =>
-	test(`rule ${uid} fires for the data that it describes`, async () => {
-		const found = (await alerts(uid))
+const finds = (uid, expected, range, words = "fires for the data that it describes") =>
+	test(`rule ${uid} ${words}`, async () => {
+		const found = (await alerts(uid, range))
 			.map(({ value, ...labels }) => Object.values(labels).join(" "))
 			.sort();
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it found ${JSON.stringify(found)}`];
@@ -139,6 +139,10 @@ await finds("service-up", ["service api"]);
 await finds("silent", ["gone profstore_grafana_writer", "job http://host:1 profstore_grafana_writer"]);
 await finds("lost", ["a"]);
 await finds("health", ["clock skewed SELECT name, clock, reported FROM profstore.collectors WHERE name = 'skewed'"]);
+const after_deploy = (minutes) => ({ from: new Date("2026-03-02T04:00:00Z"), to: new Date(Date.UTC(2026, 2, 2, 4, minutes)) });
+await finds("regression", ["render shop-2 shop service shop"], after_deploy(65));
+await finds("regression", [], after_deploy(64), "waits for an hour");
+await finds("regression", [], { ...after_deploy(24 * 60 + 1) }, "ends after a day");
 
 /* The rules for Prometheus use metrics that the collectors export, and counters only by their increase. */
 const figures_of = (directory) =>
@@ -233,7 +237,7 @@ for (const [begin, same] of [["2026-01-01 09:00Z", true], [String(Date.UTC(2026,
 	await test(`Compare ${same ? "accepts" : "refuses"} ${begin} as the begin of the baseline`, async () => {
 		const [{ status: said }] = await answer_of("compare", "Baseline", ALL, { begin });
 		const [{ value: base, valueRight: value }] = await answer_of("compare", "Difference", ALL, { begin });
-		const expected = same ? ["7 series", 9_010_000_000, ALL.root] : ['no time is "noon-ish"; type one such as 2026-11-01 12:00', 0, 0];
+		const expected = same ? ["13 series", 9_010_000_000, ALL.root] : ['no time is "noon-ish"; type one such as 2026-11-01 12:00', 0, 0];
 		const found = [said, base, value];
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it shows ${JSON.stringify(found)}`];
 	});
@@ -309,7 +313,7 @@ for (const granularity of ["function", "line", "file", "mapping", "mapping_funct
 await test("Function names the hottest function if none is chosen, and says if no stack has the chosen one", async () => {
 	const of = async (name) => (await answer_of("function", "Selection", ALL, { function: name }))[0].status;
 	const found = [await of(""), await of("parse"), await of("pars")];
-	const expected = ["7 series; the hottest function: std::vector<int>::push_back(int&&)", "7 series", "No stack has this function. Type its whole name, as tables show it."];
+	const expected = ["13 series; the hottest function: std::vector<int>::push_back(int&&)", "13 series", "No stack has this function. Type its whole name, as tables show it."];
 	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
 });
 await test("Its source has the text around the function's lines, with the cost of each, or says that none is stored", async () => {
@@ -323,6 +327,31 @@ await test("a page without labels names the samples that are stored, and has no 
 	const empty = SITUATIONS.find(({ name }) => name === "empty range");
 	const [{ status }] = await answer_of("profiles", "Selection", empty, { label: "", value: [""] });
 	return status.startsWith("No samples in this range; the first") ? [] : [status];
+});
+const DEPLOYED = { ...ALL, range: after_deploy(90), variables: { ...ALL.variables, label: "service", value: ["shop"], hide: "" } };
+await test("Deploys shows what a deploy changed, largest loss first, and what that rests on", async () => {
+	const rows = (await answer_of("deploys", "What the deploy changed", DEPLOYED)).map(({ function: name, status, note }) => [name, status, note].join(" ").trim());
+	const [basis] = await answer_of("deploys", "What the answer rests on", DEPLOYED);
+	const found = [rows.join(), basis.version, basis.hosts, basis.reason, basis.detectable > 0.005 && basis.detectable < 0.05];
+	const expected = ["walk moved,render regression explains serve,fresh new,find renamed was look_up,encode improvement,obsolete gone,scan moved", "shop-2", 6, null, true];
+	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
+});
+await test("a click on a changed function compares before and after, in which the function's stacks are", async () => {
+	const overrides = panels_of(all.find(({ uid }) => uid === "profstore-deploys")).find(({ title }) => title === "What the deploy changed").fieldConfig.overrides;
+	const { url } = overrides.find(({ matcher }) => matcher.options === "function").properties.find(({ id }) => id === "links").value[0];
+	const row = (await answer_of("deploys", "What the deploy changed", DEPLOYED)).find(({ function: name }) => name === "render");
+	const of_row = url.replace(/\$\{__data\.fields\.(\w+)(:percentencode)?\}/g, (_, field) => encodeURIComponent(row[field]));
+	const [, from, to] = of_row.match(/from=(\d+)&to=(\d+)/);
+	const variables = variables_of(of_row, DEPLOYED.variables);
+	const range = { from: new Date(Number(from)), to: new Date(Number(to)) };
+	const [{ value, valueRight }] = await answer_of("compare", "Difference", { ...DEPLOYED, range }, variables);
+	return value > 0 && Math.abs(valueRight / value - 1.1) < 0.1 ? [] : [`${value} and ${valueRight}`];
+});
+await test("Deploys says if no deploy fits", async () => {
+	const none = { type: "no:such:type:at:all" };
+	const [{ function: words }] = await answer_of("deploys", "What the deploy changed", DEPLOYED, none);
+	const [{ version }] = await answer_of("deploys", "What the answer rests on", DEPLOYED, none);
+	return words.startsWith("no change was found") && version.startsWith("no deploy fits") ? [] : [words, version];
 });
 await test("Storage shows the bytes of all tables", async () => {
 	const sum = (await answer_of("agents", "Storage", ALL)).reduce((bytes, row) => bytes + row.bytes, 0);

@@ -86,6 +86,12 @@ INSERT INTO profstore.targets (name, last_seen, role) SELECT 'job http://host:1/
 INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z', '1.1 "quoted"', '{"comm": "web"}'), ('2026-01-01 10:16Z', '7', '{}');
 INSERT INTO profstore.losses (time, node, reason, count) SELECT at, 'a', 'ring_full', 10 FROM unnest('{2026-01-01 10:30:10Z,2026-01-01 10:30:50Z,2026-01-01 10:31Z,2026-01-01 10:40Z}'::timestamptz[]) AS at;
 
+-- A deploy that makes one function dearer, on six hosts, two months later.
+\i :fixtures/deploys.sql
+SELECT put_fleet(1, 6, 1434, 1444, false, '{"service": "shop"}'), put_fleet(1, 6, 1444, 1445, true, '{"service": "shop"}');
+UPDATE profstore.series SET period = 10000000 WHERE labels @> '{"service": "shop"}';
+INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-03-02 04:00Z', 'shop-2', '{"service": "shop"}'), ('2026-03-02 04:00Z', 'other', '{"service": "no such"}');
+
 -- The role of the dashboards, with the settings that grafana/README.md recommends.
 DO $$ BEGIN CREATE ROLE profstore_grafana_test LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 ALTER ROLE profstore_grafana_test SET default_transaction_read_only = on;

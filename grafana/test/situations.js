@@ -30,6 +30,8 @@ const viewer = (changes) => ({
 	back: "",
 	begin: "",
 	absolute: "false",
+	deploy: "",
+	host: "node",
 	...changes,
 });
 /*
@@ -37,7 +39,7 @@ const viewer = (changes) => ({
  * with the variable trace
  */
 export const SITUATIONS = [
-	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^7 series(;|$)/, variables: viewer({}) },
+	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^13 series(;|$)/, variables: viewer({}) },
 	{ name: "one value", range: HOUR, root: 7_050_000_000, variables: viewer({ value: ["web"] }) },
 	{ name: "a value of quotes", range: HOUR, root: 5_060_000_000, variables: viewer({ value: [NASTY], by: ["comm"], each: NASTY }) },
 	{ name: "two values", range: HOUR, root: 12_110_000_000, variables: viewer({ value: ["web", NASTY], by: ["comm", "node"], split: "node" }) },
@@ -49,9 +51,9 @@ export const SITUATIONS = [
 	{ name: "a preset", range: HOUR, root: 12_180_000_000, variables: viewer({ preset: "allocators", by: ["=label", "node"] }) },
 	{ name: "function", range: HOUR, root: 12_180_000_000, variables: viewer({ function: "std::vector<int>::push_back(int&&)", by: ["=label"] }) },
 	{ name: "memory", range: HOUR, root: 2_099_200, variables: viewer({ type: MEMORY, types: "no:such:type:at:all" }) },
-	{ name: "a trace", range: HOUR, root: 12_180_000_000, traced: 1_000_000_000, words: /^7 series(;|$)/, variables: viewer({ trace: "0af7651916cd43dd8448eb211c80319c" }) },
-	{ name: "no trace", range: HOUR, root: 12_180_000_000, traced: 0, words: /^7 series(;|$)/, trace_words: /^Trace must be an id/, variables: viewer({ trace: "not an id" }) },
-	{ name: "a trace without samples", range: HOUR, root: 12_180_000_000, traced: 0, words: /^7 series(;|$)/, trace_words: /^No samples of this trace/, variables: viewer({ trace: "00000000000000000000000000000001" }) },
+	{ name: "a trace", range: HOUR, root: 12_180_000_000, traced: 1_000_000_000, words: /^13 series(;|$)/, variables: viewer({ trace: "0af7651916cd43dd8448eb211c80319c" }) },
+	{ name: "no trace", range: HOUR, root: 12_180_000_000, traced: 0, words: /^13 series(;|$)/, trace_words: /^Trace must be an id/, variables: viewer({ trace: "not an id" }) },
+	{ name: "a trace without samples", range: HOUR, root: 12_180_000_000, traced: 0, words: /^13 series(;|$)/, trace_words: /^No samples of this trace/, variables: viewer({ trace: "00000000000000000000000000000001" }) },
 	{ name: "wrong focus", range: HOUR, root: 0, words: /^invalid focus: .*parentheses/, variables: viewer({ focus: "(" }) },
 	{ name: "wrong matchers", range: HOUR, root: 0, words: /^invalid matchers: .* at character 6$/, variables: viewer({ matchers: "node=", before: "node=" }) },
 	{ name: "nothing kept", range: HOUR, root: 0, words: /^No stack passes the filters/, variables: viewer({ focus: "no such function" }) },
