@@ -18,7 +18,7 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check check-majors installcheck \
+.PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check check-majors check-citus installcheck \
         bench faults fuzz soak lint dashboards kubernetes format format-check clean help
 
 all: extension collector ## Build extension and collector
@@ -77,6 +77,9 @@ check: ## Build with warnings as errors and run every test
 check-majors: ## Run every test of the extension with PostgreSQL 17 and 18, in roots of Debian 13 and unstable
 	$(QUIET).dev/deps build check
 	$(QUIET).dev/check majors
+
+check-citus: ## Run the tests of samples on several servers with the Citus of the installation CITUS_PG_CONFIG
+	$(QUIET).dev/check citus
 
 installcheck: ## Run the tests that need a server: regress, isolation, TAP
 	$(QUIET).dev/deps build server

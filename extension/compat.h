@@ -37,6 +37,13 @@
 #define pfs_local_transaction() (MyProc->vxid.lxid)
 #endif
 
+/* True if this process holds exactly that lock. */
+#if PG_VERSION_NUM < 170000
+#define pfs_lock_held_by_me(tag, mode) LockHeldByMe(tag, mode)
+#else
+#define pfs_lock_held_by_me(tag, mode) LockHeldByMe(tag, mode, false)
+#endif
+
 #if PG_VERSION_NUM < 160000
 #define pfs_proc_executable(function_id) pg_proc_aclcheck(function_id, GetUserId(), ACL_EXECUTE)
 #else

@@ -171,6 +171,7 @@ INSERT INTO calls (call) VALUES
 	($$collect_dictionary('0')$$),
 	($$collect_dictionary('0')$$),
 	($$untrack_stacks('tracked')$$),
+	($$distribute()$$),
 	($$drop_before('2026-03-02 00:00Z')$$),
 	($$bump_names()$$),
 	($$bump_epoch()$$),
@@ -186,7 +187,7 @@ INSERT INTO calls (call) VALUES
 	($$grant_write('regress_pfs_hostile', '{a="b"}')$$),
 	($$grant_maintain('regress_pfs_hostile')$$),
 	($$revoke_access('regress_pfs_hostile')$$);
-UPDATE calls SET call = CASE WHEN call ~ '^(apply_retention|compact_in_steps)' THEN 'CALL profstore.' ELSE 'SELECT * FROM profstore.' END || call;
+UPDATE calls SET call = CASE WHEN call ~ '^(apply_retention|compact_in_steps|distribute)' THEN 'CALL profstore.' ELSE 'SELECT * FROM profstore.' END || call;
 CREATE ROLE regress_pfs_hostile;
 CREATE TABLE tracked (stack int8);
 

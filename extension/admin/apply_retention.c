@@ -4,10 +4,7 @@
  */
 #include "admin/apply_retention.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "executor/spi.h"
@@ -17,13 +14,13 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "base/attempt.h"
 #include "base/distributed.h"
+#include "base/privileges.h"
 #include "base/version.h"
 
 PG_FUNCTION_INFO_V1(profstore_apply_retention);
@@ -57,39 +54,6 @@ static const char DROP[] =
 	"SELECT CASE WHEN d.done THEN false WHEN d.blocked THEN true END FROM "
 	"profstore_internal.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
 
-typedef struct Caller
-{
-	Oid user;
-	int context;
-} Caller;
-
-/*
- * Makes the extension's owner the current user, since only the owner may use the schema of the
- * inner functions. Returns the previous user. An error restores that user at the end of the
- * (sub)transaction.
- */
-static Caller
-become_owner(void)
-{
-	Oid schema_id = get_namespace_oid("profstore_internal", false);
-	HeapTuple schema = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema_id));
-	Caller caller;
-
-	if (!HeapTupleIsValid(schema))
-		elog(ERROR, "cache lookup failed for schema %u", schema_id);
-	GetUserIdAndSecContext(&caller.user, &caller.context);
-	SetUserIdAndSecContext(((Form_pg_namespace) GETSTRUCT(schema))->nspowner,
-						   caller.context | SECURITY_LOCAL_USERID_CHANGE);
-	ReleaseSysCache(schema);
-	return caller;
-}
-
-static void
-become_caller(Caller caller)
-{
-	SetUserIdAndSecContext(caller.user, caller.context);
-}
-
 /*
  * Returns the steps that are due, in the memory context of the SPI connection, which outlives
  * transactions.
@@ -97,7 +61,7 @@ become_caller(Caller caller)
 static Step *
 list_steps(uint64 *count)
 {
-	Caller caller = become_owner();
+	PfsCaller caller = pfs_become_owner();
 	Step *steps;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -117,7 +81,7 @@ list_steps(uint64 *count)
 		steps[i].before = DatumGetTimestampTz(SPI_getbinval(row, columns, 4, &is_null));
 	}
 	PopActiveSnapshot();
-	become_caller(caller);
+	pfs_become_caller(caller);
 	return steps;
 }
 
@@ -196,10 +160,10 @@ static bool
 attempt_as_owner(void *arg)
 {
 	StepAttempt *attempt = arg;
-	Caller caller = become_owner();
+	PfsCaller caller = pfs_become_owner();
 
 	attempt->outcome = attempt->work(attempt->sql, attempt->step);
-	become_caller(caller);
+	pfs_become_caller(caller);
 	return true;
 }
 

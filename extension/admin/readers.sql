@@ -128,13 +128,16 @@ COMMENT ON COLUMN profstore.selected_samples.series_id IS 'id in series';
 COMMENT ON COLUMN profstore.selected_samples.stack_id IS 'id of the leaf frame in the stack dictionary, 0 for the empty stack';
 COMMENT ON COLUMN profstore.selected_samples.value IS 'in the unit of the profile type';
 
+-- In PL/pgSQL, because Citus plans no parameters of SQL functions.
 CREATE FUNCTION profstore_internal.count_rows(series_ids int4[], from_ts timestamptz, to_ts timestamptz) RETURNS int8
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT (SELECT count(*) FROM profstore.samples AS s WHERE s.series_id = ANY (series_ids) AND s.time >= from_ts AND s.time < to_ts)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	RETURN (SELECT count(*) FROM profstore.samples AS s WHERE s.series_id = ANY (series_ids) AND s.time >= from_ts AND s.time < to_ts)
 		+ (SELECT count(*) FROM profstore.samples_minute AS s WHERE s.series_id = ANY (series_ids) AND s.time >= from_ts AND s.time < to_ts)
 		+ (SELECT count(*) FROM profstore.samples_hour AS s WHERE s.series_id = ANY (series_ids) AND s.time >= from_ts AND s.time < to_ts);
-END;
+END
+$$;
 COMMENT ON FUNCTION profstore_internal.count_rows(int4[], timestamptz, timestamptz) IS 'rows of series, whoever calls';
 
 CREATE FUNCTION profstore.stored_rows(@SELECTION@) RETURNS int8

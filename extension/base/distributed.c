@@ -5,6 +5,7 @@
 #include "base/distributed.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_namespace.h"
 #include "fmgr.h"
@@ -17,9 +18,8 @@
 
 PG_FUNCTION_INFO_V1(profstore_require_local);
 
-/* Returns true if Citus lists the table or partition in its catalog; false without Citus. */
-static bool
-is_distributed(Oid relation_id)
+bool
+pfs_is_distributed(Oid relation_id)
 {
 	Oid catalog_id = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
 	Oid index_id;
@@ -44,7 +44,7 @@ is_distributed(Oid relation_id)
 void
 pfs_require_local(Oid relation_id, const char *what)
 {
-	if (is_distributed(relation_id))
+	if (pfs_is_distributed(relation_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot %s distributed table \"%s\"", what, get_rel_name(relation_id)),
@@ -52,6 +52,48 @@ pfs_require_local(Oid relation_id, const char *what)
 				 errhint("Keep the tables of profstore local to one server. For shards, which are "
 						 "tables of their own, call compact() and verify() by "
 						 "run_command_on_shards().")));
+}
+
+bool
+pfs_samples_are_spread(void)
+{
+	Oid keys_id;
+
+	/* without Citus this is the whole cost of a query */
+	if (!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
+		return false;
+	keys_id = pfs_relation_find("shard_keys");
+	return OidIsValid(keys_id) && pfs_is_distributed(keys_id);
+}
+
+void
+pfs_require_coordinator(void)
+{
+	Oid catalog_id = get_relname_relid("pg_dist_local_group", PG_CATALOG_NAMESPACE);
+	Relation catalog;
+	SysScanDesc scan;
+	HeapTuple tuple;
+	int32 group = 0;
+
+	if (!OidIsValid(catalog_id))
+		return;
+	catalog = table_open(catalog_id, AccessShareLock);
+	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool is_null;
+
+		group = DatumGetInt32(heap_getattr(tuple, get_attnum(catalog_id, "groupid"),
+										   RelationGetDescr(catalog), &is_null));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	if (group != 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("this server is a worker of Citus, which has no names of samples"),
+						errdetail("The dictionary of profstore is on the coordinator."),
+						errhint("Connect to the coordinator.")));
 }
 
 void

@@ -4,13 +4,17 @@
  */
 #include "base/privileges.h"
 
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
+#include "utils/syscache.h"
 
 #include "base/relations.h"
 
@@ -84,4 +88,26 @@ pfs_require_execute(Oid function_id)
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function_id));
 	InvokeFunctionExecuteHook(function_id);
+}
+
+PfsCaller
+pfs_become_owner(void)
+{
+	Oid schema_id = get_namespace_oid("profstore_internal", false);
+	HeapTuple schema = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema_id));
+	PfsCaller caller;
+
+	if (!HeapTupleIsValid(schema))
+		elog(ERROR, "cache lookup failed for schema %u", schema_id);
+	GetUserIdAndSecContext(&caller.user, &caller.context);
+	SetUserIdAndSecContext(((Form_pg_namespace) GETSTRUCT(schema))->nspowner,
+						   caller.context | SECURITY_LOCAL_USERID_CHANGE);
+	ReleaseSysCache(schema);
+	return caller;
+}
+
+void
+pfs_become_caller(PfsCaller caller)
+{
+	SetUserIdAndSecContext(caller.user, caller.context);
 }

@@ -34,4 +34,18 @@ void pfs_refuse_row_security(Oid relid);
 /* Raises INSUFFICIENT_PRIVILEGE unless the current user may execute a function. */
 void pfs_require_execute(Oid function_id);
 
+/* The user that pfs_become_owner() has replaced. */
+typedef struct PfsCaller
+{
+	Oid user;
+	int context;
+} PfsCaller;
+
+/*
+ * Makes the extension's owner the current user, since only the owner may use the schema of the
+ * inner functions. An error restores the previous user at the end of the (sub)transaction.
+ */
+PfsCaller pfs_become_owner(void);
+void pfs_become_caller(PfsCaller caller);
+
 #endif

@@ -28,6 +28,26 @@ rows_context(MemoryContext query)
 	return child != NULL ? child : pfs_generation_context(query, ROWS_CONTEXT);
 }
 
+/* Describes the rows of the calling function; a set of a scalar type has one column. */
+static TupleDesc
+result_descriptor(FunctionCallInfo fcinfo)
+{
+	Oid type;
+	TupleDesc descriptor;
+
+	switch (get_call_result_type(fcinfo, &type, &descriptor))
+	{
+		case TYPEFUNC_COMPOSITE:
+			return CreateTupleDescCopy(descriptor);
+		case TYPEFUNC_SCALAR:
+			descriptor = CreateTemplateTupleDesc(1);
+			TupleDescInitEntry(descriptor, 1, "value", type, -1, 0);
+			return descriptor;
+		default:
+			elog(ERROR, "return type must be a row type or a scalar type");
+	}
+}
+
 PfsResult
 pfs_result_begin(FunctionCallInfo fcinfo)
 {
@@ -45,9 +65,7 @@ pfs_result_begin(FunctionCallInfo fcinfo)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("set-valued function called in context that cannot accept a set")));
 	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &result.descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	result.descriptor = CreateTupleDescCopy(result.descriptor);
+	result.descriptor = result_descriptor(fcinfo);
 	MemoryContextSwitchTo(rows_context(CurrentMemoryContext));
 	result.store =
 		tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);

@@ -1,20 +1,26 @@
 /*
  * insert_samples.c
  *		Inserts rows into profstore.samples through COPY, which routes them to partitions and
- *		stores many at a time.
+ *		stores many at a time; into distributed tables through INSERT.
  */
 #include "profstore.h"
 
 #include "access/table.h"
+#include "catalog/pg_type.h"
 #include "commands/copy.h"
 #include "commands/defrem.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "port/pg_bswap.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "base/distributed.h"
 #include "base/privileges.h"
 #include "base/relations.h"
@@ -26,6 +32,9 @@ static const char header[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
 
 #define COLUMN_COUNT 4
 #define TRAILER		 (-1)
+
+/* Most rows of an INSERT into distributed tables. */
+#define INSERT_ROWS 65536
 
 /* A row in COPY's binary format: fields with their lengths, in network order. */
 #define ROW_BYTES (2 + COLUMN_COUNT * 4 + 8 + 4 + 8 + 8)
@@ -135,6 +144,64 @@ samples_copy_rows(Relation table)
 	free_parsestate(parse);
 }
 
+/* Inserts through the planner, by which Citus routes rows to shards. */
+static void
+samples_insert_rows(const PfsSampleRow *rows, uint32 count)
+{
+	static const Oid element_types[COLUMN_COUNT] = { TIMESTAMPTZOID, INT4OID, INT8OID, INT8OID };
+	Oid types[COLUMN_COUNT] = { TIMESTAMPTZARRAYOID, INT4ARRAYOID, INT8ARRAYOID, INT8ARRAYOID };
+	Datum *elements[COLUMN_COUNT];
+	Datum values[COLUMN_COUNT];
+
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		elements[column] = PFS_ARRAY(Datum, count);
+	for (uint32 i = 0; i < count; i++)
+	{
+		elements[0][i] = TimestampTzGetDatum(rows[i].time);
+		elements[1][i] = Int32GetDatum(rows[i].series_id);
+		elements[2][i] = Int64GetDatum(rows[i].stack_id);
+		elements[3][i] = Int64GetDatum(rows[i].value);
+	}
+	for (int column = 0; column < COLUMN_COUNT; column++)
+	{
+		int16 length;
+		bool by_value;
+		char align;
+
+		get_typlenbyvalalign(element_types[column], &length, &by_value, &align);
+		values[column] =
+			PointerGetDatum(construct_array(elements[column], (int) count, element_types[column],
+											length, by_value, align));
+	}
+	SPI_connect();
+	if (SPI_execute_with_args("INSERT INTO profstore.samples (time, series_id, stack_id, value) "
+							  "SELECT u.time, u.series_id, u.stack_id, u.value FROM ROWS FROM ("
+							  "pg_catalog.unnest($1), pg_catalog.unnest($2), "
+							  "pg_catalog.unnest($3), pg_catalog.unnest($4)) "
+							  "AS u (time, series_id, stack_id, value)",
+							  COLUMN_COUNT, types, values, NULL, false, 0) != SPI_OK_INSERT)
+		elog(ERROR, "could not insert samples");
+	SPI_finish();
+}
+
+/* Inserts the rows in batches, whose arrays have a bounded size. */
+static void
+samples_insert_spread(const PfsSampleRow *rows, uint32 count)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore import", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+
+	pfs_require_coordinator();
+	for (uint32 done = 0; done < count; done += Min(count - done, INSERT_ROWS))
+	{
+		samples_insert_rows(rows + done, Min(count - done, INSERT_ROWS));
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}
+
 void
 pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 {
@@ -145,6 +212,12 @@ pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 	StaticAssertStmt(sizeof(header) <= ROW_BYTES, "the header must fit");
 	memcpy(here.packed, header, sizeof(header));
 	pfs_require_all_rows(RelationGetRelid(table), ACL_INSERT);
+	if (pfs_samples_are_spread())
+	{
+		table_close(table, NoLock);
+		samples_insert_spread(rows, count);
+		return;
+	}
 	pfs_require_local(RelationGetRelid(table), "import into");
 	PG_TRY();
 	{

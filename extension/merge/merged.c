@@ -12,6 +12,7 @@
 #include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/srf.h"
+#include "base/varints.h"
 #include "dictionary/cache/dictionary.h"
 
 #define FORMAT_VERSION 1
@@ -31,14 +32,6 @@ PG_FUNCTION_INFO_V1(profstore_stack_sums_recv);
 PG_FUNCTION_INFO_V1(profstore_stack_sums_send);
 PG_FUNCTION_INFO_V1(profstore_stacks_in);
 
-static void
-merged_append_varint(StringInfo bytes, uint64 value)
-{
-	for (; value >= 0x80; value >>= 7)
-		appendStringInfoCharMacro(bytes, (char) (value | 0x80));
-	appendStringInfoCharMacro(bytes, (char) value);
-}
-
 void
 pfs_merged_begin(PfsMergedWriter *writer)
 {
@@ -52,8 +45,8 @@ pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
 {
 	if (value == 0)
 		return;
-	merged_append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
-	merged_append_varint(&writer->bytes, pfs_zigzag(value));
+	pfs_append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
+	pfs_append_signed(&writer->bytes, value);
 	writer->last = stack_id;
 	writer->count++;
 }
@@ -68,7 +61,7 @@ pfs_merged_finish(PfsMergedWriter *writer)
 	resetStringInfo(bytes);
 	appendStringInfoSpaces(bytes, VARHDRSZ);
 	appendStringInfoChar(bytes, FORMAT_VERSION);
-	merged_append_varint(bytes, writer->count);
+	pfs_append_varint(bytes, writer->count);
 	memmove(bytes->data + bytes->len, bytes->data + MAX_HEAD_BYTES,
 			(size_t) (length - MAX_HEAD_BYTES));
 	bytes->len += length - MAX_HEAD_BYTES;

@@ -15,6 +15,7 @@
 #include "base/distributed.h"
 #include "base/privileges.h"
 #include "base/relations.h"
+#include "select/shard_rows.h"
 
 /*
  * Returns true if the partition between two bounds of the time column can hold rows of the range.
@@ -104,20 +105,30 @@ pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
 	if (partitions != NIL)
 	{
 		pfs_require_rows_of_series(relid);
-		pfs_require_local(relid, "read sums of");
+		if (!pfs_samples_are_spread())
+			pfs_require_local(relid, "read sums of");
 	}
 	return partitions;
 }
 
-/* Finds the end of each tier in the partitions that overlap the range, or DT_NOBEGIN. */
-static void
-find_tier_ends(const PfsSelection *selection, TimestampTz *ends)
+void
+pfs_find_tier_ends(const PfsSelection *selection, TimestampTz *ends)
 {
+	List *partitions[PFS_TIER_COUNT];
+	bool has_tiers = false;
+
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
-		ends[i] = pfs_selection_is_empty(selection)
-					  ? DT_NOBEGIN
-					  : pfs_tier_end(&pfs_tiers[i], pfs_tier_partitions(&pfs_tiers[i], selection),
-									 GetActiveSnapshot());
+	{
+		partitions[i] =
+			pfs_selection_is_empty(selection) ? NIL : pfs_tier_partitions(&pfs_tiers[i], selection);
+		has_tiers = has_tiers || partitions[i] != NIL;
+		ends[i] = DT_NOBEGIN;
+	}
+	if (has_tiers && pfs_samples_are_spread())
+		pfs_shard_tier_ends(selection, ends);
+	else
+		for (int i = 0; i < PFS_TIER_COUNT; i++)
+			ends[i] = pfs_tier_end(&pfs_tiers[i], partitions[i], GetActiveSnapshot());
 }
 
 int64
@@ -125,7 +136,7 @@ pfs_sample_resolution(const PfsSelection *selection)
 {
 	TimestampTz ends[PFS_TIER_COUNT];
 
-	find_tier_ends(selection, ends);
+	pfs_find_tier_ends(selection, ends);
 	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
 		if (ends[i] > selection->from)
 			return pfs_tiers[i].width_us;
@@ -138,7 +149,7 @@ pfs_sample_covered_us(const PfsSelection *selection)
 	TimestampTz ends[PFS_TIER_COUNT];
 	int64 covered_us;
 
-	find_tier_ends(selection, ends);
+	pfs_find_tier_ends(selection, ends);
 	covered_us = pfs_tier_round_up(ends, selection->to) - pfs_tier_round_up(ends, selection->from);
 	/* a range without any start of a bucket has no rows; avoid a rate over no time */
 	return covered_us > 0 ? covered_us : selection->to - selection->from;

@@ -27,6 +27,12 @@ List *pfs_partitions_collect(List *leaves, Oid relid, TimestampTz from, Timestam
  */
 List *pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection);
 
+/*
+ * Finds the end of the last bucket of each tier in the partitions that overlap the range, or
+ * DT_NOBEGIN; in the shards if the tiers are distributed.
+ */
+void pfs_find_tier_ends(const PfsSelection *selection, TimestampTz *ends);
+
 /* Width in microseconds of the coarsest buckets in the range; 0 if it has samples only. */
 int64 pfs_sample_resolution(const PfsSelection *selection);
 

@@ -10,7 +10,9 @@
  *    and returned as a block of their own before the next block of sums is read.
  * 4. The block scan judges stacks; if it cannot, this scan does.
  * 5. For a trace or span no partition is read, but the rows of trace_samples.
- * 6. Several processes may share a scan: each takes blocks of a partition in turn; a partition of
+ * 6. If samples are distributed, no partition is read, but the answers of the nodes
+ *    (shard_rows.h), which judge stacks by themselves.
+ * 7. Several processes may share a scan: each takes blocks of a partition in turn; a partition of
  *    another access method is read by one of them.
  */
 #include "select/sample_scan.h"
@@ -32,23 +34,15 @@
 #include "base/relations.h"
 #include "select/last_scan.h"
 #include "select/range_partitions.h"
+#include "select/shard_rows.h"
 #include "select/tiers.h"
 #include "select/trace_rows.h"
 #include "store/compact/tier_sums.h"
 #include "store/scan/block_scan.h"
 
-#define COLUMN_COUNT   4
+#define COLUMN_COUNT   PFS_COLUMN_COUNT
 #define ROWS_PER_BLOCK 1024
 #define NOT_READ	   (-1)
-
-/* The columns in the order of their bits in PfsSampleColumns. */
-enum
-{
-	TIME,
-	SERIES,
-	STACK,
-	VALUE
-};
 
 static const char *const COLUMN_NAMES[COLUMN_COUNT] = { "time", "series_id", "stack_id", "value" };
 
@@ -67,6 +61,7 @@ struct PfsSampleScan
 	PfsVerdicts verdicts; /* judge is NULL if all stacks pass */
 
 	PfsTraceRows *trace_rows; /* read instead of partitions; or NULL */
+	PfsShardRows *shard_rows; /* read instead of partitions if samples are distributed; or NULL */
 	PfsSharedSamples *shared; /* NULL: this process reads alone */
 
 	/* the open partition */
@@ -91,21 +86,20 @@ struct PfsSampleScan
 };
 
 static void
-add_tiers(PfsSampleScan *scan)
+sample_scan_notice_tiers(const PfsSampleScan *scan)
 {
-	const PfsSelection *selection = scan->selection;
-
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
-	{
-		List *partitions = pfs_tier_partitions(&pfs_tiers[i], selection);
-		TimestampTz end = pfs_tier_end(&pfs_tiers[i], partitions, scan->snapshot);
+		if (scan->tier_ends[i] > scan->selection->from)
+			pfs_tier_notice(&pfs_tiers[i], scan->tier_ends[i]);
+}
 
-		if (end > selection->from)
-			pfs_tier_notice(&pfs_tiers[i], end);
-		scan->tier_ends[i] = end;
-		scan->tier_partitions += list_length(partitions);
-		scan->partitions = list_concat(scan->partitions, partitions);
-	}
+static void
+add_tier(PfsSampleScan *scan, int tier, List *partitions)
+{
+	scan->tier_ends[tier] =
+		Max(scan->tier_ends[tier], pfs_tier_end(&pfs_tiers[tier], partitions, scan->snapshot));
+	scan->tier_partitions += list_length(partitions);
+	scan->partitions = list_concat(scan->partitions, partitions);
 }
 
 static void
@@ -171,9 +165,14 @@ sample_scan_begin(const PfsSelection *selection, int columns, PfsSegmentPart sum
 {
 	PfsSampleScan *scan = sample_scan_make(selection, columns, sums, verdicts);
 	Oid relid = pfs_relation_find("samples");
+	bool is_spread;
 
 	pfs_require_rows_of_series(relid);
-	pfs_require_local(relid, "read samples of");
+	is_spread = pfs_samples_are_spread();
+	if (is_spread)
+		pfs_require_coordinator();
+	else
+		pfs_require_local(relid, "read samples of");
 	pfs_last_scan_begin();
 	if (!pfs_selection_is_empty(selection) && pfs_selection_is_traced(selection))
 	{
@@ -181,11 +180,45 @@ sample_scan_begin(const PfsSelection *selection, int columns, PfsSegmentPart sum
 		scan->judges = verdicts.judge != NULL;
 		scan->trace_rows = pfs_trace_rows_begin(selection);
 	}
+	else if (!pfs_selection_is_empty(selection) && is_spread)
+	{
+		pfs_find_tier_ends(selection, scan->tier_ends);
+		sample_scan_notice_tiers(scan);
+		scan->zeros = palloc0(ROWS_PER_BLOCK * sizeof(int64));
+		scan->shard_rows = pfs_shard_rows_begin(selection, columns, sums, verdicts);
+	}
 	else if (!pfs_selection_is_empty(selection))
 	{
 		scan->partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
-		add_tiers(scan);
+		for (int i = 0; i < PFS_TIER_COUNT; i++)
+			add_tier(scan, i, pfs_tier_partitions(&pfs_tiers[i], selection));
+		sample_scan_notice_tiers(scan);
 	}
+	choose_columns(scan);
+	return scan;
+}
+
+PfsSampleScan *
+pfs_sample_scan_begin_shards(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+							 PfsVerdicts verdicts, const PfsShardTables *tables)
+{
+	PfsSampleScan *scan = sample_scan_make(selection, columns, sums, verdicts);
+	ListCell *cell;
+
+	pfs_last_scan_begin();
+	foreach(cell, tables->samples)
+	{
+		pfs_require_all_rows(lfirst_oid(cell), ACL_SELECT);
+		scan->partitions = pfs_partitions_collect(scan->partitions, lfirst_oid(cell),
+												  selection->from, selection->to);
+	}
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		foreach(cell, tables->tiers[i])
+		{
+			pfs_require_all_rows(lfirst_oid(cell), ACL_SELECT);
+			add_tier(scan, i,
+					 pfs_partitions_collect(NIL, lfirst_oid(cell), selection->from, selection->to));
+		}
 	choose_columns(scan);
 	return scan;
 }
@@ -282,8 +315,9 @@ open_block_scan(PfsSampleScan *scan)
 {
 	const PfsSelection *selection = scan->selection;
 	PfsBlockFilter filters[2] = {
-		{ scan->attnums[TIME], Max(selection->from, DT_NOBEGIN + 1), selection->to - 1, NULL, 0 },
-		{ scan->attnums[SERIES], PG_INT64_MIN, PG_INT64_MAX, selection->series_ids,
+		{ scan->attnums[PFS_COLUMN_TIME], Max(selection->from, DT_NOBEGIN + 1), selection->to - 1,
+		  NULL, 0 },
+		{ scan->attnums[PFS_COLUMN_SERIES], PG_INT64_MIN, PG_INT64_MAX, selection->series_ids,
 		  (uint32) selection->series_count },
 	};
 	AttrNumber attnums[COLUMN_COUNT];
@@ -291,12 +325,12 @@ open_block_scan(PfsSampleScan *scan)
 	 * Sums by time have no stack, which distinguishes sums and scrapes; those by stack have no
 	 * time.
 	 */
-	bool from_rows =
-		scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES || scan->positions[TIME] != NOT_READ);
+	bool from_rows = scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES ||
+										   scan->positions[PFS_COLUMN_TIME] != NOT_READ);
 
 	bool judged = scan->verdicts.judge != NULL && !scan->judges;
 
-	scan->verdicts.attnum = scan->attnums[STACK];
+	scan->verdicts.attnum = scan->attnums[PFS_COLUMN_STACK];
 	for (int i = 0; i < COLUMN_COUNT; i++)
 	{
 		if (scan->positions[i] != NOT_READ)
@@ -388,13 +422,14 @@ sample_scan_read_row(PfsSampleScan *scan, int64 *values)
 		if (is_null)
 			return false;
 	}
-	values[TIME] = DatumGetTimestampTz(datums[TIME]);
-	values[SERIES] = DatumGetInt32(datums[SERIES]);
-	values[STACK] = DatumGetInt64(datums[STACK]);
-	values[VALUE] = DatumGetInt64(datums[VALUE]);
-	return !TIMESTAMP_IS_NOBEGIN(values[TIME]) && values[TIME] >= scan->selection->from &&
-		   values[TIME] < scan->selection->to &&
-		   pfs_selection_series(scan->selection, values[SERIES]) != NULL;
+	values[PFS_COLUMN_TIME] = DatumGetTimestampTz(datums[PFS_COLUMN_TIME]);
+	values[PFS_COLUMN_SERIES] = DatumGetInt32(datums[PFS_COLUMN_SERIES]);
+	values[PFS_COLUMN_STACK] = DatumGetInt64(datums[PFS_COLUMN_STACK]);
+	values[PFS_COLUMN_VALUE] = DatumGetInt64(datums[PFS_COLUMN_VALUE]);
+	return !TIMESTAMP_IS_NOBEGIN(values[PFS_COLUMN_TIME]) &&
+		   values[PFS_COLUMN_TIME] >= scan->selection->from &&
+		   values[PFS_COLUMN_TIME] < scan->selection->to &&
+		   pfs_selection_series(scan->selection, values[PFS_COLUMN_SERIES]) != NULL;
 }
 
 /* Sets the columns to the scan's arrays, for those that are read. */
@@ -456,14 +491,16 @@ split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 
 	for (uint32 row = 0; row < row_count; row++)
 	{
-		if (columns[STACK][row] < 0)
+		if (columns[PFS_COLUMN_STACK][row] < 0)
 		{
 			uint32 i = scan->scrape_count++;
 
-			scan->scrape_buckets[i] = columns[TIME] == NULL ? 0 : columns[TIME][row];
-			scan->scrape_series[i] = columns[SERIES] == NULL ? 0 : columns[SERIES][row];
+			scan->scrape_buckets[i] =
+				columns[PFS_COLUMN_TIME] == NULL ? 0 : columns[PFS_COLUMN_TIME][row];
+			scan->scrape_series[i] =
+				columns[PFS_COLUMN_SERIES] == NULL ? 0 : columns[PFS_COLUMN_SERIES][row];
 			scan->scrape_times[i] =
-				scan->scrape_buckets[i] + pfs_scrape_offset(columns[STACK][row]);
+				scan->scrape_buckets[i] + pfs_scrape_offset(columns[PFS_COLUMN_STACK][row]);
 			continue;
 		}
 		for (int i = 0; i < COLUMN_COUNT; i++)
@@ -484,7 +521,7 @@ sample_scan_judge_rows(PfsSampleScan *scan, uint32 row_count)
 	bool passes[ROWS_PER_BLOCK];
 	uint32 kept = 0;
 
-	scan->verdicts.judge(scan->verdicts.state, scan->rows[STACK], row_count, passes);
+	scan->verdicts.judge(scan->verdicts.state, scan->rows[PFS_COLUMN_STACK], row_count, passes);
 	for (uint32 row = 0; row < row_count; row++)
 	{
 		for (int i = 0; i < COLUMN_COUNT; i++)
@@ -498,10 +535,10 @@ static void
 give_block(const PfsSampleScan *scan, const int64 **columns, const int64 *scrapes,
 		   PfsSampleBlock *block)
 {
-	block->times = scan->asked & PFS_SAMPLE_TIME ? columns[TIME] : NULL;
-	block->series = scan->asked & PFS_SAMPLE_SERIES ? columns[SERIES] : NULL;
-	block->stacks = scan->asked & PFS_SAMPLE_STACK ? columns[STACK] : NULL;
-	block->values = scan->asked & PFS_SAMPLE_VALUE ? columns[VALUE] : NULL;
+	block->times = scan->asked & PFS_SAMPLE_TIME ? columns[PFS_COLUMN_TIME] : NULL;
+	block->series = scan->asked & PFS_SAMPLE_SERIES ? columns[PFS_COLUMN_SERIES] : NULL;
+	block->stacks = scan->asked & PFS_SAMPLE_STACK ? columns[PFS_COLUMN_STACK] : NULL;
+	block->values = scan->asked & PFS_SAMPLE_VALUE ? columns[PFS_COLUMN_VALUE] : NULL;
 	block->scrapes = scan->asked & PFS_SAMPLE_TIME ? scrapes : NULL;
 	block->is_tier = scan->is_tier;
 }
@@ -539,16 +576,45 @@ next_of_trace(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *block)
 	return true;
 }
 
+/* Returns the next block of the nodes; false at the end. */
+static bool
+next_of_shards(PfsSampleScan *scan, PfsSampleBlock *block)
+{
+	const PfsShardBlock *answer = pfs_shard_rows_next(scan->shard_rows);
+	const int64 *columns[COLUMN_COUNT];
+	const int64 *scrapes;
+	bool has_scrapes;
+
+	if (answer == NULL)
+		return false;
+	scan->is_tier = answer->kind != PFS_SHARD_SAMPLES;
+	has_scrapes = answer->kind == PFS_SHARD_SCRAPES;
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		columns[i] = answer->values[i];
+	scrapes = scan->is_tier && !scan->selection->delta ? NULL : columns[PFS_COLUMN_TIME];
+	if (has_scrapes)
+	{
+		/* a scrape is a sample of value 0 of the empty stack */
+		scrapes = columns[PFS_COLUMN_VALUE];
+		columns[PFS_COLUMN_STACK] = columns[PFS_COLUMN_VALUE] = scan->zeros;
+	}
+	block->row_count = answer->row_count;
+	give_block(scan, columns, scrapes, block);
+	return true;
+}
+
 bool
 pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 {
 	const int64 *columns[COLUMN_COUNT];
 
+	if (scan->shard_rows != NULL)
+		return next_of_shards(scan, block);
 	if (scan->trace_rows != NULL)
 	{
 		if (!next_of_trace(scan, columns, block))
 			return false;
-		give_block(scan, columns, columns[TIME], block);
+		give_block(scan, columns, columns[PFS_COLUMN_TIME], block);
 		return true;
 	}
 	for (;;)
@@ -581,7 +647,7 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 		if (block->row_count > 0)
 			break;
 	}
-	give_block(scan, columns, scan->has_scrapes ? NULL : columns[TIME], block);
+	give_block(scan, columns, scan->has_scrapes ? NULL : columns[PFS_COLUMN_TIME], block);
 	return true;
 }
 
@@ -592,18 +658,21 @@ pfs_sample_scan_end(PfsSampleScan *scan)
 		close_partition(scan);
 	if (scan->trace_rows != NULL)
 		pfs_trace_rows_end(scan->trace_rows);
+	if (scan->shard_rows != NULL)
+		pfs_shard_rows_end(scan->shard_rows);
 	for (int i = 0; i < COLUMN_COUNT; i++)
 	{
 		if (scan->rows[i] != NULL)
 			pfree(scan->rows[i]);
 	}
-	if (scan->zeros != NULL)
+	if (scan->scrape_buckets != NULL)
 	{
 		pfree(scan->scrape_buckets);
 		pfree(scan->scrape_series);
 		pfree(scan->scrape_times);
-		pfree(scan->zeros);
 	}
+	if (scan->zeros != NULL)
+		pfree(scan->zeros);
 	list_free(scan->partitions);
 	pfree(scan);
 }

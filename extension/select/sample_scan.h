@@ -14,19 +14,13 @@
 
 #include "profstore.h"
 
+#include "nodes/pg_list.h"
+
+#include "select/sample_columns.h"
 #include "select/selection.h"
 #include "select/shared_samples.h"
 #include "store/scan/scan_request.h"
 #include "store/segment/summary.h"
-
-/* Columns to read, as bits. */
-typedef enum PfsSampleColumns
-{
-	PFS_SAMPLE_TIME = 1,
-	PFS_SAMPLE_SERIES = 2,
-	PFS_SAMPLE_STACK = 4,
-	PFS_SAMPLE_VALUE = 8
-} PfsSampleColumns;
 
 /*
  * Rows in range and selection, in no particular order. The arrays are valid until the next call.
@@ -52,10 +46,11 @@ typedef struct PfsSampleBlock
 typedef struct PfsSampleScan PfsSampleScan;
 
 /*
- * Begins a scan with the active snapshot. Takes AccessShareLock on the tables that it reads, until
- * the end of the transaction. Raises a NOTICE for each tier that has rows to read. Raises
- * INSUFFICIENT_PRIVILEGE unless the caller may SELECT from profstore.samples and from the tiers in
- * the range, and if row security is on, which a scan of blocks would bypass.
+ * Begins a scan with the active snapshot; if samples are distributed, each node has a snapshot of
+ * its own. Takes AccessShareLock on what it reads, until the end of the transaction. Raises a
+ * NOTICE for each tier that has rows to read. Raises INSUFFICIENT_PRIVILEGE unless the caller may
+ * SELECT from profstore.samples and from the tiers in the range, and if row security is on, which a
+ * scan of blocks would bypass.
  */
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
 
@@ -74,6 +69,21 @@ PfsSampleScan *pfs_sample_scan_begin_judged(const PfsSelection *selection, int c
  */
 PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
 										  PfsSegmentPart sums);
+
+/* Partitioned tables, as Oids, that a node has as shards of samples and of the tiers. */
+typedef struct PfsShardTables
+{
+	List *samples;
+	List *tiers[PFS_TIER_COUNT];
+} PfsShardTables;
+
+/*
+ * Like pfs_sample_scan_begin_judged(), but reads shards of this node, without the NOTICEs about
+ * tiers. Raises INSUFFICIENT_PRIVILEGE unless the caller may SELECT from each.
+ */
+PfsSampleScan *pfs_sample_scan_begin_shards(const PfsSelection *selection, int columns,
+											PfsSegmentPart sums, PfsVerdicts verdicts,
+											const PfsShardTables *tables);
 
 /*
  * Make a scan that has read nothing yet one that workers can join, who then see the leader's

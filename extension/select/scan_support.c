@@ -27,6 +27,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "base/distributed.h"
 #include "base/relations.h"
 #include "select/estimate.h"
 #include "store/segment/storage.h"
@@ -167,7 +168,8 @@ estimate_call(const Call *call, PfsScanEstimate *estimate)
 	Oid samples = pfs_relation_find("samples");
 
 	*estimate = (PfsScanEstimate){ 0, 0, 0 };
-	if (!ActiveSnapshotSet() || !OidIsValid(samples) ||
+	/* the directory of this server has nothing about shards of others */
+	if (!ActiveSnapshotSet() || !OidIsValid(samples) || pfs_samples_are_spread() ||
 		pg_class_aclcheck(samples, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return false;
 	if (!estimate_add_range(call, "from_ts", "to_ts", estimate))

@@ -125,6 +125,7 @@ BEGIN
 		('upkeep', 'set_retention', E'SELECT profstore.set_retention(interval ''14 days'')'),
 		('upkeep', 'apply_retention', E'CALL profstore.apply_retention()'),
 		('upkeep', 'partitions', E'SELECT * FROM profstore.partitions()'),
+		('upkeep', 'distribute', E'CALL profstore.distribute()'),
 		('upkeep', 'drop_before', E'SELECT * FROM profstore.drop_before(\n  now() - interval ''90 days'')'),
 		('upkeep', 'compact_dictionary', E'SELECT profstore.compact_dictionary()'),
 		('upkeep', 'collect_dictionary', E'SELECT * FROM profstore.collect_dictionary()'),

@@ -82,7 +82,7 @@ my $refuses = '
 	intern_profile_types intern_series intern_functions intern_mappings intern_locations intern_stacks intern_stacks_by_partition touch_series touch_each_series
 	keep_traces keep_file_notes find_symbol_work claim_symbol_work open_addresses settle_symbol_work want_symbols forget_answers
 	begin_debuginfo put_debuginfo finish_debuginfo find_debuginfo debuginfo_state read_debuginfo remove_debuginfo put_sources remove_sources
-	bump_names bump_epoch compact compact_in_steps compact_dictionary verify remove_samples remove_segment set_retention apply_retention drop_before
+	bump_names bump_epoch compact compact_in_steps compact_dictionary verify remove_samples remove_segment set_retention apply_retention distribute drop_before
 	collect_dictionary track_stacks untrack_stacks stack_references
 	grant_read(regrole) grant_read(regrole,text) grant_write(regrole) grant_write(regrole,text) grant_maintain revoke_access apply_policies';
 my %function = ((map { $_ => 'answers' } split ' ', $answers), (map { $_ => 'refuses' } split ' ', $refuses));
@@ -91,7 +91,7 @@ my %relation = (
 		segment_details segment_stats compaction_progress symbol_states)),
 	(map { $_ => 'refuses' } qw(bound_writers samples samples_minute samples_hour collectors health_limits health_states debuginfo debuginfo_chunks dictionary_key dictionary_partitions epoch
 		function_chunks function_hashes function_rows functions location_chunks location_hashes location_rows locations mappings readers receipts restored_policies
-		retention_log rollups row_ledger segments source_files source_roles source_texts stack_chunks stacks symbol_work tracked_stacks unwind_counts unwind_quality writers)),
+		retention_log rollups row_ledger segments shard_keys shard_ranges source_files source_roles source_texts stack_chunks stacks symbol_work tracked_stacks unwind_counts unwind_quality writers)),
 	(map { $_ => 'refuses' } qw(debuginfo_ids dictionary_partition_ids function_ids location_ids mapping_ids node_numbers profile_type_ids series_ids storage_ids)));
 
 # Runs statements as a role, in one session; returns of each its outcome and everything that came of it.

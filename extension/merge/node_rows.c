@@ -1,0 +1,278 @@
+/*
+ * node_rows.c
+ *		node_rows(): what a node answers to select/shard_rows.c, from its shards.
+ *
+ * 1. The request and the names of the shards are read; of several keys, those with the key of the
+ *    row for which the coordinator calls the function.
+ * 2. One scan reads the shards of samples and tiers under one snapshot.
+ * 3. Sums are added up by key, samples and tiers apart, and returned in the order of their keys, in
+ *    which they are shortest. Rows that are not summed, and scrapes of tiers, are returned as they
+ *    come.
+ */
+#include "profstore.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/regproc.h"
+#include "utils/varlena.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
+#include "merge/series_sums.h"
+#include "select/sample_scan.h"
+#include "select/shard_wire.h"
+
+PG_FUNCTION_INFO_V1(profstore_node_rows);
+
+typedef struct NodeAnswer
+{
+	PfsResult result;
+	PfsShardBlock block; /* rows that were not returned yet */
+} NodeAnswer;
+
+static void
+answer_flush(NodeAnswer *answer)
+{
+	static const bool is_null = false;
+	Datum value;
+
+	if (answer->block.row_count == 0)
+		return;
+	value = PointerGetDatum(pfs_shard_block_encode(&answer->block));
+	pfs_result_put(&answer->result, &value, &is_null);
+	pfree(DatumGetPointer(value));
+	answer->block.row_count = 0;
+}
+
+static void
+answer_put(NodeAnswer *answer, PfsShardKind kind, int columns, const int64 *row)
+{
+	PfsShardBlock *block = &answer->block;
+
+	if (block->kind != kind || block->row_count == PFS_SHARD_BLOCK_ROWS)
+		answer_flush(answer);
+	block->kind = kind;
+	block->columns = columns;
+	for (int column = 0; column < PFS_COLUMN_COUNT; column++)
+		if (columns & (1 << column))
+			block->values[column][block->row_count] = row[column];
+	block->row_count++;
+}
+
+/* Puts a sum; one beyond int8 takes several rows. */
+static void
+answer_put_sum(NodeAnswer *answer, PfsShardKind kind, int columns, int64 *row, int128 sum)
+{
+	do
+	{
+		int128 part = Max(Min(sum, PG_INT64_MAX), PG_INT64_MIN);
+
+		row[PFS_COLUMN_VALUE] = (int64) part;
+		answer_put(answer, kind, columns, row);
+		sum -= part;
+		CHECK_FOR_INTERRUPTS();
+	} while (sum != 0);
+}
+
+/* --- the request --- */
+
+/* A stack passes if it is in the request's list. */
+static void
+node_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
+{
+	const PfsNumbers *passing = state;
+
+	for (uint32 i = 0; i < count; i++)
+		passes[i] = i > 0 && stacks[i] == stacks[i - 1] ? passes[i - 1]
+														: pfs_numbers_contain(*passing, stacks[i]);
+}
+
+static PfsSelection *
+node_selection(const PfsShardRequest *request)
+{
+	PfsSelection *selection = palloc0(sizeof(PfsSelection));
+
+	selection->profile_type = selection->unit = "";
+	selection->delta = request->delta;
+	selection->from = request->from;
+	selection->to = request->to;
+	selection->series_count = selection->distinct_count = (int) request->series.count;
+	selection->series = PFS_ARRAY0(PfsSeries, request->series.count);
+	selection->series_ids = PFS_ARRAY(int64, request->series.count);
+	for (uint32 i = 0; i < request->series.count; i++)
+	{
+		selection->series[i].id = selection->series_ids[i] = request->series.numbers[i];
+		selection->series[i].index = (int32) i;
+	}
+	return selection;
+}
+
+/* Returns the Oids of the tables whose key is that of the caller's row. */
+static List *
+node_tables(ArrayType *names, const int32 *keys, int key_count, int32 key)
+{
+	List *tables = NIL;
+	Datum *elements;
+	int count;
+
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL, &count);
+	if (count != key_count || array_contains_nulls(names))
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+						errmsg("arrays must be of one length, without nulls")));
+	for (int i = 0; i < count; i++)
+	{
+		List *name;
+
+		if (keys[i] != key)
+			continue;
+		name = stringToQualifiedNameList(TextDatumGetCString(elements[i]));
+		tables = lappend_oid(tables, RangeVarGetRelid(makeRangeVarFromNameList(name),
+													  AccessShareLock, false));
+	}
+	return tables;
+}
+
+static PfsShardTables
+node_shard_tables(FunctionCallInfo fcinfo)
+{
+	int32 key = PG_GETARG_INT32(0);
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(2);
+	int key_count = ArrayGetNItems(ARR_NDIM(keys), ARR_DIMS(keys));
+	const int32 *values = (const int32 *) ARR_DATA_PTR(keys);
+
+	if (array_contains_nulls(keys))
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("keys must not be null")));
+	return (PfsShardTables){
+		.samples = node_tables(PG_GETARG_ARRAYTYPE_P(3), values, key_count, key),
+		.tiers = { node_tables(PG_GETARG_ARRAYTYPE_P(4), values, key_count, key),
+				   node_tables(PG_GETARG_ARRAYTYPE_P(5), values, key_count, key) },
+	};
+}
+
+/* --- the answer --- */
+
+/* Returns the key of a sum: time or stack. */
+static const int64 *
+block_ids(const PfsSampleBlock *block, int columns)
+{
+	return columns & PFS_SAMPLE_STACK ? block->stacks : block->times;
+}
+
+static void
+answer_scrapes(NodeAnswer *answer, const PfsSampleBlock *block)
+{
+	for (uint32 i = 0; i < block->row_count; i++)
+	{
+		int64 row[PFS_COLUMN_COUNT] = { block->times[i], block->series[i], 0, block->scrapes[i] };
+
+		answer_put(answer, PFS_SHARD_SCRAPES,
+				   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE, row);
+	}
+}
+
+static void
+answer_rows(NodeAnswer *answer, const PfsSampleBlock *block, int columns)
+{
+	const int64 *arrays[PFS_COLUMN_COUNT] = { block->times, block->series, block->stacks,
+											  block->values };
+
+	for (uint32 i = 0; i < block->row_count; i++)
+	{
+		int64 row[PFS_COLUMN_COUNT];
+
+		for (int column = 0; column < PFS_COLUMN_COUNT; column++)
+			row[column] = arrays[column] == NULL ? 0 : arrays[column][i];
+		answer_put(answer, block->is_tier ? PFS_SHARD_TIER : PFS_SHARD_SAMPLES, columns, row);
+	}
+}
+
+static void
+add_block(PfsSeriesSums *sums, const PfsSampleBlock *block, int columns)
+{
+	const int64 *ids = block_ids(block, columns);
+
+	for (uint32 i = 0; i < block->row_count; i++)
+		pfs_series_sums_add(sums, block->series == NULL ? 0 : (int32) block->series[i],
+							ids == NULL ? 0 : ids[i], block->values == NULL ? 0 : block->values[i]);
+}
+
+static void
+answer_sums(NodeAnswer *answer, PfsSeriesSums *sums, PfsShardKind kind, int columns)
+{
+	PfsSeriesKey key;
+	int128 sum;
+
+	pfs_series_sums_sort(sums);
+	while (pfs_series_sums_next(sums, &key, &sum))
+	{
+		int64 row[PFS_COLUMN_COUNT] = { key.id, key.series, key.id, 0 };
+
+		answer_put_sum(answer, kind, columns, row, sum);
+	}
+	pfs_series_sums_end(sums);
+}
+
+/*
+ * Reads the scan. Scrapes of a tier keep both of their times; if no times are asked for, they are
+ * sums of value 0 like any other.
+ */
+static void
+answer_scan(NodeAnswer *answer, PfsSampleScan *scan, const PfsShardRequest *request)
+{
+	bool is_summed = request->part != PFS_PART_ROWS;
+	Size bytes = pfs_hash_memory_bytes() / 2;
+	PfsSeriesSums *samples = is_summed ? pfs_series_sums_begin(bytes) : NULL;
+	PfsSeriesSums *tiers = is_summed ? pfs_series_sums_begin(bytes) : NULL;
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (block.is_tier && !request->delta && block.scrapes != NULL && block.series != NULL)
+			answer_scrapes(answer, &block);
+		else if (is_summed)
+			add_block(block.is_tier ? tiers : samples, &block, request->columns);
+		else
+			answer_rows(answer, &block, request->columns);
+	}
+	if (!is_summed)
+		return;
+	answer_sums(answer, samples, PFS_SHARD_SAMPLES, request->columns);
+	answer_sums(answer, tiers, PFS_SHARD_TIER, request->columns);
+}
+
+/*
+ * node_rows(key int4, request bytea, keys int4[], samples text[], minutes text[], hours text[])
+ */
+PGDLLEXPORT Datum
+profstore_node_rows(PG_FUNCTION_ARGS)
+{
+	NodeAnswer answer = { .result = pfs_result_begin(fcinfo) };
+	PfsShardRequest request = pfs_shard_request_decode(PG_GETARG_BYTEA_PP(1));
+	PfsShardTables tables = node_shard_tables(fcinfo);
+	PfsSelection *selection = node_selection(&request);
+	PfsVerdicts verdicts = { 0 };
+	PfsSampleScan *scan;
+
+	pfs_shard_block_init(&answer.block);
+	if (request.has_stacks)
+		verdicts = (PfsVerdicts){ .judge = node_judge, .state = &request.stacks };
+	scan =
+		pfs_sample_scan_begin_shards(selection, request.columns, request.part, verdicts, &tables);
+	if (request.columns == 0)
+	{
+		int64 row[PFS_COLUMN_COUNT] = { pfs_sample_scan_tier_end(scan, 0), 0, 0,
+										pfs_sample_scan_tier_end(scan, 1) };
+
+		answer_put(&answer, PFS_SHARD_ENDS, PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE, row);
+	}
+	else
+		answer_scan(&answer, scan, &request);
+	answer_flush(&answer);
+	pfs_sample_scan_end(scan);
+	return (Datum) 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * sample_columns.h
+ *		The columns of samples, as bits and as positions.
+ */
+#ifndef PFS_SAMPLE_COLUMNS_H
+#define PFS_SAMPLE_COLUMNS_H
+
+/* Positions, in arrays by column. */
+enum
+{
+	PFS_COLUMN_TIME,
+	PFS_COLUMN_SERIES,
+	PFS_COLUMN_STACK,
+	PFS_COLUMN_VALUE,
+	PFS_COLUMN_COUNT
+};
+
+/* Columns to read, as bits. */
+typedef enum PfsSampleColumns
+{
+	PFS_SAMPLE_TIME = 1 << PFS_COLUMN_TIME,
+	PFS_SAMPLE_SERIES = 1 << PFS_COLUMN_SERIES,
+	PFS_SAMPLE_STACK = 1 << PFS_COLUMN_STACK,
+	PFS_SAMPLE_VALUE = 1 << PFS_COLUMN_VALUE
+} PfsSampleColumns;
+
+#endif

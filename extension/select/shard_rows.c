@@ -1,0 +1,229 @@
+/*
+ * shard_rows.c
+ *		A cursor over the answers of the nodes.
+ */
+#include "select/shard_rows.h"
+
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/array.h"
+
+#include "base/arrays.h"
+#include "base/distributed.h"
+#include "base/privileges.h"
+#include "base/relations.h"
+#include "select/sample_columns.h"
+
+#define PARAMETER_COUNT 3
+
+struct PfsShardRows
+{
+	Portal portal;
+	PfsShardBlock block;
+};
+
+/*
+ * Returns true if the transaction has written to samples, or to a partition. Citus writes to
+ * several shards of a node by several connections, which do not see each other's uncommitted rows,
+ * so each shard must be asked by its own.
+ */
+static bool
+shard_rows_are_own(void)
+{
+	List *tables = list_make1_oid(pfs_relation_oid("samples"));
+	ListCell *cell;
+
+	tables = list_concat(tables, find_inheritance_children(linitial_oid(tables), NoLock));
+	foreach(cell, tables)
+	{
+		LOCKTAG tag;
+
+		SET_LOCKTAG_RELATION(tag, MyDatabaseId, lfirst_oid(cell));
+		if (pfs_lock_held_by_me(&tag, RowExclusiveLock))
+			return true;
+	}
+	return false;
+}
+
+static Datum
+series_array(const PfsSelection *selection)
+{
+	Datum *ids = PFS_ARRAY(Datum, selection->series_count);
+
+	for (int i = 0; i < selection->series_count; i++)
+		ids[i] = Int32GetDatum((int32) selection->series_ids[i]);
+	return PointerGetDatum(
+		construct_array(ids, selection->series_count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+/* Sends a request to the nodes that have the series, or to all nodes. */
+static PfsShardRows *
+shard_rows_ask(const PfsSelection *selection, const PfsShardRequest *request, bool all_nodes)
+{
+	PfsShardRows *rows = palloc(sizeof(PfsShardRows));
+	Oid types[PARAMETER_COUNT] = { BYTEAOID, INT4ARRAYOID, BOOLOID };
+	Datum values[PARAMETER_COUNT] = { PointerGetDatum(pfs_shard_request_encode(request)),
+									  all_nodes ? (Datum) 0 : series_array(selection),
+									  BoolGetDatum(!shard_rows_are_own()) };
+	const char nulls[PARAMETER_COUNT] = { ' ', all_nodes ? 'n' : ' ', ' ' };
+	PfsCaller caller;
+
+	pfs_shard_block_init(&rows->block);
+	/* ask_shards() is in the inner schema, and runs as its own owner when rows are fetched */
+	caller = pfs_become_owner();
+	SPI_connect();
+	rows->portal = SPI_cursor_open_with_args(
+		NULL, "SELECT a.block FROM profstore_internal.ask_shards($1, $2, $3) AS a (block)",
+		PARAMETER_COUNT, types, values, nulls, true, 0);
+	SPI_finish();
+	pfs_become_caller(caller);
+	return rows;
+}
+
+static PfsShardRequest
+request_make(const PfsSelection *selection, int columns, PfsSegmentPart part)
+{
+	return (
+		PfsShardRequest){ .columns = columns,
+						  .part = part,
+						  .delta = selection->delta,
+						  .from = selection->from,
+						  .to = selection->to,
+						  .series = { (uint32) selection->series_count, selection->series_ids } };
+}
+
+/* --- filters --- */
+
+typedef struct PassingStacks
+{
+	int64 *ids;
+	uint32 count;
+	uint32 capacity;
+	bool all; /* no stack was dropped */
+} PassingStacks;
+
+static void
+passing_add_block(PassingStacks *passing, const PfsVerdicts *verdicts, const PfsShardBlock *block)
+{
+	const int64 *stacks = block->values[PFS_COLUMN_STACK];
+	bool passes[PFS_SHARD_BLOCK_ROWS];
+
+	verdicts->judge(verdicts->state, stacks, block->row_count, passes);
+	PFS_RESERVE(passing->ids, passing->capacity, (uint64) passing->count + block->row_count);
+	for (uint32 row = 0; row < block->row_count; row++)
+	{
+		passing->ids[passing->count] = stacks[row];
+		passing->count += passes[row];
+		passing->all = passing->all && passes[row];
+	}
+}
+
+/* Sorts the ids, and drops those that several nodes have named. */
+static PfsNumbers
+passing_finish(PassingStacks *passing)
+{
+	uint32 count = 0;
+
+	if (passing->count > 0)
+		qsort(passing->ids, passing->count, sizeof(int64), pfs_compare_int64);
+	for (uint32 i = 0; i < passing->count; i++)
+		if (count == 0 || passing->ids[count - 1] != passing->ids[i])
+			passing->ids[count++] = passing->ids[i];
+	return (PfsNumbers){ count, passing->ids };
+}
+
+/* Restricts a request to the stacks of the selection that pass. */
+static void
+request_judge(PfsShardRequest *request, const PfsSelection *selection, const PfsVerdicts *verdicts)
+{
+	PfsShardRequest stacks = request_make(selection, PFS_SAMPLE_STACK, PFS_PART_PAIRS);
+	PfsShardRows *rows = shard_rows_ask(selection, &stacks, false);
+	PassingStacks passing = { .all = true };
+	const PfsShardBlock *block;
+
+	while ((block = pfs_shard_rows_next(rows)) != NULL)
+		if (block->kind != PFS_SHARD_SCRAPES)
+			passing_add_block(&passing, verdicts, block);
+	pfs_shard_rows_end(rows);
+	request->has_stacks = !passing.all;
+	if (request->has_stacks)
+		request->stacks = passing_finish(&passing);
+}
+
+/* --- rows --- */
+
+PfsShardRows *
+pfs_shard_rows_begin(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+					 PfsVerdicts verdicts)
+{
+	PfsShardRequest request = request_make(selection, columns, sums);
+
+	if (verdicts.judge != NULL)
+		request_judge(&request, selection, &verdicts);
+	return shard_rows_ask(selection, &request, false);
+}
+
+/* Decodes the next answer; returns false at the end. */
+static bool
+shard_rows_fetch(PfsShardRows *rows)
+{
+	bool found;
+
+	SPI_connect();
+	SPI_cursor_fetch(rows->portal, true, 1);
+	found = SPI_processed > 0;
+	if (found)
+	{
+		bool is_null;
+		Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+
+		pfs_shard_block_decode(&rows->block, DatumGetByteaPP(value));
+	}
+	SPI_finish();
+	return found;
+}
+
+const PfsShardBlock *
+pfs_shard_rows_next(PfsShardRows *rows)
+{
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!shard_rows_fetch(rows))
+			return NULL;
+	} while (rows->block.row_count == 0);
+	return &rows->block;
+}
+
+void
+pfs_shard_rows_end(PfsShardRows *rows)
+{
+	SPI_connect();
+	SPI_cursor_close(rows->portal);
+	SPI_finish();
+	for (int column = 0; column < PFS_COLUMN_COUNT; column++)
+		pfree(rows->block.values[column]);
+	pfree(rows);
+}
+
+void
+pfs_shard_tier_ends(const PfsSelection *selection, TimestampTz *ends)
+{
+	PfsShardRequest request = request_make(selection, 0, PFS_PART_ROWS);
+	PfsShardRows *rows = shard_rows_ask(selection, &request, true);
+	const PfsShardBlock *block;
+
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		ends[i] = DT_NOBEGIN;
+	while ((block = pfs_shard_rows_next(rows)) != NULL)
+	{
+		if (block->kind != PFS_SHARD_ENDS)
+			continue;
+		ends[0] = Max(ends[0], block->values[PFS_COLUMN_TIME][0]);
+		ends[1] = Max(ends[1], block->values[PFS_COLUMN_VALUE][0]);
+	}
+	pfs_shard_rows_end(rows);
+}

@@ -1,0 +1,70 @@
+-- Samples of several servers, if profstore.distribute() has spread them by Citus. Everything that names Citus in the way of a query is here.
+-- All tables are on the coordinator, except rows of samples, samples_minute and samples_hour, which are in shards, by series.
+
+-- A row of shard_keys for each shard, in that shard. A query on this table calls a function in the place of each shard, in the transaction of the
+-- query. Without distribute() the table is empty.
+CREATE TABLE profstore.shard_keys (key int4 NOT NULL);
+COMMENT ON TABLE profstore.shard_keys IS 'after distribute(): for each shard a row that is in it';
+COMMENT ON COLUMN profstore.shard_keys.key IS 'a number whose hash lies in the shard';
+
+CREATE TABLE profstore.shard_ranges
+(
+	key  int4 PRIMARY KEY,
+	low  int4 NOT NULL,
+	high int4 NOT NULL
+);
+COMMENT ON TABLE profstore.shard_ranges IS 'after distribute(), on the coordinator: the hashes of each shard';
+COMMENT ON COLUMN profstore.shard_ranges.key IS 'the row of shard_keys that is in the shard';
+COMMENT ON COLUMN profstore.shard_ranges.low IS 'least hash of a series in the shard';
+COMMENT ON COLUMN profstore.shard_ranges.high IS 'greatest hash of a series in the shard';
+
+-- Shards of distributed tables of one kind have the same ranges of hashes, and lie on the same nodes.
+CREATE FUNCTION profstore_internal.shards(parts regclass[] DEFAULT '{profstore.samples,profstore.samples_minute,profstore.samples_hour}')
+	RETURNS TABLE (key int4, low int4, high int4, node int4, host text, port int4, tables text[])
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	RETURN QUERY
+	SELECT r.key, r.low, r.high, n.groupid, n.nodename, n.nodeport,
+		(SELECT array_agg(shard_name(t.part, s.shardid) ORDER BY t.place)
+		 FROM unnest(parts) WITH ORDINALITY AS t(part, place)
+			LEFT JOIN pg_dist_shard AS s ON s.logicalrelid = t.part AND s.shardminvalue::int4 = r.low)
+	FROM profstore.shard_ranges AS r
+		JOIN pg_dist_shard AS k ON k.logicalrelid = 'profstore.shard_keys'::regclass AND k.shardminvalue::int4 = r.low
+		JOIN pg_dist_placement AS p ON p.shardid = k.shardid
+		JOIN pg_dist_node AS n ON n.groupid = p.groupid AND n.noderole = 'primary'
+	ORDER BY r.key;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.shards(regclass[]) IS 'the shards of some distributed tables or partitions, in this order, and where they are';
+REVOKE EXECUTE ON FUNCTION profstore_internal.shards(regclass[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.node_rows(key int4, request bytea, keys int4[], samples text[], minutes text[], hours text[]) RETURNS SETOF bytea
+	LANGUAGE c STABLE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_node_rows';
+COMMENT ON FUNCTION profstore_internal.node_rows(int4, bytea, int4[], text[], text[], text[]) IS 'on a node: sums of series in those of the shards whose key is the first argument, see select/shard_wire.h';
+REVOKE EXECUTE ON FUNCTION profstore_internal.node_rows(int4, bytea, int4[], text[], text[], text[]) FROM PUBLIC;
+
+-- One call for each node, or for each shard if the transaction has written.
+CREATE FUNCTION profstore_internal.ask_shards(request bytea, series int4[], by_node bool) RETURNS SETOF bytea
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	keys int4[];
+	samples text[];
+	minutes text[];
+	hours text[];
+BEGIN
+	SELECT array_agg(s.key ORDER BY s.place), array_agg(s.tables[1] ORDER BY s.place), array_agg(s.tables[2] ORDER BY s.place),
+		array_agg(s.tables[3] ORDER BY s.place)
+	INTO keys, samples, minutes, hours
+	FROM (SELECT CASE WHEN by_node THEN min(s.key) OVER (PARTITION BY s.node) ELSE s.key END AS key, s.key AS place, s.tables
+		  FROM profstore_internal.shards() AS s
+		  WHERE series IS NULL OR EXISTS (SELECT FROM unnest(series) AS u(id) WHERE hashint4(u.id) BETWEEN s.low AND s.high)) AS s;
+	RETURN QUERY
+	SELECT profstore_internal.node_rows(k.key, request, keys, samples, minutes, hours)
+	FROM profstore.shard_keys AS k WHERE k.key = ANY (keys);
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) IS 'answers of the nodes to a request of select/shard_rows.c; series NULL: of all nodes';
+REVOKE EXECUTE ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) FROM PUBLIC;
