@@ -74,6 +74,7 @@ enum pfs_controller {
 	X(FAULT_MINOR, PFS_FAULTS, "fault", "minor")                             \
 	X(FAULT_MAJOR, PFS_FAULTS, "fault", "major")                             \
 	X(ALLOCATION, "memory:alloc_space:bytes:space:bytes:delta", "", "")      \
+	X(GPU_LAUNCH, "gpu:launches:count:launches:count:delta", "", "")         \
 	X(GPU_ACTIVE, "gpu:active:nanoseconds:gpu:nanoseconds:delta", "", "")    \
 	X(GPU_ENERGY, "gpu:energy:millijoules:energy:millijoules:delta", "", "") \
 	X(GPU_MEMORY, "gpu:memory:bytes:space:bytes", "", "")
@@ -84,6 +85,9 @@ enum pfs_kind {
 #undef PFS_KIND_ID
 	PFS_KIND_COUNT
 };
+
+/* Number of libraries of GPUs' drivers that are probed at a time. */
+#define PFS_LAUNCH_LIBRARIES 64
 
 /* How a probed function receives the number of bytes to allocate; the cookie of a probe. */
 enum pfs_call {
@@ -185,27 +189,29 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
  * Counters of the programs, each a slot of a per-CPU array. Every early return increments one:
  * X(identifier, name, description)
  */
-#define PFS_COUNTERS(X)                                                                        \
-	X(EVENTS, "events", "timer ticks, waits, page faults and allocations that are kept")       \
-	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                         \
-	X(FAULTS, "faults", "page faults that were kept, as samples or lost ones")                 \
-	X(CALLS, "calls", "calls of probed functions")                                             \
-	X(ALLOCATIONS, "allocations",                                                              \
-	  "calls of probed functions that were kept, as samples or lost ones")                     \
-	X(IDLE, "idle", "ticks that found the CPU idle")                                           \
-	X(SELF, "self", "ticks in the collector itself, which is excluded")                        \
-	X(DROPPED, "dropped", "ticks in processes that must not be sampled")                       \
-	X(SAMPLES, "samples", "samples put into the ring buffer")                                  \
-	X(LATE, "late", "stacks handed over to be walked in user space")                           \
-	X(LATE_SKIPPED, "late_skipped", "stacks not handed over because the ring was filling up")  \
-	X(LATE_USELESS, "late_useless", "stacks not handed over because they could not be walked") \
-	X(CHAINS, "chains", "samples of processes with a known interpreter")                       \
-	X(WAKEUPS, "wakeups", "times that the collector was woken before its timer")               \
-	X(TIME_NS, "time_ns", "nanoseconds spent in the program for samples")                      \
-	X(LATE_NS, "late_ns",                                                                      \
-	  "nanoseconds spent in the program for samples whose stacks were handed over")            \
-	X(LOOK_NS, "look_ns",                                                                      \
-	  "nanoseconds spent on switches and thread births, kept or not; estimated")               \
+#define PFS_COUNTERS(X)                                                                            \
+	X(EVENTS, "events", "timer ticks, waits, page faults, allocations and launches that are kept") \
+	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                             \
+	X(FAULTS, "faults", "page faults that were kept, as samples or lost ones")                     \
+	X(CALLS, "calls", "calls of probed functions")                                                 \
+	X(ALLOCATIONS, "allocations",                                                                  \
+	  "calls of probed functions that were kept, as samples or lost ones")                         \
+	X(LAUNCH_CALLS, "launch_calls", "calls that launch work of a GPU")                             \
+	X(LAUNCHES, "launches", "launches of a GPU that were kept, as samples or lost ones")           \
+	X(IDLE, "idle", "ticks that found the CPU idle")                                               \
+	X(SELF, "self", "ticks in the collector itself, which is excluded")                            \
+	X(DROPPED, "dropped", "ticks in processes that must not be sampled")                           \
+	X(SAMPLES, "samples", "samples put into the ring buffer")                                      \
+	X(LATE, "late", "stacks handed over to be walked in user space")                               \
+	X(LATE_SKIPPED, "late_skipped", "stacks not handed over because the ring was filling up")      \
+	X(LATE_USELESS, "late_useless", "stacks not handed over because they could not be walked")     \
+	X(CHAINS, "chains", "samples of processes with a known interpreter")                           \
+	X(WAKEUPS, "wakeups", "times that the collector was woken before its timer")                   \
+	X(TIME_NS, "time_ns", "nanoseconds spent in the program for samples")                          \
+	X(LATE_NS, "late_ns",                                                                          \
+	  "nanoseconds spent in the program for samples whose stacks were handed over")                \
+	X(LOOK_NS, "look_ns",                                                                          \
+	  "nanoseconds spent on switches and thread births, kept or not; estimated")                   \
 	PFS_LOSS_COUNTERS(X)
 
 enum pfs_counter {

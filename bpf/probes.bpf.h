@@ -55,18 +55,18 @@ pfs_major_fault(struct bpf_perf_event_data *context)
 }
 
 /*
- * Takes a scratch for a call. Programs at calls may be preempted by others of the same CPU, so they
- * do not use the CPU's scratches but a common pool, from which a scratch is taken by one atomic
- * operation.
+ * Takes a scratch for a call, of those of a source. Programs at calls may be preempted by others of
+ * the same CPU, so they do not use the CPU's scratches but a common pool, from which a scratch is
+ * taken by one atomic operation.
  */
 static __always_inline struct pfs_scratch *
-pfs_take_call_scratch(void)
+pfs_take_call_scratch(__u32 first_slot, __u32 slots)
 {
 	__u32 first = bpf_get_smp_processor_id();
 
-	for (__u32 i = 0; i < PFS_CALL_TRIES && pfs_call_slots; i++)
+	for (__u32 i = 0; i < PFS_CALL_TRIES && slots; i++)
 	{
-		__u32 slot = pfs_call_slot + (first + i) % pfs_call_slots;
+		__u32 slot = first_slot + (first + i) % slots;
 		struct pfs_scratch *scratch = pfs_get_scratch(slot);
 
 		if (scratch && !__sync_val_compare_and_swap(&scratch->taken, 0, 1))
@@ -76,6 +76,17 @@ pfs_take_call_scratch(void)
 		}
 	}
 	return 0;
+}
+
+/* Completes the sample of a call, from its caller on, and returns the scratch. */
+static __always_inline void
+pfs_finish_call(struct pfs_scratch *scratch, __u8 kind, struct pt_regs *context,
+				struct task_struct *task)
+{
+	scratch->sample.kind = kind;
+	if (!scratch->sample.flags)
+		pfs_begin_walk(&scratch->walk, (const pfs_registers *) context, task);
+	pfs_finish_sample(scratch, task);
 }
 
 /*
@@ -127,15 +138,12 @@ pfs_allocation(struct pt_regs *context)
 		return 0;
 	pfs_count(PFS_COUNTER_ALLOCATIONS);
 	pfs_count(PFS_COUNTER_EVENTS);
-	scratch = pfs_begin_sample_in(pfs_take_call_scratch(), task);
+	scratch = pfs_begin_sample_in(pfs_take_call_scratch(pfs_call_slot, pfs_call_slots), task);
 	if (!scratch)
 		return 0;
-	scratch->sample.kind = PFS_KIND_ALLOCATION;
 	scratch->sample.value = (bytes > period ? bytes : period) * pfs_calls_one_in;
 	scratch->sample.period = period;
-	if (!scratch->sample.flags)
-		pfs_begin_walk(&scratch->walk, (const pfs_registers *) context, task);
-	pfs_finish_sample(scratch, task);
+	pfs_finish_call(scratch, PFS_KIND_ALLOCATION, context, task);
 	return 0;
 }
 

@@ -589,6 +589,7 @@ agent_start_parts(Agent *agent, Failure *failure)
 		agent_use_rules(agent->reader, agent->config) != 0)
 		return agent_out_of_memory(failure);
 	limit_files(agent);
+	sampler.sources.files = agent->files;
 	code = open_summary(agent, failure);
 	/* from here on only files of our own are opened for writing; threads are started below */
 	if (code == EXIT_OK && capabilities_drop() != 0)

@@ -99,7 +99,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "limit of wait samples per second, above which fewer are kept; default 1000", 1,
 		  AGENT_OFF_CPU_RATE_MAX },
 		{ "probe", FLAG_TEXT, &options->probe, "WHAT,...",
-		  "sample page-faults, or with allocations=FILE the allocations of that library" },
+		  "sample page-faults, gpu-launches, or with allocations=FILE the allocations of that library" },
 		{ "probe-rate", FLAG_NUMBER, &options->sources.probe_rate, "NUMBER",
 		  "limit of samples of each probe per second, above which fewer are kept; default 1000", 1,
 		  AGENT_PROBE_RATE_MAX },

@@ -68,6 +68,8 @@ typedef enum LossKind
 	X(WAIT_NO_ROOM, "wait_no_room", LOSS_NOTE, "threads whose waits there was no memory for")      \
 	X(WAITS_UNREAD, "waits_unread", LOSS_NOTE, "waits whose stack could not be read")              \
 	X(PROBES_HELD_UP, "probes_held_up", LOSS_NOTE, "times that functions could not be probed")     \
+	X(PROBES_REFUSED, "probes_refused", LOSS_NOTE,                                                 \
+	  "libraries that were one too many to be probed")                                             \
 	X(GPU_UNREAD, "gpu_unread", LOSS_NOTE, "readings of GPUs that failed")                         \
 	X(TICKS_MISSED, "ticks_missed", LOSS_NOTE, "ticks that did not come: other BPF programs ran")  \
 	X(CPU_REOPENED, "cpu_reopened", LOSS_NOTE, "CPUs that had been away, and were not sampled")    \

@@ -18,8 +18,9 @@ refuse_list(Failure *failure, const char *detail, const char *item)
 {
 	failure_set(failure, EXIT_CONFIG, "value for --probe cannot be used");
 	failure_detail(failure, "%s: \"%s\".", detail, item);
-	failure_hint(failure, "It is a list of \"page-faults\" and \"allocations=FILE\", such as "
-						  "page-faults,allocations=" LIBC_EXAMPLE ".");
+	failure_hint(failure,
+				 "It is a list of \"page-faults\", \"gpu-launches\" and \"allocations=FILE\", "
+				 "such as page-faults,allocations=" LIBC_EXAMPLE ".");
 	return failure->code;
 }
 
@@ -34,6 +35,8 @@ probe_list_parse(char *text, ProbeList *list, Failure *failure)
 	{
 		if (strcmp(item, "page-faults") == 0)
 			list->page_faults = true;
+		else if (strcmp(item, "gpu-launches") == 0)
+			list->gpu_launches = true;
 		else if (strncmp(item, allocations, strlen(allocations)) != 0 ||
 				 item[strlen(allocations)] == '\0')
 			return refuse_list(failure, "Unknown probe", item);

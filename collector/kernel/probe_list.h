@@ -15,6 +15,7 @@
 typedef struct ProbeList
 {
 	bool page_faults;
+	bool gpu_launches;
 	const char *files[PROBE_FILES_MAX]; /* files whose allocation functions are probed */
 	size_t file_count;
 } ProbeList;

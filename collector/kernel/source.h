@@ -22,12 +22,13 @@
 #include "batch/losses.h"
 #include "events.h"
 #include "kernel/probe_list.h"
+#include "process/mapped_file.h"
 #include "program/failure.h"
 
 struct profiler; /* the skeleton */
 
 /* X(name): NAME_source is the SampleSource. Sources are attached in this order. */
-#define SAMPLE_SOURCES(X) X(on_cpu) X(off_cpu) X(page_faults) X(allocations)
+#define SAMPLE_SOURCES(X) X(on_cpu) X(off_cpu) X(page_faults) X(allocations) X(gpu_launches)
 
 enum
 {
@@ -48,6 +49,7 @@ typedef struct SourceSettings
 	ProbeList probes; /* its texts must live as long as the sampler */
 	/* limit of samples per second of each probe; the period is adapted to it */
 	int64_t probe_rate;
+	MappedFileTable *files; /* where libraries of GPUs are found; used if they are to be probed */
 } SourceSettings;
 
 /* Called with a record as the ring buffer has it. */

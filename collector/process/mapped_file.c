@@ -550,6 +550,26 @@ mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping)
 	return named;
 }
 
+void
+mapped_file_table_visit(MappedFileTable *table, const char *prefix,
+						void (*visitor)(void *context, const VisitedFile *file), void *context)
+{
+	size_t length = strlen(prefix);
+	MappedFile *file;
+	MappedFile *next;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->files, file, next)
+	{
+		const char *slash = strrchr(file->name, '/');
+		const FileId *id = &file->key.version.file;
+
+		if (file->references > 0 && slash != NULL && strncmp(slash + 1, prefix, length) == 0)
+			visitor(context, &(VisitedFile){ id->device, id->inode, file->fd, file->name });
+	}
+	pthread_mutex_unlock(&table->mutex);
+}
+
 int
 mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status)
 {

@@ -109,6 +109,23 @@ int mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t ro
 /* Returns a reference to the vDSO; NULL if this machine has none. */
 MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
 
+/* An open file, for a visitor that must neither keep it nor wait. */
+typedef struct VisitedFile
+{
+	uint64_t device;
+	uint64_t inode;
+	int fd;
+	const char *name; /* as mapped_file_name() */
+} VisitedFile;
+
+/*
+ * Any thread. Calls the visitor with each file whose name's last component begins with prefix; a
+ * file with several names is visited as often.
+ */
+void mapped_file_table_visit(MappedFileTable *table, const char *prefix,
+							 void (*visitor)(void *context, const VisitedFile *file),
+							 void *context);
+
 /* Any thread that holds a reference. The descriptor belongs to the table. */
 int mapped_file_descriptor(const MappedFile *file);
 uint64_t mapped_file_device(const MappedFile *file); /* st_dev */

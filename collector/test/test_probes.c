@@ -646,7 +646,7 @@ test_off(void **state)
 static void
 test_list(void **state)
 {
-	char good[] = "allocations=/lib/one.so,page-faults,allocations=two=2";
+	char good[] = "allocations=/lib/one.so,page-faults,gpu-launches,allocations=two=2";
 	char *bad[] = { strdup(""),
 					strdup("page-faults,"),
 					strdup("faults"),
@@ -660,6 +660,7 @@ test_list(void **state)
 
 	assert_int_equal(probe_list_parse(good, &options, &failure), EXIT_OK);
 	assert_true(options.page_faults);
+	assert_true(options.gpu_launches);
 	assert_int_equal(options.file_count, 2);
 	assert_string_equal(options.files[0], "/lib/one.so");
 	assert_string_equal(options.files[1], "two=2");
