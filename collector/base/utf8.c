@@ -1,11 +1,13 @@
 /*
  * utf8.c
- *		Validates UTF-8 by the table of well-formed byte sequences (Unicode, table 3-7).
+ *		Validates and replaces texts of UTF-8.
  */
 #include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "formats/utf8.h"
 
 /* Length of the longest character. */
 #define UTF8_BYTES_MAX 4
@@ -13,30 +15,7 @@
 size_t
 utf8_length(const char *text)
 {
-	const unsigned char *bytes = (const unsigned char *) text;
-	unsigned char low = 0x80;
-	unsigned char high = 0xBF;
-	size_t length;
-
-	if (bytes[0] < 0x80)
-		return 1;
-	if (bytes[0] < 0xC2 || bytes[0] > 0xF4)
-		return 0;
-	length = bytes[0] < 0xE0 ? 2 : bytes[0] < 0xF0 ? 3 : 4;
-	if (bytes[0] == 0xE0)
-		low = 0xA0; /* overlong */
-	else if (bytes[0] == 0xED)
-		high = 0x9F; /* surrogates */
-	else if (bytes[0] == 0xF0)
-		low = 0x90; /* overlong */
-	else if (bytes[0] == 0xF4)
-		high = 0x8F; /* beyond U+10FFFF */
-	if (bytes[1] < low || bytes[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if ((bytes[i] & 0xC0) != 0x80)
-			return 0;
-	return length;
+	return pfs_utf8_character((const uint8_t *) text, strnlen(text, UTF8_BYTES_MAX - 1) + 1);
 }
 
 bool

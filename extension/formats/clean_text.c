@@ -1,11 +1,12 @@
 /*
  * clean_text.c
- *		Validates with the table of well-formed byte sequences (Unicode, table 3-7).
+ *		Replaces the bytes of a text that are not characters of a database.
  */
 #include <string.h>
 
 #include "formats/clean_text.h"
 #include "formats/memory.h"
+#include "formats/utf8.h"
 
 static PfsText
 rest_of(PfsText text, uint32_t at)
@@ -16,30 +17,7 @@ rest_of(PfsText text, uint32_t at)
 uint32_t
 pfs_character_bytes(PfsText text)
 {
-	const uint8_t *bytes = (const uint8_t *) text.data;
-	uint8_t low = 0x80;
-	uint8_t high = 0xBF;
-	uint32_t length;
-
-	if (bytes[0] < 0x80)
-		return bytes[0] != 0;
-	if (bytes[0] < 0xC2 || bytes[0] > 0xF4)
-		return 0;
-	length = bytes[0] < 0xE0 ? 2 : bytes[0] < 0xF0 ? 3 : 4;
-	if (bytes[0] == 0xE0)
-		low = 0xA0; /* overlong */
-	else if (bytes[0] == 0xED)
-		high = 0x9F; /* surrogates */
-	else if (bytes[0] == 0xF0)
-		low = 0x90; /* overlong */
-	else if (bytes[0] == 0xF4)
-		high = 0x8F; /* beyond U+10FFFF */
-	if (length > text.length || bytes[1] < low || bytes[1] > high)
-		return 0;
-	for (uint32_t i = 2; i < length; i++)
-		if ((bytes[i] & 0xC0) != 0x80)
-			return 0;
-	return length;
+	return text.data[0] == '\0' ? 0 : pfs_utf8_character((const uint8_t *) text.data, text.length);
 }
 
 /* Returns true if eight bytes are all ASCII and none is zero, tested by their high bits. */

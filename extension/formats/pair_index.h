@@ -6,15 +6,13 @@
 #define PFS_PAIR_INDEX_H
 
 #include "formats/profile.h"
+#include "formats/slots.h"
 
 typedef struct PfsPairIndex
 {
-	PfsBudget *budget;
+	PfsSlots slots;
 	uint64_t *pairs; /* by number */
-	uint64_t seed;
 	uint32_t count;
-	uint32_t *slots; /* hash table of numbers + 1; 0: free */
-	uint32_t slot_count;
 } PfsPairIndex;
 
 void pfs_pairs_init(PfsPairIndex *index, PfsBudget *budget);

@@ -1,43 +1,40 @@
 /*
  * text_index.c
- *		Open addressing, at most half full.
+ *		A hash table of texts.
  */
 #include <string.h>
 
 #include "formats/seeded_hash.h"
 #include "formats/text_index.h"
 
-#define FIRST_SLOTS 64
-
 void
 pfs_text_index_init(PfsTextIndex *index, PfsBudget *budget)
 {
-	memset(index, 0, sizeof(*index));
-	index->budget = budget;
-	index->seed = pfs_hash_seed();
+	*index = (PfsTextIndex){ .count = 0 };
+	pfs_slots_init(&index->slots, budget);
 }
 
 void
 pfs_text_index_fini(PfsTextIndex *index)
 {
-	PfsAllocator allocator = index->budget->allocator;
+	PfsAllocator allocator = index->slots.budget->allocator;
 
 	if (index->texts != NULL)
 		allocator.realloc(allocator.context, index->texts, 0);
-	if (index->slots != NULL)
-		allocator.realloc(allocator.context, index->slots, 0);
-	pfs_text_index_init(index, index->budget);
+	pfs_slots_fini(&index->slots);
+	pfs_text_index_init(index, index->slots.budget);
 }
 
 /* Returns the slot of a text, or the free slot where it belongs. */
 static uint32_t *
 text_index_find_slot(const PfsTextIndex *index, PfsText text)
 {
-	uint32_t mask = index->slot_count - 1;
+	const PfsSlots *slots = &index->slots;
 
-	for (uint32_t at = (uint32_t) pfs_hash_text(index->seed, text) & mask;; at = (at + 1) & mask)
+	for (uint32_t at = pfs_slots_first(slots, pfs_hash_text(slots->seed, text));;
+		 at = pfs_slots_next(slots, at))
 	{
-		uint32_t *slot = &index->slots[at];
+		uint32_t *slot = &slots->slots[at];
 		const PfsText *other;
 
 		if (*slot == 0)
@@ -48,28 +45,11 @@ text_index_find_slot(const PfsTextIndex *index, PfsText text)
 	}
 }
 
-/* Doubles the table. */
 static bool
 text_index_widen(PfsTextIndex *index)
 {
-	PfsBudget *budget = index->budget;
-	uint32_t slot_count = index->slot_count == 0 ? FIRST_SLOTS : index->slot_count * 2;
-	size_t added = (slot_count - index->slot_count) * sizeof(uint32_t);
-	uint32_t *slots;
-
-	if (added > budget->left)
-	{
-		budget->exhausted = true;
+	if (!pfs_slots_widen(&index->slots))
 		return false;
-	}
-	slots = budget->allocator.realloc(budget->allocator.context, index->slots,
-									  slot_count * sizeof(uint32_t));
-	if (slots == NULL)
-		return false;
-	budget->left -= added;
-	memset(slots, 0, slot_count * sizeof(uint32_t));
-	index->slots = slots;
-	index->slot_count = slot_count;
 	for (uint32_t i = 0; i < index->count; i++)
 		*text_index_find_slot(index, index->texts[i]) = i + 1;
 	return true;
@@ -80,12 +60,12 @@ pfs_text_number(PfsTextIndex *index, PfsText text)
 {
 	uint32_t *slot;
 
-	if (index->count >= index->slot_count / 2 && !text_index_widen(index))
+	if (pfs_slots_are_full(&index->slots, index->count) && !text_index_widen(index))
 		return PFS_NONE;
 	slot = text_index_find_slot(index, text);
 	if (*slot != 0)
 		return *slot - 1;
-	if (!PFS_GROW(index->budget, index->texts, index->count))
+	if (!PFS_GROW(index->slots.budget, index->texts, index->count))
 		return PFS_NONE;
 	index->texts[index->count] = text;
 	*slot = ++index->count;

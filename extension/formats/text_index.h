@@ -6,15 +6,13 @@
 #define PFS_TEXT_INDEX_H
 
 #include "formats/profile.h"
+#include "formats/slots.h"
 
 typedef struct PfsTextIndex
 {
-	PfsBudget *budget;
+	PfsSlots slots;
 	PfsText *texts; /* by number; the bytes are not copied */
-	uint64_t seed;
 	uint32_t count;
-	uint32_t *slots; /* hash table of numbers + 1; 0: free */
-	uint32_t slot_count;
 } PfsTextIndex;
 
 void pfs_text_index_init(PfsTextIndex *index, PfsBudget *budget);

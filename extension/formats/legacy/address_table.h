@@ -6,14 +6,13 @@
 #define PFS_ADDRESS_TABLE_H
 
 #include "formats/profile.h"
+#include "formats/slots.h"
 
 /* While a file is read, the address of a location is the one in the process. */
 typedef struct PfsAddressTable
 {
 	PfsProfile *profile;
-	uint64_t seed;
-	uint32_t *slots; /* hash table of locations + 1; 0: free */
-	uint32_t slot_count;
+	PfsSlots slots;
 } PfsAddressTable;
 
 void pfs_addresses_init(PfsAddressTable *table, PfsProfile *profile);
