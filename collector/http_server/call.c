@@ -264,6 +264,23 @@ take_path(Call *call, const char *value, size_t length)
 	return call_copy_text(call->path, sizeof(call->path), value, end);
 }
 
+/* Takes the key of Datadog's clients as a bearer token. */
+static bool
+call_take_key(Call *call, const char *value, size_t length)
+{
+	static const char scheme[] = "Bearer ";
+	const size_t before = sizeof(scheme) - 1;
+
+	if (call->authorization != NULL || length > AUTHORIZATION_MAX)
+		return false;
+	call->authorization = calloc(1, before + length + 1);
+	if (call->authorization == NULL)
+		return false;
+	memcpy(call->authorization, scheme, before);
+	memcpy(call->authorization + before, value, length);
+	return true;
+}
+
 bool
 call_header(Call *call, const char *name, size_t name_length, const char *value, size_t length)
 {
@@ -296,6 +313,8 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 		call->timeout_ns = milliseconds_of(value, length) * 1000000;
 	else if (is_token(name, name_length, "content-length"))
 		return length_of(call, value, length);
+	else if (is_token(name, name_length, "dd-api-key"))
+		return call_take_key(call, value, length);
 	else if (is_token(name, name_length, "accept"))
 		call->accepts_open |= metrics_accepts_open(value, length);
 	else if (is_token(name, name_length, "authorization"))

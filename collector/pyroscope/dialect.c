@@ -239,10 +239,26 @@ rewrite_ids(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
 
 /* --- all labels --- */
 
+/* Adds the span's id of a sample of Datadog's, which is a number. */
+static bool
+rewrite_span(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const uint64_t id = (uint64_t) labels[i].number;
+
+		if (labels[i].numeric && pfs_text_equals(labels[i].key, "span id"))
+			return put_id_label(rewriting, "span_id", &id, 1);
+	}
+	return true;
+}
+
 /* Adds labels of a sample; a profile_id counts only if there is no span_id. */
 static bool
 rewrite_texts(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
 {
+	if (rewriting->dialect->kind == DIALECT_DATADOG && !rewrite_span(rewriting, labels, count))
+		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (!pfs_text_equals(labels[i].key, PROFILE_ID) && !rewrite_label(rewriting, &labels[i]))
 			return false;
@@ -391,6 +407,10 @@ dialect_name_type(void *context, const PfsProfile *profile, uint32_t type, PfsTy
 			break;
 		case DIALECT_RECORDING:
 			recording_name_type(parts);
+			break;
+		case DIALECT_DATADOG:
+			parts->name = pprof_type_name(profile, dialect->types);
+			datadog_name_type(parts);
 			break;
 	}
 }

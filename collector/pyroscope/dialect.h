@@ -17,9 +17,10 @@
 typedef enum DialectKind
 {
 	DIALECT_PPROF,
-	DIALECT_TEXT,	  /* folded stacks, whose type the application's name contains */
-	DIALECT_VIEWER,	  /* speedscope */
-	DIALECT_RECORDING /* Java's flight recordings */
+	DIALECT_TEXT,	   /* folded stacks, whose type the application's name contains */
+	DIALECT_VIEWER,	   /* speedscope */
+	DIALECT_RECORDING, /* Java's flight recordings */
+	DIALECT_DATADOG	   /* pprof of Datadog's tracers */
 } DialectKind;
 
 typedef struct PyroscopeDialect

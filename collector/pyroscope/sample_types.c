@@ -212,11 +212,54 @@ recording_name_type(PfsTypeParts *parts)
 	}
 }
 
+void
+datadog_name_type(PfsTypeParts *parts)
+{
+	static const struct
+	{
+		const char *given;
+		const char *name;
+		const char *type;
+		const char *period_type;
+		const char *period_unit;
+	} types[] = { { "cpu-time", "process_cpu", "cpu", "cpu", "nanoseconds" },
+				  { "cpu-samples", "process_cpu", "samples", "cpu", "nanoseconds" },
+				  { "wall-time", "wall", "wall", "wall", "nanoseconds" },
+				  { "wall-samples", "wall", "samples", "wall", "nanoseconds" },
+				  { "alloc-space", "memory", "alloc_space", "space", "bytes" },
+				  { "alloc-size", "memory", "alloc_space", "space", "bytes" },
+				  { "alloc-samples", "memory", "alloc_objects", "space", "bytes" },
+				  { "heap-space", "memory", "inuse_space", "space", "bytes" },
+				  { "heap-live-size", "memory", "inuse_space", "space", "bytes" },
+				  { "heap-live-samples", "memory", "inuse_objects", "space", "bytes" },
+				  { "lock-acquire-wait", "mutex", "delay", "contentions", "count" },
+				  { "lock-acquire", "mutex", "contentions", "contentions", "count" },
+				  { "lock-release-hold", "mutex", "hold", "contentions", "count" },
+				  { "lock-release", "mutex", "releases", "contentions", "count" },
+				  { "exception-samples", "exceptions", "samples", "exceptions", "count" } };
+	const char *dash;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	{
+		if (!pfs_text_equals(parts->sample_type, types[i].given))
+			continue;
+		parts->name = types_text(types[i].name);
+		parts->sample_type = types_text(types[i].type);
+		parts->period_type = types_text(types[i].period_type);
+		parts->period_unit = types_text(types[i].period_unit);
+		return;
+	}
+	dash = memchr(parts->sample_type.data, '-', parts->sample_type.length);
+	if (dash != NULL)
+		parts->name =
+			(PfsText){ parts->sample_type.data, (uint32_t) (dash - parts->sample_type.data) };
+}
+
 bool
 is_level_type(PfsText type)
 {
 	return text_begins(type, "inuse_") || text_begins(type, "goroutine") ||
-		   text_begins(type, "live");
+		   text_begins(type, "live") || text_begins(type, "heap-");
 }
 
 const TextType *

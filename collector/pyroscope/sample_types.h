@@ -44,6 +44,12 @@ PfsText viewer_type_name(PfsText type);
  */
 void recording_name_type(PfsTypeParts *parts);
 
+/*
+ * Changes the parts of the name of a type of Datadog's tracers to those that Pyroscope's clients
+ * have for it. Other types keep theirs: gpu-time is gpu:gpu-time.
+ */
+void datadog_name_type(PfsTypeParts *parts);
+
 /* Returns true for a type whose values are a state at a time, which do not add up. */
 bool is_level_type(PfsText type);
 

@@ -5,53 +5,15 @@
  * Invalid profiles of a Push are rejected alone: the answer is an error once the others are stored,
  * so that the client drops them.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "pyroscope/ingest.h"
 #include "pyroscope/push.h"
+#include "receive/pyroscope_steps.h"
 #include "receive/services.h"
 #include "receive/submit.h"
 
 #define PLAIN "text/plain; charset=utf-8"
-
-static PyroscopeRequest
-pyroscope_request(const Receiver *receiver, const Call *call, const DecodeLimits *limits)
-{
-	const char *query = call->query != NULL ? call->query : "";
-
-	return (PyroscopeRequest){ .body = { call->body, call->body_length },
-							   .query = { query, (uint32_t) strlen(query) },
-							   .content_type = call->content_type,
-							   .tenant = call->tenant,
-							   .scope = call->scope,
-							   .sender = call->alloy_id,
-							   .rule = &receiver->rule,
-							   .keep_times = receiver->options->keep_times,
-							   .limits = *limits };
-}
-
-static void
-pyroscope_count(Receiver *receiver, const PyroscopeResult *result)
-{
-	ReceiveMetrics *metrics = &receiver->metrics;
-
-	metric_add(&metrics->pyroscope_profiles_total, result->profiles);
-	metric_add(&metrics->pyroscope_profiles_rejected_total, result->rejected_profiles);
-	metric_add(&metrics->pyroscope_labels_skipped_total, result->skipped_labels);
-	metric_add(&metrics->samples_total, result->samples);
-}
-
-/* Handles a decoder's result for a whole request; counts the request if it was decoded. */
-static void
-pyroscope_take_result(Receiver *receiver, DecodeEnd end, const PyroscopeResult *result,
-					  Decoded *decoded)
-{
-	snprintf(decoded->message, sizeof(decoded->message), "%s", result->message);
-	decoded->is_same = result->has_times;
-	if (end == DECODE_OK)
-		pyroscope_count(receiver, result);
-}
 
 static DecodeEnd
 push_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
@@ -62,16 +24,7 @@ push_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, 
 	DecodeEnd end = push_decode(&request, batch, &result);
 
 	pyroscope_take_result(receiver, end, &result, decoded);
-	if (end != DECODE_OK)
-		return end;
-	if (result.profiles == 0 && result.rejected_profiles > 0)
-		return DECODE_INVALID;
-	if (result.rejected_profiles > 0)
-		call_fail_with(call, GRPC_INVALID_ARGUMENT,
-					   "%llu profiles were rejected, and %llu stored: %s",
-					   (unsigned long long) result.rejected_profiles,
-					   (unsigned long long) result.profiles, result.message);
-	return DECODE_OK;
+	return end == DECODE_OK ? pyroscope_judge_rejected(call, &result) : end;
 }
 
 void

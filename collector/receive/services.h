@@ -19,6 +19,8 @@ void parca_write_arrow(Host *host, Call *call);
 void parca_write(Host *host, Call *call);
 void pyroscope_ingest(Host *host, Call *call);
 void pyroscope_push(Host *host, Call *call);
+void datadog_input(Host *host, Call *call);
+void datadog_info(Host *host, Call *call);
 void parca_should_upload(Host *host, Call *call);
 void parca_initiate_upload(Host *host, Call *call);
 void parca_upload(Host *host, Call *call);

@@ -3,8 +3,8 @@
  *		Any bytes as a request of Pyroscope's clients: no finding of the sanitizers, none takes
  *		long, and what is refused says why.
  *
- * A byte of flags: 1 for /ingest, else Push. For /ingest a line with the query string, and one with
- * the content type. Then the body.
+ * A byte of flags: 1 for /ingest, 2 for the event of Datadog's tracers, otherwise Push. For /ingest
+ * a line with the query string, and one with the content type. Then the body.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +13,10 @@
 
 #include "pyroscope/ingest.h"
 #include "pyroscope/push.h"
+#include "receive/datadog_event.h"
 
-#define FLAG_INGEST 1
+#define FLAG_INGEST	 1
+#define FLAG_DATADOG 2
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -52,11 +54,26 @@ try_request(PyroscopeRequest *request, bool is_ingest)
 	batch_free(batch);
 }
 
+static void
+try_event(Span json)
+{
+	static const AttributeRule rule = { "thread_id" };
+	const PfsAllocator allocator = { share_realloc, NULL };
+	Budget budget = { .limit_bytes = 1 << 20 };
+	DatadogEvent event = { .has_start = false };
+	Arena arena;
+
+	arena_init(&arena, &budget);
+	datadog_event_read(&event, json, &arena, &rule, "", "", allocator);
+	arena_fini(&arena);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	PyroscopeRequest request = { .content_type = "" };
 	const bool is_ingest = length > 0 && (bytes[0] & FLAG_INGEST) != 0;
+	const bool is_event = length > 0 && !is_ingest && (bytes[0] & FLAG_DATADOG) != 0;
 	char *query = NULL;
 	char *type = NULL;
 	uint8_t *copy; /* no byte too many, for the sanitizer to see */
@@ -79,7 +96,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		abort();
 	memcpy(copy, bytes, length);
 	request.body = (Span){ copy, length };
-	try_request(&request, is_ingest);
+	if (is_event)
+		try_event(request.body);
+	else
+		try_request(&request, is_ingest);
 	free(copy);
 	free(query);
 	free(type);

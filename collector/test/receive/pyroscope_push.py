@@ -12,6 +12,7 @@ import time
 import urllib.parse
 
 import grpc
+import zstandard
 
 import push
 from harness import Receiver, eventually, number, ok, same, sql
@@ -225,6 +226,86 @@ def test_pyroscope_push_traps():
     status, _, text = ingest(small, b"x" * 100_000, name="large", format="pprof")
     same((status, json.loads(text)["code"]), (413, "resource_exhausted"), "too large for /ingest: 413")
     same(small.stop(), 0, "ends well")
+
+
+def datadog_profile(now, value):
+    """A profile as Datadog's tracers make it: names of their own, and a span's id that is a number."""
+    def field(number_, content):
+        if isinstance(content, bytes):
+            return message_field(number_, content)
+        out = bytes([number_ << 3])
+        while content >= 0x80:
+            out, content = out + bytes([content & 0x7F | 0x80]), content >> 7
+        return out + bytes([content])
+    texts = [b"", b"cpu-time", b"nanoseconds", b"heap-space", b"bytes", b"gpu-space", b"work", b"span id"]
+    return (field(1, field(1, 1) + field(2, 2)) + field(1, field(1, 3) + field(2, 4)) + field(1, field(1, 5) + field(2, 4)) +
+            field(2, field(1, 1) + field(2, value) + field(2, 4096) + field(2, 8) + field(3, field(1, 7) + field(3, int(SPAN, 16)))) +
+            field(4, field(1, 1) + field(4, field(1, 1))) + field(5, field(1, 1) + field(2, 6)) + b"".join(field(6, text) for text in texts) +
+            field(9, now) + field(11, field(1, 1) + field(2, 2)) + field(12, 1))
+
+
+def datadog(receiver, name, *profiles, boundary="b1", event=True, headers=None, path="/profiling/v1/input"):
+    """Sends profiles as a tracer does; the status, and the code of an error."""
+    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - 20)) + ".123456789Z"
+    tags = f"service:{name},env:prod,zone:eu,runtime-id:{os.urandom(4).hex()},process_id:7,profiler_version:1,host:h.1,odd"
+    parts = [("event", "event.json", json.dumps({"attachments": [], "tags_profiler": tags, "start": start, "end": start, "family": "go", "version": "4"}).encode())]
+    parts = parts * event + [(f"p{i}.pprof", f"p{i}.pprof", profile) for i, profile in enumerate(profiles)] + [("metrics.json", "metrics.json", b"[]")]
+    body = b"".join(b"--%s\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\nContent-Type: application/octet-stream\r\n\r\n%s\r\n" %
+                    (boundary.encode(), part.encode(), file.encode(), content) for part, file, content in parts) + b"--%s--\r\n" % boundary.encode()
+    status, _, text = receiver.request(path, body, {"Content-Type": f"multipart/form-data; boundary={boundary}", **(headers or {})})
+    return (status, text) if status == 200 else (status, json.loads(text)["code"], json.loads(text)["message"])
+
+
+def test_datadog():
+    now = now_ns()
+    packed = zstandard.ZstdCompressor().compress(datadog_profile(now, 70))
+    same(datadog(push.main, "dd.packed", packed)[0], 200, "a profile in zstd")
+    same([row[0] for row in series_of("dd.packed")], ["gpu:gpu-space:bytes:cpu-time:nanoseconds:delta", "memory:inuse_space:bytes:space:bytes",
+                                                      "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"], "names of Pyroscope's; the others stay")
+    same(series_of("dd.packed")[0][1], {"service_name": "dd.packed", "env": "prod", "zone": "eu", "host": "h.1"}, "tags, without those of a process")
+    rows = sql("SELECT sum(value) FROM profstore.trace_samples JOIN profstore.series AS r ON r.id = series_id"
+               f" WHERE span_id = decode('{SPAN}', 'hex') AND r.labels->>'service_name' = 'dd.packed'")
+    same(rows, [[str(70 + 4096 + 8)]], "the number of a span is its id")
+    for what, profiles in (("gzip", [gzip.compress(datadog_profile(now, 5))]), ("bare", [datadog_profile(now, 5)]),
+                           ("two", [datadog_profile(now, 2), zstandard.ZstdCompressor().compress(datadog_profile(now + 1, 3))])):
+        same((datadog(push.main, f"dd.{what}", *profiles)[0], sum_of_cpu(f"dd.{what}")), (200, 5), f"attachments: {what}")
+    same(datadog(push.main, "dd.untimed", datadog_profile(0, 5))[0], 200, "a profile without a time")
+    ok(sql("SELECT max(time) BETWEEN now() - interval '1 min' AND now() - interval '15 s' FROM profstore.samples JOIN profstore.series('process_cpu:cpu{service_name=\"dd.untimed\"}')"
+           " USING (series_id)")[0][0] == "t", "has the event's")
+    for what, expected, answer in (("a bad profile", "seen at byte", datadog(push.main, "dd.bad", b"\0bad")), ("no event", "no part event", datadog(push.main, "dd.none", event=False)),
+                                   ("lz4", "lz4", datadog(push.main, "dd.lz4", b"\x04\x22\x4d\x18xxxx")),
+                                   ("a bad one among good ones", "1 profiles were rejected, and 1 stored", datadog(push.main, "dd.half", datadog_profile(now, 7), b"\0bad")),
+                                   ("broken zstd", "cannot be unpacked", datadog(push.main, "dd.broken", packed[:20]))):
+        ok(answer[:2] == (400, "invalid_argument") and expected in answer[2], f"refused: {what}", answer)
+    same(sum_of_cpu("dd.half"), 7, "the good one is stored")
+    bomb = zstandard.ZstdCompressor().compress(b"\0" * (80 << 20))
+    ok("larger than --max-message" in datadog(push.main, "dd.bomb", bomb)[2], "a profile that unpacks to too much")
+    same(json.loads(push.main.get("/info")[2])["endpoints"], ["/profiling/v1/input"], "what tracers ask first")
+    with open(TOKENS, "w", encoding="utf-8") as file:
+        file.write("team key-of-team\n")
+    guarded = Receiver(f"--tokens={TOKENS}")
+    guarded.ready()
+    same(datadog(guarded, "dd.key", datadog_profile(now, 5), headers={"DD-API-KEY": "key-of-team"}, path="/api/v2/profile")[0], 200, "the key is a token")
+    same(datadog(guarded, "dd.key", datadog_profile(now, 5), headers={"DD-API-KEY": "other"})[:2], (401, "unauthenticated"), "another key")
+    same(series_of("dd.key")[0][1]["tenant"], "team", "and names the tenant")
+    guarded.stop()
+
+
+def test_datadog_repeated():
+    """The tracer for Go sends a request that failed once more, with another boundary."""
+    repeated = push.main.metric("requests_repeated_total") + push.main.metric("receipts_met_total")
+    profile = datadog_profile(now_ns(), 9)
+    event = {"service": "dd.twice"}
+    body = json.dumps({"tags_profiler": ",".join(f"{k}:{v}" for k, v in event.items()), "start": "2026-01-01T00:00:00Z"}).encode()
+    for boundary in (b"x1", b"x2"):
+        parts = b"".join(b"--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n" % (boundary, name, content)
+                         for name, content in ((b"event", body), (b"cpu.pprof", profile))) + b"--%s--\r\n" % boundary
+        same(push.main.post("/profiling/v1/input", parts, f"multipart/form-data; boundary={boundary.decode()}")[0], 200, "taken")
+    same((sum_of_cpu("dd.twice"), push.main.metric("requests_repeated_total") + push.main.metric("receipts_met_total") - repeated), (9, 1), "stored once")
+
+
+def sum_of_cpu(name):
+    return number(f"SELECT coalesce(sum(value), 0) FROM profstore.samples JOIN profstore.series('process_cpu:cpu{{service_name=\"{name}\"}}') USING (series_id)")
 
 
 def test_pyroscope_tenants():

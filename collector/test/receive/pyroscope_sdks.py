@@ -1,4 +1,4 @@
-"""Pyroscope's SDKs and Alloy's client library, from their registries, send to a receiver; see run --pyroscope.
+"""Pyroscope's SDKs, Alloy's client library and Datadog's tracer, from their registries, send to a receiver; see run --pyroscope.
 
 Each program spends 60, 30 and 10 % of its time in three functions, the second of them with a label.
 """
@@ -29,6 +29,7 @@ SDKS = {
     "node": (["node", f"{SCRATCH}/pyroscope-node/work.js", "ADDRESS", "NAME"], "wall:wall:nanoseconds:wall:nanoseconds:delta",
              {"wall:wall delta", "wall:samples delta", "wall:cpu delta", "memory:inuse_objects", "memory:inuse_space"}),
     "python": ([f"{SCRATCH}/venv/bin/python", f"{HERE}/python/work.py", "ADDRESS", "NAME"], "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", CPU),
+    "rust": ([f"{SCRATCH}/pyroscope-rust/target/release/work", "ADDRESS/", "NAME"], "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", CPU),
     "python-old": ([f"{SCRATCH}/venv/bin/python", f"{HERE}/python/work.py", "ADDRESS/", "NAME"], "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", CPU),
 }
 
@@ -98,6 +99,26 @@ def test_sdks():
     same(push.main.metric("requests_invalid_total") - before, 0, "nothing of them is refused", push.main.text())
 
 
+def test_datadog_tracer():
+    """Datadog's tracer for Python sends to the receiver as to an agent of Datadog's."""
+    if not is_there("datadog", "Datadog's tracer"):
+        return
+    before = push.main.metric("requests_invalid_total")
+    settings = {"DD_TRACE_AGENT_URL": f"http://{push.main.address}", "DD_SERVICE": "datadog.sdk", "DD_ENV": "test", "DD_TAGS": "zone:eu", "DD_TRACE_ENABLED": "false",
+                "DD_INSTRUMENTATION_TELEMETRY_ENABLED": "false", "DD_REMOTE_CONFIGURATION_ENABLED": "false", "DD_PROFILING_UPLOAD_INTERVAL": "20",
+                "PYTHONPATH": f"{SCRATCH}/pyroscope-datadog"}
+    done = subprocess.run([f"{SCRATCH}/venv/bin/python", f"{os.path.dirname(HERE)}/datadog/work.py", SECONDS], env=dict(os.environ, **settings),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    same(done.returncode, 0, "datadog: ends well", done.stdout)
+    kind = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
+    labels = sql(f"SELECT DISTINCT labels->>'zone', labels->>'env', labels->>'language' FROM profstore.series('{kind}{{service_name=\"datadog.sdk\"}}')")
+    same(labels, [["eu", "test", "python"]], "datadog: labels")
+    types = {row[0] for row in sql("SELECT DISTINCT split_part(profile_type, ':', 1) || ':' || split_part(profile_type, ':', 2) FROM profstore.series('{service_name=\"datadog.sdk\"}')")}
+    ok({"process_cpu:cpu", "process_cpu:samples", "wall:wall", "memory:alloc_space", "memory:inuse_space"} <= types, "datadog: types", types)
+    check_shares("datadog", kind)
+    same(push.main.metric("requests_invalid_total") - before, 0, "datadog: nothing is refused", push.main.text())
+
+
 def pprof_rows(path):
     """Self and total nanoseconds by function, as "go tool pprof" prints them."""
     text = subprocess.run(["go", "tool", "pprof", "-top", "-nodecount=1000", "-nodefraction=0", "-edgefraction=0", "-unit=ns", "-sample_index=cpu", path],
@@ -132,6 +153,6 @@ def test_alloy_library():
 
 if __name__ == "__main__":
     push.main.ready()
-    failed = run([("test_sdks", test_sdks), ("test_alloy_library", test_alloy_library)], sys.argv[2:])
+    failed = run([("test_sdks", test_sdks), ("test_datadog_tracer", test_datadog_tracer), ("test_alloy_library", test_alloy_library)], sys.argv[2:])
     same(push.main.stop(), 0, "the receiver ends well", push.main.text())
     sys.exit(1 if failed else 0)
