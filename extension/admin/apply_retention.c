@@ -50,6 +50,7 @@ static const char LIST_STEPS[] =
 	"FROM profstore_internal.retention_steps() AS s";
 static const char RETAIN[] =
 	"SELECT r.rows OPERATOR(pg_catalog.>) 0 FROM profstore_internal.retain($1, $2, $3) AS r";
+static const char PREPARE[] = "SELECT true FROM profstore_internal.prepare_tier($1, $2)";
 static const char DROP[] =
 	"SELECT CASE WHEN d.done THEN false WHEN d.blocked THEN true END FROM "
 	"profstore_internal.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
@@ -92,7 +93,7 @@ step_execute(const char *sql, const Step *step)
 	Oid types[] = { REGCLASSOID, TEXTOID, TIMESTAMPTZOID };
 	Datum values[] = { ObjectIdGetDatum(step->partition), CStringGetTextDatum(step->action),
 					   TimestampTzGetDatum(step->before) };
-	int count = sql == DROP ? 2 : 3;
+	int count = sql == RETAIN ? 3 : 2;
 	int level = pfs_bounded_waits_begin();
 	Datum result;
 	bool is_null;
@@ -211,16 +212,18 @@ pfs_apply_retention(void)
 	static const char *const sample_tables[] = { "samples", "samples_minute", "samples_hour",
 												 "trace_samples" };
 	bool blocked = false;
+	bool is_spread;
 	uint64 count;
 	Step *steps;
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	steps = list_steps(&count);
 	/*
-	 * a distributed table is an empty shell here; a drop as an emptied partition would drop its
-	 * shards
+	 * a table that was distributed otherwise than by distribute() is an empty shell here; a drop as
+	 * an emptied partition would drop its shards
 	 */
-	if (count > 0)
+	is_spread = pfs_samples_are_spread();
+	if (count > 0 && !is_spread)
 		pfs_require_local_tables(sample_tables, lengthof(sample_tables), "apply retention to");
 	for (uint64 i = 0; i < count; i++)
 	{
@@ -231,8 +234,12 @@ pfs_apply_retention(void)
 		CHECK_FOR_INTERRUPTS();
 		if (!can_go)
 		{
-			Outcome outcome = attempt_step(step_execute, RETAIN, step);
+			Outcome outcome;
 
+			/* nodes see the partitions of the tier only after they are committed */
+			if (is_spread)
+				(void) attempt_step(step_execute, PREPARE, step);
+			outcome = attempt_step(step_execute, RETAIN, step);
 			can_go = strcmp(step->action, "trim") != 0 &&
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}

@@ -10,7 +10,9 @@
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
@@ -24,6 +26,7 @@
 #include "admin/compact.h"
 #include "base/attempt.h"
 #include "base/distributed.h"
+#include "base/privileges.h"
 #include "base/progress.h"
 #include "base/relations.h"
 #include "base/version.h"
@@ -113,7 +116,29 @@ pfs_check_compactable(Oid relation_id)
 						errmsg("\"%s\" is not a table of access method \"profstore\"",
 							   NameStr(class->relname))));
 	ReleaseSysCache(tuple);
-	pfs_require_local(relation_id, "compact");
+	if (!pfs_is_spread(relation_id))
+		pfs_require_local(relation_id, "compact");
+}
+
+/* Compacts the shards of a table, each by a call on its node. */
+static int64
+compact_shards(Oid relation_id, int64 max_segments)
+{
+	Oid types[] = { REGCLASSOID, INT8OID };
+	Datum values[] = { ObjectIdGetDatum(relation_id), Int64GetDatum(max_segments) };
+	PfsCaller caller = pfs_become_owner();
+	int64 merged;
+	bool is_null;
+
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT profstore_internal.compact_shards($1, $2)", 2, types, values,
+							  NULL, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not compact shards");
+	merged =
+		DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	SPI_finish();
+	pfs_become_caller(caller);
+	return merged;
 }
 
 void
@@ -209,7 +234,8 @@ profstore_compact(PG_FUNCTION_ARGS)
 	pfs_check_maintenance_transaction("profstore.compact()");
 	pfs_check_compactable(relation_id);
 
-	PG_RETURN_INT64(pfs_compact_all(relation_id, max_segments));
+	PG_RETURN_INT64(pfs_is_spread(relation_id) ? compact_shards(relation_id, max_segments)
+											   : pfs_compact_all(relation_id, max_segments));
 }
 
 /* compact_dictionary(max_partitions) -> int8, chunks merged */

@@ -28,6 +28,7 @@
 #include "admin/compact.h"
 #include "admin/vacuum_table.h"
 #include "admin/worker_process.h"
+#include "base/distributed.h"
 #include "base/relations.h"
 #include "base/version.h"
 #include "store/compact/directory_room.h"
@@ -230,6 +231,7 @@ profstore_compact_in_steps(PG_FUNCTION_ARGS)
 	pfs_extension_require_current();
 	pfs_check_maintenance_transaction("profstore.compact_in_steps()");
 	pfs_check_compactable(request.relation_id);
+	pfs_require_local(request.relation_id, "compact in steps");
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	SPI_commit();

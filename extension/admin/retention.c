@@ -23,6 +23,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -35,6 +36,7 @@
 #include "base/distributed.h"
 #include "base/progress.h"
 #include "base/relations.h"
+#include "select/range_partitions.h"
 #include "select/tiers.h"
 #include "store/compact/segment_retention.h"
 #include "store/compact/tier_sums.h"
@@ -44,6 +46,8 @@
 #include "tableam/table_am.h"
 
 PG_FUNCTION_INFO_V1(profstore_move_to_tier);
+PG_FUNCTION_INFO_V1(profstore_move_shard_to_tier);
+PG_FUNCTION_INFO_V1(profstore_ensure_tier_partitions);
 PG_FUNCTION_INFO_V1(profstore_remove_segments);
 PG_FUNCTION_INFO_V1(profstore_is_vacated);
 
@@ -219,12 +223,26 @@ floor_to(int64 time, int64 width)
 	return time - (rest < 0 ? rest + width : rest);
 }
 
+/* The leaf of a shard of a tier that has the bucket. Raises an error if there is none. */
+static Oid
+tier_shard_leaf(Oid shard, TimestampTz bucket)
+{
+	List *leaves = pfs_partitions_collect(NIL, shard, bucket, bucket + 1);
+
+	if (list_length(leaves) != 1)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("shard \"%s\" has no partition for %s", get_rel_name(shard),
+							   timestamptz_to_str(bucket)),
+						errhint("Run profstore.apply_retention() on the coordinator.")));
+	return linitial_oid(leaves);
+}
+
 /*
- * Sums all rows of the table that the active snapshot sees into the tier. Returns the number of
- * sums.
+ * Sums all rows of the table that the active snapshot sees into the tier, or into a shard of it.
+ * Returns the number of sums.
  */
 static uint64
-fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
+fill_tier(Relation source, const PfsTier *tier, Oid shard, const PfsTierSpec *spec,
 		  const PfsSegmentTotals *totals)
 {
 	MemoryContext context =
@@ -246,8 +264,10 @@ fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
 
 		if (sums.count > 0)
 		{
-			Relation table = table_open(pfs_ensure_partition(TIER_TABLES[tier - pfs_tiers], from),
-										RowExclusiveLock);
+			Oid leaf = OidIsValid(shard)
+						   ? tier_shard_leaf(shard, from)
+						   : pfs_ensure_partition(TIER_TABLES[tier - pfs_tiers], from);
+			Relation table = table_open(leaf, RowExclusiveLock);
 
 			insert_sums(table, &sums);
 			table_close(table, NoLock);
@@ -284,38 +304,23 @@ make_result(FunctionCallInfo fcinfo, const int64 *numbers, int count)
 }
 
 /*
- * move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL if the table is locked
+ * Sums the rows of a table into a tier, or into a shard of it, and removes them. Sets the numbers
+ * of segments, rows and sums. The caller has set what the spec says about the source.
  *
  * The locks are taken before the snapshot. Rows that the snapshot sees are summed and removed in
  * one transaction, rows that are committed later stay for the next run. So each row counts once,
  * even after a crash.
  */
-PGDLLEXPORT Datum
-profstore_move_to_tier(PG_FUNCTION_ARGS)
+static void
+move_rows(Relation source, const PfsTier *tier, Oid shard, PfsTierSpec *spec, int64 *numbers)
 {
-	const PfsTier *tier = find_tier(text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	int64 result[3] = { 0 };
 	PfsSegmentTotals totals;
-	PfsTierSpec spec = { 0 };
-	const PfsTier *finer;
-	Relation source;
 
-	pfs_check_maintenance_transaction("profstore_internal.move_to_tier()");
-	source = open_for_removal(PG_GETARG_OID(0));
-	if (source == NULL)
-		PG_RETURN_NULL();
-	finer = tier_of(source);
-	pfs_require_local(pfs_relation_oid(tier->table), "put sums into");
-	if (finer != NULL && finer >= tier)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("table \"%s\" is not finer than tier \"%s\"",
-							   RelationGetRelationName(source), tier->name)));
-	spec.time = table_find_column(source, "time");
-	spec.series = table_find_column(source, "series_id");
-	spec.stack = table_find_column(source, "stack_id");
-	spec.value = table_find_column(source, "value");
-	spec.width_us = tier->width_us;
-	spec.has_scrapes = finer != NULL;
+	spec->time = table_find_column(source, "time");
+	spec->series = table_find_column(source, "series_id");
+	spec->stack = table_find_column(source, "stack_id");
+	spec->value = table_find_column(source, "value");
+	spec->width_us = tier->width_us;
 
 	PushActiveSnapshot(GetLatestSnapshot());
 	totals = pfs_segment_totals(source, GetActiveSnapshot());
@@ -332,17 +337,98 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 		pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_SUMMING);
 		pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, totals.segment_count);
 		pfs_progress_set(PFS_PROGRESS_ROWS_TOTAL, (int64) totals.row_count);
-		read_instant_series(&spec);
-		result[2] = (int64) fill_tier(source, tier, &spec, &totals);
+		numbers[2] = (int64) fill_tier(source, tier, shard, spec, &totals);
 		pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
 		(void) pfs_remove_segments(source, GetActiveSnapshot(), PG_INT64_MAX);
 		pfs_progress_end();
 	}
 	PopActiveSnapshot();
+	numbers[0] = totals.segment_count;
+	numbers[1] = (int64) totals.row_count;
+}
+
+/* move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL if the table is locked */
+PGDLLEXPORT Datum
+profstore_move_to_tier(PG_FUNCTION_ARGS)
+{
+	const PfsTier *tier = find_tier(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	int64 result[3] = { 0 };
+	PfsTierSpec spec = { 0 };
+	const PfsTier *finer;
+	Relation source;
+
+	pfs_check_maintenance_transaction("profstore_internal.move_to_tier()");
+	source = open_for_removal(PG_GETARG_OID(0));
+	if (source == NULL)
+		PG_RETURN_NULL();
+	finer = tier_of(source);
+	pfs_require_local(pfs_relation_oid(tier->table), "put sums into");
+	if (finer != NULL && finer >= tier)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("table \"%s\" is not finer than tier \"%s\"",
+							   RelationGetRelationName(source), tier->name)));
+	spec.has_scrapes = finer != NULL;
+	read_instant_series(&spec);
+	move_rows(source, tier, InvalidOid, &spec, result);
 	relation_close(source, NoLock);
-	result[0] = totals.segment_count;
-	result[1] = (int64) totals.row_count;
 	return make_result(fcinfo, result, lengthof(result));
+}
+
+/*
+ * move_shard_to_tier(part regclass, target regclass, tier text, is_tier bool, instant int4[]) ->
+ * segments, rows, sums; NULL if the table is locked
+ *
+ * Like move_to_tier(), on a node: the coordinator says which shard of the tier gets the sums,
+ * whether the part is a tier's, and which series, in ascending order, are of instant types.
+ */
+PGDLLEXPORT Datum
+profstore_move_shard_to_tier(PG_FUNCTION_ARGS)
+{
+	const PfsTier *tier = find_tier(text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	PfsTierSpec spec = { .has_scrapes = PG_GETARG_BOOL(3) };
+	int64 result[3] = { 0 };
+	Relation source;
+	Datum *ids;
+	int count;
+	int64 *instant;
+
+	pfs_check_maintenance_transaction("profstore_internal.move_shard_to_tier()");
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(4), INT4OID, sizeof(int32), true, TYPALIGN_INT, &ids,
+					  NULL, &count);
+	instant = palloc(sizeof(int64) * ((Size) count + 1));
+	for (int i = 0; i < count; i++)
+		instant[i] = DatumGetInt32(ids[i]);
+	spec.instant_series = instant;
+	spec.instant_count = (uint32) count;
+	source = open_for_removal(PG_GETARG_OID(0));
+	if (source == NULL)
+		PG_RETURN_NULL();
+	move_rows(source, tier, PG_GETARG_OID(1), &spec, result);
+	relation_close(source, NoLock);
+	return make_result(fcinfo, result, lengthof(result));
+}
+
+/* Most days that a partition of distributed samples may have. */
+#define MAX_PART_DAYS 400
+
+/*
+ * ensure_tier_partitions(tier text, from_ts timestamptz, to_ts timestamptz)
+ */
+PGDLLEXPORT Datum
+profstore_ensure_tier_partitions(PG_FUNCTION_ARGS)
+{
+	const PfsTier *tier = find_tier(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	TimestampTz from = PG_GETARG_TIMESTAMPTZ(1);
+	TimestampTz to = PG_GETARG_TIMESTAMPTZ(2);
+
+	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to) ||
+		(to - from) / USECS_PER_DAY > MAX_PART_DAYS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot make partitions of a tier for more than %d days", MAX_PART_DAYS)));
+	for (TimestampTz time = from; time < to; time += USECS_PER_DAY)
+		(void) pfs_ensure_partition(TIER_TABLES[tier - pfs_tiers], time);
+	PG_RETURN_VOID();
 }
 
 /*

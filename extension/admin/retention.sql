@@ -234,8 +234,11 @@ DECLARE
 	has_segments bool := profstore.storage_id(part) IS NOT NULL;
 	dependents text;
 	aside regclass;
+	spread bool := profstore_internal.is_spread(part);
 BEGIN
-	PERFORM profstore_internal.require_local(part, 'drop');
+	IF NOT spread THEN
+		PERFORM profstore_internal.require_local(part, 'drop');
+	END IF;
 	IF profstore_internal.is_foreign(part) THEN
 		RAISE feature_not_supported USING
 			MESSAGE = format('cannot drop partition %s: it is a foreign table', name),
@@ -245,7 +248,7 @@ BEGIN
 	blocked := false;
 	rows := 0;
 	BEGIN
-		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
+		IF emptied AND NOT profstore_internal.are_vacated(part) THEN
 			RAISE NOTICE 'partition % is not dropped yet: late rows were added, or an older transaction may still read it', name;
 			RETURN;
 		END IF;
@@ -259,12 +262,12 @@ BEGIN
 		END IF;
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
-		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
+		IF emptied AND NOT profstore_internal.are_vacated(part) THEN
 			RAISE NOTICE 'partition % is not dropped yet: late rows were added', name;
 			RETURN;
 		END IF;
 		IF has_segments THEN
-			rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
+			rows := profstore_internal.count_stored(part);
 		END IF;
 		BEGIN
 			EXECUTE format('DROP TABLE %s', part);
@@ -324,6 +327,8 @@ BEGIN
 	IF parent = 'profstore.trace_samples'::regclass THEN
 		EXECUTE format('DELETE FROM ONLY %s WHERE time < $1', part) USING before;
 		GET DIAGNOSTICS rows = ROW_COUNT;
+	ELSIF profstore_internal.is_spread(part) THEN
+		SELECT s.rows, s.sums INTO rows, made FROM profstore_internal.retain_shards(part, action, before) AS s;
 	ELSIF action = 'trim' THEN
 		SELECT r.rows INTO rows FROM profstore_internal.remove_segments(part, before) AS r;
 	ELSE
@@ -357,7 +362,8 @@ DECLARE
 	counts int8[];
 BEGIN
 	PERFORM profstore_internal.require_local(t.oid, 'drop partitions of')
-	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid);
+	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid)
+	WHERE NOT profstore_internal.is_spread(t.oid);
 	-- partitions of traces are counted first, before the first drop: a drop holds a lock for which all other sessions wait
 	SELECT array_agg(p.relation), array_agg(c.rows) INTO days, counts
 	FROM profstore.partitions() AS p, profstore_internal.count_traces(p.relation) AS c

@@ -7,6 +7,8 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -18,6 +20,7 @@
 #include "admin/traces.h"
 #include "admin/verify_keys.h"
 #include "base/distributed.h"
+#include "base/privileges.h"
 #include "base/relations.h"
 #include "base/srf.h"
 #include "dictionary/seal/verify_names.h"
@@ -126,7 +129,8 @@ check_relation(Oid relation_id)
 	acl = pg_class_aclcheck(relation_id, GetUserId(), ACL_SELECT);
 	if (acl != ACLCHECK_OK)
 		aclcheck_error(acl, get_relkind_objtype(kind), get_rel_name(relation_id));
-	pfs_require_local(relation_id, "verify");
+	if (!pfs_is_spread(relation_id))
+		pfs_require_local(relation_id, "verify");
 	if (kind == RELKIND_PARTITIONED_TABLE)
 		return;
 	relation = relation_open(relation_id, AccessShareLock);
@@ -135,6 +139,35 @@ check_relation(Oid relation_id)
 						errmsg("\"%s\" is not a table of access method \"profstore\"",
 							   RelationGetRelationName(relation))));
 	relation_close(relation, AccessShareLock);
+}
+
+/* Puts the problems that the nodes find in the shards of a table. */
+static void
+verify_shards(Problems *problems, Oid relation_id)
+{
+	Oid type = REGCLASSOID;
+	Datum value = ObjectIdGetDatum(relation_id);
+	PfsCaller caller = pfs_become_owner();
+
+	problems->relation_id = relation_id;
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT v.segment, v.stream, v.problem FROM "
+							  "profstore_internal.verify_shards($1) AS v",
+							  1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not verify shards");
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		HeapTuple row = SPI_tuptable->vals[i];
+		bool is_null;
+		Datum segment = SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &is_null);
+		int64 segment_no = is_null ? 0 : DatumGetInt64(segment);
+		Datum stream = SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &is_null);
+
+		put_problem(problems, segment_no, is_null ? -1 : DatumGetInt32(stream),
+					SPI_getvalue(row, SPI_tuptable->tupdesc, 3));
+	}
+	SPI_finish();
+	pfs_become_caller(caller);
 }
 
 /* Puts a problem of packed names; the number of the row is in the column of the segment. */
@@ -158,7 +191,10 @@ profstore_verify(PG_FUNCTION_ARGS)
 	PreventCommandIfParallelMode("profstore.verify()");
 	check_relation(relation_id);
 	problems.result = pfs_result_begin(fcinfo);
-	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
+	if (pfs_is_spread(relation_id))
+		verify_shards(&problems, relation_id);
+	tables = pfs_is_spread(relation_id) ? NIL
+			 : get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
 				 ? find_all_inheritors(relation_id, NoLock, NULL)
 				 : list_make1_oid(relation_id);
 	foreach(cell, tables)

@@ -17,6 +17,7 @@
 #include "base/relations.h"
 
 PG_FUNCTION_INFO_V1(profstore_require_local);
+PG_FUNCTION_INFO_V1(profstore_is_spread);
 
 bool
 pfs_is_distributed(Oid relation_id)
@@ -64,6 +65,19 @@ pfs_samples_are_spread(void)
 		return false;
 	keys_id = pfs_relation_find("shard_keys");
 	return OidIsValid(keys_id) && pfs_is_distributed(keys_id);
+}
+
+bool
+pfs_is_spread(Oid relation_id)
+{
+	return pfs_samples_are_spread() && pfs_is_distributed(relation_id);
+}
+
+/* is_spread(rel regclass) */
+PGDLLEXPORT Datum
+profstore_is_spread(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(pfs_is_spread(PG_GETARG_OID(0)));
 }
 
 void

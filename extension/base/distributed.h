@@ -21,6 +21,9 @@ bool pfs_is_distributed(Oid relation_id);
  */
 bool pfs_samples_are_spread(void);
 
+/* Returns true if that is so and the table, or partition, is one of those. */
+bool pfs_is_spread(Oid relation_id);
+
 /* Raises FEATURE_NOT_SUPPORTED on a worker of Citus. */
 void pfs_require_coordinator(void);
 

@@ -8,6 +8,19 @@ CREATE FUNCTION profstore_internal.referenced_by_tables(tables oid[], stack_colu
 COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) IS 'bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to; NULL: a lock is not available';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.referenced_by_tables(tables oid[], stack_columns name[], greatest_partition int4, greatest_series int4,
+	OUT partitions bytea, OUT series bytea)
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_referenced_by_tables';
+COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[], int4, int4) IS 'the same on a node of distributed samples, whose coordinator has the dictionary, up to these ids';
+REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[], int4, int4) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.join_bitmaps(one bytea, other bytea) RETURNS bytea
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_join_bitmaps';
+COMMENT ON FUNCTION profstore_internal.join_bitmaps(bytea, bytea) IS 'a bitmap with the bits that either has';
+REVOKE EXECUTE ON FUNCTION profstore_internal.join_bitmaps(bytea, bytea) FROM PUBLIC;
+
 CREATE FUNCTION profstore_internal.referenced_by_stacks() RETURNS bytea
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_stacks';
@@ -88,10 +101,18 @@ BEGIN
 	END IF;
 
 	SELECT array[r.partitions, r.series] INTO bitmaps
-	FROM (SELECT array_agg(s.relation::oid) AS tables, array_agg(s.column_name) AS columns FROM profstore.stack_references() AS s) AS s,
+	FROM (SELECT array_agg(s.relation::oid) AS tables, array_agg(s.column_name) AS columns FROM profstore.stack_references() AS s
+		  WHERE NOT profstore_internal.is_spread(s.relation)) AS s,
 		profstore_internal.referenced_by_tables(s.tables, s.columns) AS r;
 	IF bitmaps[1] IS NULL THEN
 		RETURN;
+	END IF;
+	IF profstore_internal.is_spread('profstore.samples') THEN
+		SELECT array[profstore_internal.join_bitmaps(bitmaps[1], r.partitions), profstore_internal.join_bitmaps(bitmaps[2], r.series)] INTO bitmaps
+		FROM profstore_internal.referenced_by_shards() AS r;
+		IF bitmaps[1] IS NULL THEN
+			RETURN;
+		END IF;
 	END IF;
 	-- before the rows: who waits for this one holds locks on those
 	BEGIN

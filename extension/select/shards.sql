@@ -68,3 +68,32 @@ END
 $$;
 COMMENT ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) IS 'answers of the nodes to a request of select/shard_rows.c; series NULL: of all nodes';
 REVOKE EXECUTE ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.is_spread(rel regclass) RETURNS bool
+	LANGUAGE c STABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_is_spread';
+COMMENT ON FUNCTION profstore_internal.is_spread(regclass) IS 'true for a table that distribute() has distributed, and its partitions';
+REVOKE EXECUTE ON FUNCTION profstore_internal.is_spread(regclass) FROM PUBLIC;
+
+-- Not in the transaction of the caller: each call commits on its node.
+CREATE FUNCTION profstore_internal.run_on_shards(parts regclass[], command text) RETURNS SETOF text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	hosts text[];
+	ports int4[];
+	commands text[];
+	answer record;
+BEGIN
+	SELECT array_agg(s.host), array_agg(s.port), array_agg(format(command, VARIADIC s.tables)) INTO hosts, ports, commands
+	FROM profstore_internal.shards(parts) AS s;
+	FOR answer IN SELECT r.* FROM master_run_on_worker(hosts, ports, commands, true) AS r LOOP
+		IF NOT answer.success THEN
+			RAISE EXCEPTION USING MESSAGE = format('node %s:%s: %s', answer.node_name, answer.node_port, answer.result);
+		END IF;
+		RETURN NEXT answer.result;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.run_on_shards(regclass[], text) IS 'runs a query of one value for each shard, on its node; %1$L in it is the shard of the first table, %2$L that of the second';
+REVOKE EXECUTE ON FUNCTION profstore_internal.run_on_shards(regclass[], text) FROM PUBLIC;

@@ -42,6 +42,7 @@
 #include "store/scan/block_scan.h"
 
 PG_FUNCTION_INFO_V1(profstore_referenced_by_tables);
+PG_FUNCTION_INFO_V1(profstore_join_bitmaps);
 PG_FUNCTION_INFO_V1(profstore_referenced_by_stacks);
 PG_FUNCTION_INFO_V1(profstore_referenced_by_locations);
 
@@ -271,7 +272,11 @@ array_deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, D
 }
 
 /*
- * referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
+ * referenced_by_tables(tables oid[], stack_columns name[],
+ *						[greatest_partition int4, greatest_series int4,]
+ *						OUT partitions bytea, OUT series bytea)
+ *
+ * A node of distributed samples has no dictionary, so there the coordinator gives the greatest ids.
  *
  * Rows move between tables: retention sums samples into a tier and drops them in one transaction. A
  * snapshot sees them in one of the two, so both must be read with it. Therefore the snapshot is
@@ -325,8 +330,10 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	} while (!equal(families, families_before));
 
 	PushActiveSnapshot(snapshot);
-	bitmap_init(&references.partitions, greatest_id("dictionary_partitions"));
-	bitmap_init(&references.series, greatest_id("series"));
+	bitmap_init(&references.partitions,
+				PG_NARGS() > 2 ? Max(PG_GETARG_INT32(2), 0) : greatest_id("dictionary_partitions"));
+	bitmap_init(&references.series,
+				PG_NARGS() > 2 ? Max(PG_GETARG_INT32(3), 0) : greatest_id("series"));
 	for (int i = 0; i < table_count; i++)
 	{
 		ListCell *cell;
@@ -340,6 +347,24 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	values[0] = PointerGetDatum(references.partitions.bytes);
 	values[1] = PointerGetDatum(references.series.bytes);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+/* join_bitmaps(bytea, bytea) -> bytea: the bits that either has */
+PGDLLEXPORT Datum
+profstore_join_bitmaps(PG_FUNCTION_ARGS)
+{
+	const bytea *one = PG_GETARG_BYTEA_PP(0);
+	const bytea *other = PG_GETARG_BYTEA_PP(1);
+	const bytea *longer = VARSIZE_ANY_EXHDR(one) < VARSIZE_ANY_EXHDR(other) ? other : one;
+	const bytea *shorter = longer == one ? other : one;
+	Size bytes = VARSIZE_ANY_EXHDR(longer);
+	bytea *joined = palloc(VARHDRSZ + bytes);
+
+	SET_VARSIZE(joined, VARHDRSZ + bytes);
+	memcpy(VARDATA(joined), VARDATA_ANY(longer), bytes);
+	for (Size i = 0; i < VARSIZE_ANY_EXHDR(shorter); i++)
+		VARDATA(joined)[i] = (char) (VARDATA(joined)[i] | VARDATA_ANY(shorter)[i]);
+	PG_RETURN_BYTEA_P(joined);
 }
 
 /* referenced_by_stacks() -> bytea: locations that nodes of the stack tree refer to */

@@ -16,7 +16,7 @@ for my $node ($coordinator, @nodes)
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION profstore; CREATE EXTENSION dblink');
 }
-store_samples($coordinator, 'postgres');
+store_samples($coordinator, 'postgres', tier => 1);
 my $expected = answers($coordinator, 'postgres');
 unlike(join("\n", %$expected), qr/ERROR/, 'every query has an answer');
 cmp_ok(scalar(grep { !/^0\|/ } values %$expected), '>', 50, 'most have rows') or diag(explain($expected));

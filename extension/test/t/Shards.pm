@@ -4,7 +4,8 @@ package Shards;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(store_samples answers differences);
+use PostgreSQL::Test::Cluster;
+our @EXPORT_OK = qw(store_samples answers differences citus_servers outcome);
 
 my $cpu = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
 my $memory = 'memory:inuse_space:bytes:space:bytes';
@@ -12,10 +13,11 @@ my $range = "'2026-01-01', '2026-01-04'";
 my $halves = "'2026-01-01', '2026-01-02 12:00', '2026-01-02 12:00', '2026-01-04'";
 
 # Stores 40 series of two types over three days, with values of both signs and some that leave int8 when they are added up, an empty scrape,
-# series that two writers have stored, and a trace. The first day of some becomes sums by the minute.
+# series that two writers have stored, and a trace. With tier => 1 the first day becomes sums by the minute.
 sub store_samples
 {
-	my ($node, $database) = @_;
+	my ($node, $database, %options) = @_;
+	my $move = $options{tier} ? q(SELECT profstore_internal.move_to_tier('profstore.samples_20260101', 'minute');) : '';
 	$node->safe_psql($database, q(
 		SET timezone = 'UTC';
 		SELECT profstore.ensure_partitions('2026-01-01', '2026-01-04');
@@ -56,7 +58,7 @@ sub store_samples
 		SELECT profstore.compact();
 		-- rows that no segment has merged with others yet
 		INSERT INTO profstore.samples SELECT '2026-01-03 06:00', id, 0, id FROM profstore.series;
-		SELECT profstore_internal.move_to_tier('profstore.samples_20260101', 'minute');
+		) . $move . q(
 		INSERT INTO profstore.samples SELECT '2026-01-01 09:00', id, 0, id FROM profstore.series));
 }
 
@@ -79,6 +81,34 @@ my @calls = (
 	"top('$cpu', '2026-01-02', '2026-01-03', trace => '4bf92f35-77b3-4da6-a3ce-929d0e0e4736')", 'profile_types()',
 	"pprof('$cpu', $range)", "flamegraph_json('$cpu', $range)", "speedscope('$cpu', $range)", "report_html('$cpu', '2026-01-02', '2026-01-03')",
 	"regressions('$cpu', at => '2026-01-02 02:10', time_after => '10 min', base => '10 min')");
+
+# A coordinator of Citus and two workers, which it does not know yet, and a single server beside them.
+sub citus_servers
+{
+	my @servers = map {
+		my $node = PostgreSQL::Test::Cluster->new($_);
+		$node->init;
+		$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 110',
+			"citus.node_conninfo = 'sslmode=disable'"));
+		$node->start;
+		$node->safe_psql('postgres', 'CREATE EXTENSION citus');
+		$node
+	} 'coordinator', 'worker1', 'worker2';
+	my $single = PostgreSQL::Test::Cluster->new('single');
+	$single->init;
+	$single->start;
+	$single->safe_psql('postgres', 'CREATE EXTENSION profstore');
+	$servers[0]->safe_psql('postgres', 'CREATE EXTENSION profstore');
+	return ($single, @servers);
+}
+
+# The output and the errors of a statement on a server.
+sub outcome
+{
+	my ($node, $sql) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', "SET timezone = 'UTC'; \\set VERBOSITY terse\n$sql");
+	return "$out|$err";
+}
 
 # The number of rows of each call and their md5, and its NOTICEs; or its error.
 sub answers

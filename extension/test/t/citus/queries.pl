@@ -4,21 +4,9 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Shards qw(store_samples answers differences);
+use Shards qw(store_samples answers differences citus_servers outcome);
 
-my ($coordinator, @workers) = map {
-	my $node = PostgreSQL::Test::Cluster->new($_);
-	$node->init;
-	$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 110', "citus.node_conninfo = 'sslmode=disable'",
-		"citus.show_shards_for_app_name_prefixes = '*'"));
-	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION citus');
-	$node
-} 'coordinator', 'worker1', 'worker2';
-my $single = PostgreSQL::Test::Cluster->new('single');
-$single->init;
-$single->start;
-$single->safe_psql('postgres', 'CREATE EXTENSION profstore');
+my ($single, $coordinator, @workers) = citus_servers();
 
 # Runs a statement on the coordinator and on the single server.
 sub both
@@ -27,23 +15,14 @@ sub both
 	$_->safe_psql('postgres', $sql) for $coordinator, $single;
 }
 
-# The output and the errors of a statement on a server.
-sub outcome
-{
-	my ($node, $sql) = @_;
-	my ($status, $out, $err) = $node->psql('postgres', "SET timezone = 'UTC'; \\set VERBOSITY terse\n$sql");
-	return "$out|$err";
-}
-
 like(outcome($single, 'CALL profstore.distribute()'), qr/does not have the extension citus/, 'without Citus there is nothing to distribute to');
-$coordinator->safe_psql('postgres', 'CREATE EXTENSION profstore');
 like(outcome($coordinator, 'CALL profstore.distribute()'), qr/no node of Citus takes shards/, 'without nodes, too');
 $coordinator->safe_psql('postgres', join(';', sprintf("SELECT citus_set_coordinator_host('%s', %d)", $coordinator->host, $coordinator->port),
 	map { sprintf("SELECT citus_add_node('%s', %d)", $_->host, $_->port) } @workers));
 like(outcome($coordinator, 'CALL profstore.distribute(0)'), qr/between 1 and 32/, 'the number of shards is bounded');
 
 # samples that were stored before move into the shards
-store_samples($_, 'postgres') for $coordinator, $single;
+store_samples($_, 'postgres', tier => 1) for $coordinator, $single;
 my $expected = answers($single, 'postgres');
 is(differences($expected, answers($coordinator, 'postgres')), '', 'two servers with the same samples answer the same');
 $coordinator->safe_psql('postgres', 'CALL profstore.distribute(2)');
