@@ -72,6 +72,10 @@ SELECT count(*) FROM profstore.find_debuginfo('aabbccddaabbccdd');
 SELECT profstore.read_debuginfo(:id, 0) IS NULL AS nothing, profstore.finish_debuginfo(:id), profstore.remove_debuginfo('aabbccddaabbccdd');
 SELECT id = :id AS same, is_ready, missing FROM profstore.begin_debuginfo('aabbccddaabbccdd', decode(:'digest', 'hex'), 1048577, 'a.debug');
 SET ROLE regress_pfs_up;
+-- an old snapshot would leave chunks behind
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT profstore.remove_debuginfo('aabbccddaabbccdd', true);
+ROLLBACK;
 SELECT profstore.remove_debuginfo('aabbccddaabbccdd', true);
 RESET ROLE;
 SELECT role, state, count(*) FROM profstore.debuginfo GROUP BY 1, 2;

@@ -70,6 +70,24 @@ SELECT build_id, open FROM profstore.symbol_states ORDER BY build_id;
 SELECT profstore.forget_answers('aa', 'again');
 SELECT count(*) FROM profstore.open_addresses('aa');
 
+-- nothing to take back: the epoch's row, for which writers wait, stays unlocked
+RESET ROLE;
+SELECT names AS names_before FROM profstore.epoch \gset
+SET ROLE regress_pfs_later;
+SELECT profstore.forget_answers('zz', 'nobody has it');
+RESET ROLE;
+SELECT names - :names_before AS bumped FROM profstore.epoch;
+
+-- a writer with a selector must not hold that lock
+CREATE ROLE regress_pfs_bound;
+SELECT profstore.grant_write('regress_pfs_bound', '{team="a"}');
+SET ROLE regress_pfs_bound;
+SELECT profstore.forget_answers('aa', 'mine alone');
+RESET ROLE;
+DROP OWNED BY regress_pfs_bound;
+DELETE FROM profstore.bound_writers WHERE role = 'regress_pfs_bound';
+DROP ROLE regress_pfs_bound;
+
 -- roles are apart
 SET ROLE regress_pfs_other;
 SELECT * FROM profstore.symbol_states;

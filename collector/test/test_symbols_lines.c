@@ -671,6 +671,22 @@ refuses_a_wrong_split_unit(void **state)
 	assert_true(most_frames("moved/program") > 2);
 }
 
+/* A binary may name files of any user, so only those of its owner and of root count. */
+static void
+refuses_a_split_unit_of_another_user(void **state)
+{
+	if (geteuid() != 0)
+		skip();
+	run("cd %s && gcc -O3 -g -gsplit-dwarf -c -o part.o program.c && gcc -o program part.o",
+		directory);
+	assert_true(most_frames("program") > 2);
+	run("cd %s && chown 12345 part.dwo", directory);
+	assert_int_equal(most_frames("program"), 1);
+	run("cd %s && chown 12345 program", directory);
+	assert_true(most_frames("program") > 2);
+	run("cd %s && rm part.dwo && chown 0 program", directory);
+}
+
 /* Nobody writes into the pipe: opening it must not wait. */
 static void
 never_waits_for_a_pipe(void **state)
@@ -1155,6 +1171,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(finds_debug_file_by_build_id),
 		cmocka_unit_test(refuses_a_wrong_debug_file),
 		cmocka_unit_test(refuses_a_wrong_split_unit),
+		cmocka_unit_test(refuses_a_split_unit_of_another_user),
 		cmocka_unit_test(shows_names_in_styles),
 		cmocka_unit_test(never_waits_for_a_pipe),
 		cmocka_unit_test(reads_mini_debug_information),

@@ -61,6 +61,12 @@ CREATE FUNCTION profstore_internal.remove_debuginfo_chunks() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
+	-- an old snapshot lacks the chunks that were added since, which would stay for ever
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE feature_not_supported USING
+			MESSAGE = format('cannot remove debug information in a %s transaction', upper(current_setting('transaction_isolation'))),
+			HINT = 'Use READ COMMITTED.';
+	END IF;
 	DELETE FROM profstore.debuginfo_chunks AS c WHERE c.debuginfo = OLD.id;
 	RETURN NULL;
 END

@@ -147,13 +147,24 @@ $$;
 COMMENT ON FUNCTION profstore.want_symbols(text) IS 'lets symbolizers try a build, or all of the caller''s, again at once: call it when debug information has come; returns how many are tried';
 REVOKE EXECUTE ON FUNCTION profstore.want_symbols(text) FROM PUBLIC;
 
--- The epoch's row is locked first, as by writers of better answers.
+-- The epoch's row is locked first, as by writers of better answers, and until the transaction ends. Other tenants' commits wait for that lock, so a
+-- writer with a selector must not take it.
 CREATE FUNCTION profstore.forget_answers(build_id text, reason text) RETURNS int8
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
 	forgotten int8;
 BEGIN
+	IF profstore_internal.is_marked_writer(quote_ident(profstore.calling_role())::regrole) THEN
+		RAISE insufficient_privilege USING
+			MESSAGE = 'permission denied to take answers back',
+			DETAIL = format('Role %I writes only the series of a selector.', profstore.calling_role()),
+			HINT = 'Upload better debug information, or let a writer without a selector symbolize for all.';
+	END IF;
+	IF NOT EXISTS (SELECT FROM profstore.mappings AS m
+		WHERE m.build_id = forget_answers.build_id AND m.build_id <> '' AND m.role = profstore.calling_role()) THEN
+		RETURN 0;
+	END IF;
 	PERFORM profstore.bump_names();
 	UPDATE profstore.locations AS l SET function_ids = '{}', lines = '{}', symbolization = 'p'
 	FROM profstore.mappings AS m

@@ -225,7 +225,7 @@ add_attribute(Reading *reading, const DwarfAbbrev *abbrev, uint64_t attribute, u
 	{
 		if (size_bytes == 0)
 			return true;
-		if (last != NULL && last->form == 0)
+		if (last != NULL && last->form == 0 && last->value <= INT32_MAX - size_bytes)
 		{
 			last->value += size_bytes;
 			return true;

@@ -128,6 +128,16 @@ is_another(const Search *search, const ElfFile *file, bool *proven)
 }
 
 /*
+ * Returns whether the binary's owner, or root, owns a file. Otherwise a binary could name the
+ * private files of others, below any root, and have their functions shown.
+ */
+static bool
+belongs_to_owner(const Search *search, const struct stat *status)
+{
+	return status->st_uid == search->owner || status->st_uid == 0;
+}
+
+/*
  * Checks whether a file below a process's root may be trusted. A process can mount other files over
  * its directories while other processes map the same binary, so a file counts only if a user who
  * can write the binary can write it.
@@ -136,8 +146,7 @@ static bool
 counts_there(const Search *search, int root_fd, const struct stat *status)
 {
 	return root_fd != search->foreign_fd ||
-		   (status->st_dev == search->device &&
-			(status->st_uid == search->owner || status->st_uid == 0));
+		   (status->st_dev == search->device && belongs_to_owner(search, status));
 }
 
 /*
@@ -272,11 +281,12 @@ find_supplement(Search *search)
 }
 
 /*
- * Takes the file at a path, whose content the worker checks. Returns false if there is none that
- * counts.
+ * Takes the file at a path, whose content the worker checks. is_named: the binary's own name, or a
+ * name in it, is part of the path; it is not in the directory of debug files. Returns false if
+ * there is no file that counts.
  */
 static bool
-take_path(Search *search, int root_fd, const char *path)
+take_path(Search *search, int root_fd, const char *path, bool is_named)
 {
 	Found *found = &search->found[0];
 	struct stat status;
@@ -284,7 +294,7 @@ take_path(Search *search, int root_fd, const char *path)
 
 	if (fd < 0)
 		return false;
-	if (!counts_there(search, root_fd, &status))
+	if (!counts_there(search, root_fd, &status) || (is_named && !belongs_to_owner(search, &status)))
 	{
 		close(fd);
 		return false;
@@ -296,9 +306,9 @@ take_path(Search *search, int root_fd, const char *path)
 	return true;
 }
 
-/* Tries a path, unless it is too long. */
-__attribute__((format(printf, 3, 4))) static bool
-take_made_path(Search *search, int root_fd, const char *format, ...)
+/* Like take_path(), but makes the path; false if it is too long. */
+__attribute__((format(printf, 4, 5))) static bool
+take_made_path(Search *search, int root_fd, bool is_named, const char *format, ...)
 {
 	char path[PATH_MAX];
 	va_list arguments;
@@ -307,7 +317,7 @@ take_made_path(Search *search, int root_fd, const char *format, ...)
 	va_start(arguments, format);
 	length = vsnprintf(path, sizeof(path), format, arguments);
 	va_end(arguments);
-	return length < (int) sizeof(path) && take_path(search, root_fd, path);
+	return length < (int) sizeof(path) && take_path(search, root_fd, path, is_named);
 }
 
 /* Tries the package of a binary below one root. */
@@ -322,18 +332,18 @@ try_package(Search *search, int root_fd)
 
 	if (name[0] != '/')
 		return false;
-	if (take_made_path(search, root_fd, "%s.dwp", name) ||
+	if (take_made_path(search, root_fd, true, "%s.dwp", name) ||
 		(stem > 0 && strcmp(name + stem, DEBUG_SUFFIX) == 0 &&
-		 take_made_path(search, root_fd, "%.*s.dwp", stem, name)))
+		 take_made_path(search, root_fd, true, "%.*s.dwp", stem, name)))
 		return true;
 	if (directory[0] == '\0')
 		return false;
-	if (take_made_path(search, root_fd, "%s%s.dwp", directory, name))
+	if (take_made_path(search, root_fd, false, "%s%s.dwp", directory, name))
 		return true;
 	if (search->build_id.size_bytes < 2)
 		return false;
 	elf_build_id_text(&search->build_id, digits);
-	return take_made_path(search, root_fd, "%s/.build-id/%.2s/%s.dwp", directory, digits,
+	return take_made_path(search, root_fd, false, "%s/.build-id/%.2s/%s.dwp", directory, digits,
 						  digits + 2);
 }
 
@@ -359,9 +369,9 @@ find_split(Search *search)
 	{
 		int root_fd = search->root_fds[i];
 
-		if ((search->link[0] == '/' && take_path(search, root_fd, search->link)) ||
-			(name[0] == '/' && take_made_path(search, root_fd, "%.*s/%s", (int) (end - name), name,
-											  base != NULL ? base + 1 : search->link)))
+		if ((search->link[0] == '/' && take_path(search, root_fd, search->link, true)) ||
+			(name[0] == '/' && take_made_path(search, root_fd, true, "%.*s/%s", (int) (end - name),
+											  name, base != NULL ? base + 1 : search->link)))
 			return;
 	}
 }

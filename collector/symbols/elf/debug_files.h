@@ -79,8 +79,9 @@ void debug_files_close(DebugFiles *files, Patience *patience);
 #define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .alt_fd = -1, .package_fd = -1 })
 
 /*
- * Opens the file of a split unit (.dwo): at its path, and beside the binary. Returns 0, also if
- * there is none: *fd is then -1; -EAGAIN if a file system does not answer; -ENOMEM.
+ * Opens the file of a split unit (.dwo), which belongs to the binary's owner or root: at its path,
+ * or beside the binary. Returns 0, also if there is none: *fd is then -1; -EAGAIN if a file system
+ * does not answer; -ENOMEM.
  */
 int debug_split_open(const char *path, const DebugPlaces *places, int *fd);
 

@@ -211,10 +211,17 @@ index_unit(DwarfSession *session, Unit *unit)
 				around[depth] = scope;
 		}
 	}
+	if (err != 0)
+	{
+		/* the next attempt begins anew, because scopes of this one would count twice */
+		unit->scope_count = 0;
+		unit->ranges.count = 0;
+		return err;
+	}
 	shrink_scopes(unit);
 	address_ranges_sort(&unit->ranges);
-	unit->indexed = err == 0;
-	return err;
+	unit->indexed = true;
+	return 0;
 }
 
 /*
