@@ -343,25 +343,17 @@ step_is_good(Asked *asked, const SelectRequest *request)
 	return true;
 }
 
-/*
- * Appends Point{1 value, 2 timestamp}. Pyroscope's value is the sum over the step that ends at the
- * point; levels, such as memory in use, are not summed here.
- */
+/* Appends Point{1 value, 2 timestamp}, at the end of its step. */
 static void
 put_point(Buffer *out, const SelectRequest *request, const Selection *selection, int64_t begin_ms,
 		  double value)
 {
-	static const char nanoseconds[] = "nanoseconds";
 	const int64_t end_ms = begin_ms + (int64_t) (request->step_s * 1000);
 	Buffer point = { NULL };
 	char bytes[PFS_WIRE_FIELD_MAX];
 	uint64_t bits;
 
-	if (selection->unit.length == strlen(nanoseconds) &&
-		memcmp(selection->unit.bytes, nanoseconds, strlen(nanoseconds)) == 0)
-		value *= 1e9;
-	if (selection->is_delta)
-		value *= request->step_s;
+	value = selection_step_value(selection, value, request->step_s);
 	memcpy(&bits, &value, sizeof(bits));
 	bits = htole64(bits);
 	buffer_put_bytes(&point, bytes,

@@ -341,6 +341,17 @@ selection_read(Asked *asked, Selection *selection, Span type, Span matchers)
 	return !selection->selector.failed && !selection->unit.failed ? true : asked_no_memory(asked);
 }
 
+double
+selection_step_value(const Selection *selection, double value, double step_s)
+{
+	static const char nanoseconds[] = "nanoseconds";
+
+	if (selection->unit.length == strlen(nanoseconds) &&
+		memcmp(selection->unit.bytes, nanoseconds, strlen(nanoseconds)) == 0)
+		value *= 1e9; /* timeseries() has seconds */
+	return selection->is_delta ? value * step_s : value;
+}
+
 /* --- profiles --- */
 
 /* Checks what all queries of profiles have in common. Returns false after answering. */

@@ -62,6 +62,12 @@ Result *query_dot(Asked *asked, const SelectRequest *request, const Selection *s
 /* Columns: number of the series, labels as of query_series(), time in ms, value per second. */
 Result *query_timeseries(Asked *asked, const SelectRequest *request, const Selection *selection);
 
+/*
+ * Converts a value of query_timeseries() to Pyroscope's: the sum over a step. Levels, such as
+ * memory in use, are not summed.
+ */
+double selection_step_value(const Selection *selection, double value, double step_s);
+
 /* Columns: whether there are series, oldest and newest time in ms. */
 Result *query_stats(Asked *asked);
 

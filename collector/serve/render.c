@@ -13,9 +13,10 @@
 #include "serve/json_answer.h"
 #include "serve/serve_services.h"
 
-#define PLAIN		"text/plain; charset=utf-8"
-#define JSON		"application/json"
-#define QUERY_BYTES ((size_t) 1024 * 1024) /* limit of the memory of decoded parameters */
+#define PLAIN		   "text/plain; charset=utf-8"
+#define JSON		   "application/json"
+#define TIMELINE_STEPS 240
+#define QUERY_BYTES	   ((size_t) 1024 * 1024) /* limit of the memory of decoded parameters */
 
 /* A selection in the query string: query, from, until; of a difference leftQuery and so on. */
 typedef struct RenderSide
@@ -167,7 +168,79 @@ put_metadata(Buffer *out, Span type, const char *format)
 		json_put_text(out, render_type_part(type, 2));
 	render_put(out, ",\"name\":");
 	json_put_text(out, sample_type);
-	render_put(out, "},\"timeline\":null,\"groups\":null,\"heatmap\":null");
+	render_put(out, "},\"groups\":null,\"heatmap\":null,\"timeline\":");
+}
+
+/* Returns the length of a timeline's steps: so many that some hundred fit the range. */
+static int64_t
+timeline_step_s(const SelectRequest *request)
+{
+	const int64_t length_s = (request->end_ms - request->start_ms) / 1000;
+	const int64_t unit_s = 10;
+
+	return (length_s / TIMELINE_STEPS / unit_s + 1) * unit_s;
+}
+
+/* Appends zeros up to an index; *next is the index that follows. */
+static void
+timeline_fill(Buffer *out, int64_t *next, int64_t index)
+{
+	for (; *next < index; (*next)++)
+		render_put(out, *next > 0 ? ",0" : "0");
+}
+
+/* Appends {startTime, samples, durationDelta}: the sum of each step of the range. */
+static void
+timeline_put_rows(Buffer *out, const SelectRequest *request, const Selection *selection,
+				  const Result *result, int64_t step_s)
+{
+	const int64_t first = request->start_ms / 1000 / step_s;
+	const int64_t count = request->end_ms / 1000 / step_s - first + 1;
+	char text[96];
+	int64_t next = 0;
+
+	snprintf(text, sizeof(text), "{\"startTime\":%lld,\"samples\":[", (long long) (first * step_s));
+	render_put(out, text);
+	for (size_t i = 0; result != NULL && i < result_rows(result); i++)
+	{
+		const int64_t index = result_int8_at(result, i, 2) / 1000 / step_s - first;
+		const double value =
+			selection_step_value(selection, result_float8_at(result, i, 3), (double) step_s);
+
+		if (index < next || index >= count)
+			continue;
+		timeline_fill(out, &next, index);
+		snprintf(text, sizeof(text), "%s%.0f", next++ > 0 ? "," : "", value > 0 ? value : 0);
+		render_put(out, text);
+	}
+	timeline_fill(out, &next, count);
+	snprintf(text, sizeof(text), "],\"durationDelta\":%lld,\"watermarks\":null}",
+			 (long long) step_s);
+	render_put(out, text);
+}
+
+/* Appends the timeline of a request. Returns false after answering with an error. */
+static bool
+put_timeline(Asked *asked, const SelectRequest *given, Buffer *out)
+{
+	SelectRequest request = *given;
+	const int64_t step_s = timeline_step_s(given);
+	Selection selection;
+	Result *result = NULL;
+	bool good;
+
+	request.step_s = (double) step_s;
+	good = selection_read(asked, &selection, request.type, request.selector);
+	if (good && !selection.is_empty)
+	{
+		result = query_timeseries(asked, &request, &selection);
+		good = result != NULL;
+	}
+	if (good)
+		timeline_put_rows(out, &request, &selection, result, step_s);
+	result_free(result);
+	selection_fini(&selection);
+	return good;
 }
 
 /* Appends a flame graph, with the ticks of its sides if it is a difference. */
@@ -219,6 +292,7 @@ render(Host *host, Call *call)
 			if (good)
 			{
 				put_metadata(out, request.type, "single");
+				good = put_timeline(&asked, &request, out);
 				render_put(out, "}");
 			}
 		}
@@ -251,7 +325,7 @@ render_diff(Host *host, Call *call)
 	if (good)
 	{
 		put_metadata(out, left.type, "double");
-		render_put(out, "}");
+		render_put(out, "null}");
 	}
 	render_end(&asked, good);
 	arena_fini(&query.arena);

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -259,6 +260,11 @@ def test_render():
     graph = {"names": body["flamebearer"]["names"], "levels": [{"values": level} for level in body["flamebearer"]["levels"]]}
     same(unfold(graph), folded(f'{DELTA}{{service_name="shop"}}'), "render has the stacks of SQL")
     same(body["metadata"], {"format": "single", "spyName": "", "sampleRate": 1000000000, "units": "samples", "name": "cpu"}, "its metadata")
+    timeline = body["timeline"]
+    same((timeline["startTime"] * 1000, timeline["durationDelta"], sum(timeline["samples"])), (START, 10, sum(folded(f'{DELTA}{{service_name="shop"}}').values())), "the timeline has all")
+    same(timeline["samples"], [1_000_000_000] * 60 + [0], "and each step its part")
+    status, kind, text = get("render", query=CPU + '{service_name="none"}', **{"from": START, "until": END})
+    same((status, json.loads(text)["flamebearer"]["levels"], sum(json.loads(text)["timeline"]["samples"])), (200, [], 0), "render of nothing")
     status, kind, text = get("render", query=CPU + "{}", format="dot", **{"from": f"now-{int(time.time()) - START // 1000}s", "until": "now"})
     ok(status == 200 and kind.startswith("text/plain") and text.startswith("digraph"), "a call graph", text[:200])
     status, kind, text = get("render-diff", leftQuery=CPU + '{service_name="shop"}', leftFrom=START, leftUntil=END, rightQuery=CPU + '{service_name="api"}',
@@ -271,6 +277,24 @@ def test_render():
                              ("render", {"query": CPU, "format": "svg"}), ("render-diff", {"leftQuery": CPU, "rightQuery": INUSE})):
         status, kind, text = get(path, **parameters)
         same((status, json.loads(text)["code"]), (400, "invalid_argument"), f"{path} {parameters}: {text}")
+
+
+def test_perses():
+    """Perses's own plugin for Pyroscope, of its package."""
+    if not os.path.exists(f"{SCRATCH}/perses/done"):
+        print("ok - Perses's plugin # SKIP its packages cannot be fetched", flush=True)
+        return
+    done = subprocess.run(["node", "perses.js", main.address, CPU, "shop", str(START // 1000), str(END // 1000)], cwd=f"{SCRATCH}/perses", capture_output=True, text=True)
+    same(done.returncode, 0, "Perses's plugin asks", done.stderr)
+    got = json.loads(done.stdout)
+    ok(CPU in got["types"] and "region" in got["names"] and {"api", "shop"} <= set(got["services"]), "types, labels and services", got)
+
+    def stacks(node, above=()):
+        path = above + (node["name"],)
+        own = {";".join(path[1:]): node["self"]} if node["self"] else {}
+        return {k: v for part in [own] + [stacks(child, path) for child in node["children"]] for k, v in part.items()}
+    same(stacks(got["profile"]["profile"]["stackTrace"]), folded(f'{DELTA}{{service_name="shop"}}'), "its tree has the stacks of SQL")
+    same(sum(got["profile"]["timeline"]["samples"]), got["profile"]["numTicks"], "its timeline the total")
 
 
 def test_select_series():
