@@ -44,7 +44,7 @@ SELECT 'aligned' AS format \g (tuples_only format=unaligned) /dev/null
 \pset footer on
 \o :file
 SELECT CASE WHEN example !~ '^CALL' THEN 'BEGIN' END, format('SELECT %L AS example_of', function), regexp_replace(example, '\n\\g .*$', ''), CASE WHEN example !~ '^CALL' THEN 'ROLLBACK' END
-FROM profstore.help('.') WHERE example !~ '\n\\g ' \gexec
+FROM (SELECT * FROM profstore.help('.') UNION ALL SELECT * FROM profstore.help('why')) AS h WHERE example !~ '\n\\g ' \gexec
 \o /dev/null
 SELECT regexp_replace(example, '\n\\g .*$', '') FROM profstore.help('.') WHERE example ~ '\n\\g ' \gexec
 \o
@@ -66,7 +66,7 @@ CREATE TABLE lines AS SELECT *, count(*) FILTER (WHERE line ~ '^ *example_of *$'
 SELECT count(DISTINCT example) > 50 AS many FROM lines;
 -- too wide
 SELECT (SELECT line FROM lines AS f WHERE f.example = l.example ORDER BY n OFFSET 2 LIMIT 1) AS example, max(length(line)) FROM lines AS l WHERE length(line) > 120 GROUP BY 1;
--- without rows: regressions(): there is only one host; claim_symbol_work(), open_addresses() and find_debuginfo(): no address waits for lines, and nothing was uploaded; same_functions(): all functions have symbols; verify(), which has found nothing, drop_before(): nothing is as old, and remove_segment(): no segment has that number
+-- without rows: regressions(): there is only one host; anomalies(): there is one day; claim_symbol_work(), open_addresses() and find_debuginfo(): no address waits for lines, and nothing was uploaded; same_functions(): all functions have symbols; verify(), which has found nothing, drop_before(): nothing is as old, and remove_segment(): no segment has that number
 SELECT (SELECT line FROM lines AS f WHERE f.example = l.example ORDER BY n OFFSET 2 LIMIT 1) AS example FROM lines AS l WHERE line = '(0 rows)';
 -- the same of \df+
 SELECT count(*) FILTER (WHERE line LIKE 'Description%') > 50 AS many, max(length(line)) <= 120 AS narrow FROM string_to_table(:'described', E'\n') AS line;

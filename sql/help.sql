@@ -27,6 +27,9 @@ SELECT topic, function FROM profstore.help(NULL) AS h EXCEPT ALL SELECT topic, f
 SELECT count(*) FROM profstore.help() WHERE topic = 'writing';
 SELECT * FROM profstore.help('^(profile_types|top)$');
 SELECT function FROM profstore.help('roles');
+-- questions, each answered by the function that its row names
+SELECT replace(description, E'\n', ' ') AS question, function FROM profstore.help('why');
+SELECT count(*) AS wrong FROM profstore.help('why') AS h WHERE strpos(example, 'profstore.' || function) = 0 OR topic <> 'why';
 
 -- Nobody uses the inner schema, in which there are functions alone, so whoever calls one has it by OID, or runs as its owner: no body in a string
 -- that would look for one runs as somebody else.

@@ -58,8 +58,9 @@ BEGIN
 	RETURN CASE WHEN replace(whole, 'cpu:samples:count:::delta{', 'cpu{') IS DISTINCT FROM replace(short, 'cpu:samples:count:::delta{', 'cpu{') THEN 'other' WHEN short IS NULL THEN 'empty' ELSE 'the same' END;
 END
 $$;
+-- costs are of CPU time alone, and anomalies() has the last day
 SELECT p.proname, same(p.proname, CASE WHEN 'function' = ANY (p.proargnames[:p.pronargs]) THEN 'function => ''main''' WHEN 'filename' = ANY (p.proargnames) THEN 'filename => ''main.c''' ELSE '' END)
-FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace AND 'to_ts' = ANY (p.proargnames) AND p.proargnames[1] = 'selector' AND p.proname <> 'series' AND p.proname !~ '^label' ORDER BY 1;
+FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace AND 'to_ts' = ANY (p.proargnames) AND p.proargnames[1] = 'selector' AND p.proname <> 'series' AND p.proname !~ '^(label|cost_of|anomalies)' ORDER BY 1;
 SELECT stack, value FROM profstore.folded('cpu') ORDER BY 1;
 SELECT stack, value FROM profstore.folded('cpu', now() - interval '2 hours') ORDER BY 1;
 SELECT function, base_self, self FROM profstore.top_diff('cpu{service="api"}', absolute => true) ORDER BY 1;

@@ -2,23 +2,50 @@
 -- all rooms, which \df+ shows. Results meant for people fit into 120 columns whatever names they contain; results meant for other tools are
 -- written to a file with psql.
 
+-- Questions as people ask them, in the order in which an investigation goes, each with the one query that answers it.
+CREATE FUNCTION profstore_internal.questions()
+	RETURNS TABLE (place int4, "function" text, question text, query text)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+VALUES
+	(1, 'cost_of', 'Who burns most CPU time on a node?', E'SELECT labels ->> ''comm'' AS program, cores\nFROM profstore.cost_of(''process_cpu:cpu{node=~".+"}'',\n  by => ''{comm}'')\nORDER BY cores DESC LIMIT 10'),
+	(2, 'top', 'Which functions cost most?', E'SELECT profstore.short_name(function) AS function,\n  self_share, total_share\nFROM profstore.top(''process_cpu:cpu'') LIMIT 10'),
+	(3, 'callers', 'Why is that function called so much?', E'SELECT level, share,\n  profstore.short_name(function) AS function\nFROM profstore.callers(''process_cpu:cpu'', function => (\n  SELECT function\n  FROM profstore.top(''process_cpu:cpu'') LIMIT 1))'),
+	(4, 'top_diff', 'What got slower since yesterday?', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self_delta, ''nanoseconds'') AS more\nFROM profstore.top_diff(''process_cpu:cpu'',\n  base_from => now() - interval ''25 hours'',\n  base_to => now() - interval ''24 hours'')\nORDER BY self_delta DESC LIMIT 10'),
+	(5, 'regressions', 'Did the deploy make a function slower?', E'SELECT profstore.short_name(function) AS function,\n  status, change, cores\nFROM profstore.regressions(''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
+	(6, 'regressions_basis', 'Why does it find nothing, and what could it find?', E'SELECT hosts, periods, reason,\n  detectable_at_1_percent\nFROM profstore.regressions_basis(''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
+	(7, 'anomalies', 'Which hours of today were unlike other days, and which function made them so?', E'SELECT time::timestamptz(0), distance, share, usual_share,\n  profstore.short_name(function, 40) AS function\nFROM profstore.anomalies(''process_cpu:cpu'')'),
+	(8, 'timeseries', 'When did it begin?', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric, 40) AS metric\nFROM profstore.timeseries(''process_cpu:cpu'',\n  step => interval ''1 min'', by => ''{comm}'')'),
+	(9, 'health', 'What does this alert mean?', E'SELECT check_name, status,\n  profstore.short_name(object, 20) AS object,\n  profstore.short_name(action, 50) AS action\nFROM profstore.health() ORDER BY 2 LIMIT 10'),
+	(10, 'selection_status', 'Why is there nothing to see?', E'SELECT status\nFROM profstore.selection_status(''process_cpu:cpu'')'),
+	(11, 'cost_of_functions', 'What does a function cost?', E'SELECT profstore.short_name(function) AS function,\n  core_hours\nFROM profstore.cost_of_functions(''process_cpu:cpu'',\n  now() - interval ''1 day'', max_rows => 10)');
+END;
+COMMENT ON FUNCTION profstore_internal.questions() IS 'questions of people, with the query that answers each';
+
 CREATE FUNCTION profstore.help(name text)
 	RETURNS TABLE (topic text, "function" text, description text, example text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 -- a comment's first clause is cut to 74 characters in the list, and to 27 or 54 beside examples, so that a row has at most 120 columns with the
 -- longest topic and name
-SELECT c.parts[2], p.proname,
+SELECT h.topic, h.function, h.description, h.example
+FROM (
+SELECT c.parts[2], p.proname::text,
 	CASE WHEN help.name IS NULL THEN CASE WHEN length(d.clause) <= 74 THEN d.clause ELSE split_part(d.clause, ', ', 1) END
 		ELSE rtrim(regexp_replace(regexp_replace(d.whole, '(\S{27})', '\1 ', 'g'), '(.{1,27})(\s+|$)', E'\\1\n', 'g'), E'\n') END,
-	CASE WHEN help.name IS NOT NULL THEN c.parts[3] END
+	CASE WHEN help.name IS NOT NULL THEN c.parts[3] END,
+	array_position('{graphs,tables,series,merging,exchange,writing,upkeep,roles,tools}', c.parts[2]), p.proname, p.oid
 FROM pg_catalog.pg_proc p
 CROSS JOIN LATERAL regexp_match(obj_description(p.oid, 'pg_proc'), E'^(.*)\nTopic: (\\w+)\nExample:\n(.*)$') c(parts)
 CROSS JOIN LATERAL (SELECT regexp_replace(c.parts[1], '\s+', ' ', 'g'), substring(c.parts[1], '^(.*?)(?:: |; |\. | \(|$)')) d(whole, clause)
 WHERE p.pronamespace = 'profstore'::regnamespace AND c.parts IS NOT NULL AND (help.name IS NULL OR p.proname ~ help.name OR c.parts[2] = help.name)
-ORDER BY array_position('{graphs,tables,series,merging,exchange,writing,upkeep,roles,tools}', c.parts[2]), p.proname, p.oid;
+UNION ALL
+SELECT 'why', q.function, rtrim(regexp_replace(q.question, '(.{1,27})(\s+|$)', E'\\1\n', 'g'), E'\n'), q.query, q.place, NULL, NULL
+FROM profstore_internal.questions() q
+WHERE help.name = 'why') AS h(topic, "function", description, example, place, proname, oid)
+ORDER BY h.place, h.proname, h.oid;
 END;
-COMMENT ON FUNCTION profstore.help(text) IS 'functions in detail, with an example: those of the topic, and those whose name it matches as a regular expression; NULL: all, a line each';
+COMMENT ON FUNCTION profstore.help(text) IS 'functions in detail, with an example: those of the topic, and those whose name it matches as a regular expression; NULL: all, a line each; why: questions, each with the query that answers it';
 
 CREATE FUNCTION profstore.help()
 	RETURNS TABLE (topic text, "function" text, description text)
@@ -54,6 +81,9 @@ BEGIN
 		('tables', 'top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(''process_cpu:cpu'')'),
 		('tables', 'regressions', E'SELECT profstore.short_name(function) AS function,\n  status, change, cores\nFROM profstore.regressions(\n  ''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
 		('tables', 'regressions_basis', E'SELECT method, hosts, samples_before,\n  samples_after, reason\nFROM profstore.regressions_basis(\n  ''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
+		('tables', 'cost_of', E'SELECT labels, cores, core_hours\nFROM profstore.cost_of(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
+		('tables', 'cost_of_functions', E'SELECT profstore.short_name(function) AS function,\n  core_hours\nFROM profstore.cost_of_functions(''process_cpu:cpu'')'),
+		('tables', 'anomalies', E'SELECT time::timestamptz(0), share, usual_share,\n  profstore.short_name(function) AS function\nFROM profstore.anomalies(''process_cpu:cpu'')'),
 		('tables', 'timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
 		('tables', 'source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu:cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu:cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
 		('tables', 'filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu:cpu'',\n  ignore => ''{mapping="libc.so.6"}'')'),

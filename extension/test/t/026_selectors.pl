@@ -70,7 +70,7 @@ $node->safe_psql('postgres', q(SELECT profstore.grant_read('later'), profstore.g
 
 # The functions that answer a role with a selector, and those that refuse it. A function in neither list fails the test.
 my $answers = '
-	callees callers callgraph callgraph_dot flamechart flamegraph flamegraph_diff flamegraph_text sandwich filtered_share regressions regressions_basis folded heatmap source stacks_of timeseries top top_diff regressions regressions_basis
+	callees callers callgraph callgraph_dot flamechart flamegraph flamegraph_diff flamegraph_text sandwich filtered_share regressions regressions_basis folded heatmap source stacks_of timeseries top top_diff regressions regressions_basis cost_of cost_of_functions anomalies
 	label_names label_values matching_series profile_types series selector parse_selector parse_profile_type normalize_labels
 	merge_stacks(profstore.stack_sums) stacks_in firefox_profile flamegraph_diff_html flamegraph_html flamegraph_json pprof report_html speedscope
 	writer_protocols calling_role target_states help() help(text) readable short_name selection_status selection_error stored_rows valid_selector valid_filter valid_time

@@ -79,7 +79,7 @@ $node->safe_psql('updated', q(SELECT profstore.grant_write('test_collector'); SE
 
 # What shows samples or tends them is refused, whatever its arguments; the rest works. (The example of what has other arguments now is one of
 # its next version; of merge_stacks, one asks stacks_in() for its result; distribute() needs Citus.)
-my @refused = qw(apply_retention callees callers callgraph callgraph_dot callgraph_of compact compact_in_steps filtered_share
+my @refused = qw(anomalies apply_retention callees callers callgraph callgraph_dot callgraph_of compact compact_in_steps cost_of cost_of_functions filtered_share
 	firefox_profile flamechart flamegraph flamegraph_diff flamegraph_diff_html flamegraph_diff_of flamegraph_html flamegraph_json
 	flamegraph_of flamegraph_text folded folded_of heatmap import_folded import_perf_script import_pprof last_scan
 	merge_stacks pprof regressions regressions_basis remove_samples report_html sandwich selection_status source speedscope stacks_in stacks_of timeseries top top_diff

@@ -76,6 +76,7 @@ typedef struct SeriesGraph
 	PfsSeriesSums *counts;
 
 	PfsWindows *windows; /* windows of the samples; only for delta types */
+	bool is_summed;		 /* values are sums, not rates; for costs.sql */
 } SeriesGraph;
 
 /* Consecutive rows with the same key, added up before they go to the sums. */
@@ -476,7 +477,7 @@ divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 	int128 count;
 
 	if (graph->selection->delta)
-		return cover_bucket(graph, sum->id, sum->series) *
+		return (graph->is_summed ? 1 : cover_bucket(graph, sum->id, sum->series)) *
 			   (strcmp(graph->selection->unit, "nanoseconds") == 0 ? 1e9 : 1);
 	if (graph->counts != NULL && pfs_series_sums_find(graph->counts, sum, &count))
 		return (double) count;
@@ -526,6 +527,7 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	const Datum *labels = pfs_argument(fcinfo, "by");
 	ArrayType *by = labels == NULL ? construct_empty_array(TEXTOID) : DatumGetArrayTypeP(*labels);
 
+	graph.is_summed = pfs_argument_is_true(fcinfo, "is_summed");
 	graph.step_us = timeseries_get_step(fcinfo, graph.selection);
 	graph.groups = pfs_series_groups(graph.selection, by);
 	graph.filters = pfs_filters_any(&filters) ? &filters : NULL;
