@@ -72,14 +72,14 @@ p.page(
         CROSS JOIN LATERAL %s AS b
       ||| % [std.stripChars(chosen, '\n'), std.stripChars(call('regressions_basis'), '\n')], 12, '1'),
       [
-        g.width('version', 150),
-        g.width('method', 170),
-        g.width('deployed', 170),
+        g.width('version', 100),
+        g.width('method', 120),
+        g.width('deployed', 150),
         g.unit('detectable', 'percentunit'),
         g.unit('load', 'percentunit'),
         g.unit('each', 's'),
-        g.override('reason', { 'custom.minWidth': 220, 'custom.inspect': true }),
-      ] + [g.width(name, 95) for name in ['hosts', 'periods', 'each', 'tested', 'detectable', 'load']] + [g.width('samples ' + side, 125) for side in ['before', 'after']]
+        g.override('reason', { 'custom.minWidth': 150, 'custom.inspect': true }),
+      ] + [g.width(name, 75) for name in ['hosts', 'periods', 'each', 'tested', 'load']] + [g.width('detectable', 95)] + [g.width('samples ' + side, 115) for side in ['before', 'after']]
     )],
     [p.table(
       'What the deploy changed',
@@ -89,17 +89,17 @@ p.page(
       // without a row, the link shows the page's range
       std.strReplace(empty('no change was found; "detectable" above says how large one would have to be', |||
         SELECT r."function", r.status, r.cores, r.change, r.change_low AS "at least", r.change_high AS "at most", r.base_share AS "share before", r.share AS "share after", r.q_value AS q, r.measure,
-          coalesce('was ' || r.renamed_from, 'explains ' || r.within) AS note, r.file, r.mapping, f.filter AS focus,
+          coalesce('was ' || r.renamed_from, 'explains ' || r.within) AS note, r.file, f.filter AS focus,
           %(from)s AS from_ms, %(to)s AS to_ms, (chosen."time" - (w.after_to - w.after_from))::text AS begin
         FROM (%(chosen)s) AS chosen
         CROSS JOIN LATERAL (SELECT chosen."time" + interval '5 min' AS after_from, chosen."time" + interval '35 min' AS after_to) AS w
         CROSS JOIN LATERAL %(call)s AS r
         CROSS JOIN LATERAL %(frame)s AS f
-      ||| % { chosen: std.stripChars(chosen, '\n'), call: std.stripChars(call('regressions'), '\n'), frame: q.frame('r'), from: milliseconds('w.after_from'), to: milliseconds('w.after_to') }, 17, 'cores DESC NULLS LAST, 1'), ', NULL, NULL, NULL\n', ', %s, %s, NULL\n' % [milliseconds('$__timeFrom()::timestamptz'), milliseconds('$__timeTo()::timestamptz')]),
+      ||| % { chosen: std.stripChars(chosen, '\n'), call: std.stripChars(call('regressions'), '\n'), frame: q.frame('r'), from: milliseconds('w.after_from'), to: milliseconds('w.after_to') }, 16, 'cores DESC NULLS LAST, 1'), ', NULL, NULL, NULL\n', ', %s, %s, NULL\n' % [milliseconds('$__timeFrom()::timestamptz'), milliseconds('$__timeTo()::timestamptz')]),
       [
         g.link('function', 'Compare before and after', '/d/profstore-compare?from=${__data.fields.from_ms}&to=${__data.fields.to_ms}' + std.join('', ['&${%s:queryparam}' % name for name in selection])
-                                                       + '&var-begin=${__data.fields.begin:percentencode}&var-focus=${__data.fields.focus:percentencode}', 270),
-        g.width('status', 110),
+                                                       + '&var-begin=${__data.fields.begin:percentencode}&var-focus=${__data.fields.focus:percentencode}', 220),
+        g.width('status', 100),
         g.unit('cores', 'suffix: cores'),
         g.change('change'),
         g.unit('at least', 'percentunit'),
@@ -110,8 +110,8 @@ p.page(
         g.hidden('from_ms'),
         g.hidden('to_ms'),
         g.hidden('begin'),
-      ] + [g.width(name, 95) for name in ['change', 'at least', 'at most', 'q', 'measure']] + [g.width(name, 115) for name in ['cores', 'share before', 'share after']]
-      + [g.override(name, { 'custom.minWidth': 125 }) for name in ['note', 'file', 'mapping']]
+      ] + [g.width(name, 80) for name in ['change', 'at least', 'at most', 'q', 'measure']] + [g.width(name, 110) for name in ['cores', 'share before', 'share after']]
+      + [g.override(name, { 'custom.minWidth': 80 }) for name in ['note', 'file']]
     )],
     [p.graph('Rate', 'Rate per second of the selection, CPU time in cores, waits in threads. Deploys are lines.', 24, 8, q.lines(q.selector, "'$host'", q.filters))],
     [p.table(
