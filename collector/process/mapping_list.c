@@ -51,8 +51,11 @@ mapping_kind(const ProcMapping *map)
 {
 	if (strcmp(map->name, "[vdso]") == 0)
 		return MAPPING_VDSO;
+	/* before the inode: the number of a segment of System V is its id, which begins with 0 */
+	if (is_shared_memory(map))
+		return MAPPING_ANONYMOUS;
 	if (map->inode != 0)
-		return is_shared_memory(map) ? MAPPING_ANONYMOUS : MAPPING_FILE;
+		return MAPPING_FILE;
 	/* "[anon:…]" is memory named by prctl(); "[heap]" and "[stack]" may be executable, too */
 	if (map->name[0] == '\0' || strncmp(map->name, "[anon", 5) == 0 ||
 		strcmp(map->name, "[heap]") == 0 || strncmp(map->name, "[stack", 6) == 0)

@@ -126,9 +126,10 @@ test_names_of_memory(void **state)
 	char text[] = "400000-600000 rwxp 00000000 00:0f 77 /anon_hugepage (deleted)\n"
 				  "600000-800000 rwxs 00000000 00:01 78 /SYSV00000000 (deleted)\n"
 				  "800000-a00000 r-xp 00000000 08:01 79 /SYSV00000000\n"
-				  "a00000-c00000 r-xp 00000000 08:01 80 /usr/lib/gone.so (deleted)\n";
-	const MappingKind kinds[] = { MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE,
-								  MAPPING_FILE };
+				  "a00000-c00000 r-xp 00000000 08:01 80 /usr/lib/gone.so (deleted)\n"
+				  "c00000-e00000 rwxs 00000000 00:01 0 /SYSV00000000 (deleted)\n";
+	const MappingKind kinds[] = { MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE, MAPPING_FILE,
+								  MAPPING_ANONYMOUS };
 	MappingList list;
 
 	(void) state;
