@@ -80,7 +80,6 @@ static void
 meter_open(GpuMeter *meter)
 {
 	char problem[NVML_PROBLEM_BYTES];
-	char devices[32];
 
 	if (clock_ns(CLOCK_MONOTONIC) < meter->open_ns)
 		return;
@@ -93,8 +92,8 @@ meter_open(GpuMeter *meter)
 		meter->has_complained = true;
 		return;
 	}
-	snprintf(devices, sizeof(devices), "%u", nvml_device_count(meter->nvml));
-	log_event(LOG_INFO, "gpu", "reading GPUs", log_text("devices", devices),
+	log_event(LOG_INFO, "gpu", "reading GPUs",
+			  log_number("devices", nvml_device_count(meter->nvml)),
 			  log_text("driver", nvml_driver_version(meter->nvml)));
 }
 

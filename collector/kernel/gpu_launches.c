@@ -162,6 +162,8 @@ static void
 gpu_launches_choose(struct profiler *skeleton, bool wanted)
 {
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_launch, wanted);
+	if (!wanted)
+		(void) bpf_map__set_max_entries(skeleton->maps.pfs_launchers, 1); /* saves memory */
 }
 
 static ExitCode

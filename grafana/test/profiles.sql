@@ -17,6 +17,16 @@ FROM (VALUES
 	('2026-01-01 10:05Z'::timestamptz, '{"main;serve;cache": 1048576, "main;serve": 4096}'::jsonb),
 	('2026-01-01 10:06Z', '{"main;serve;cache": 3145728}')) scrapes(at, stacks);
 
+-- Two devices, and what Parca's agents send of them.
+SELECT put_scrape(type, labels, '2026-01-01 10:10Z', stacks)
+FROM (VALUES
+	('gpu:active:nanoseconds:gpu:nanoseconds:delta', '{"node": "a", "gpu": "0"}'::jsonb, '{"NVIDIA H100": 7000000000}'::jsonb),
+	('gpu:active:nanoseconds:gpu:nanoseconds:delta', '{"node": "a", "gpu": "1", "comm": "web"}', '{"NVIDIA H100": 2000000000}'),
+	('gpu:energy:millijoules:energy:millijoules:delta', '{"node": "a", "gpu": "0"}', '{"NVIDIA H100": 4000000}'),
+	('gpu:memory:bytes:space:bytes', '{"node": "a", "gpu": "1", "comm": "web"}', '{"NVIDIA H100": 1073741824}'),
+	('gpu:launches:count:launches:count:delta', '{"node": "a", "comm": "web"}', '{"main;step;cuLaunchKernel": 90000, "main;step;cuGraphLaunch": 10000}'),
+	('parca_agent:gpu_kernel_time:nanoseconds:gpu_kernel_time:nanoseconds:delta', '{"node": "b"}', '{"main;step;gemm": 5000000000}')) AS scrapes(type, labels, stacks);
+
 -- A pause of ten minutes between samples.
 SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm": "web"}', at, '{"main;wait": 1000000000}')
 FROM generate_series('2026-01-01 10:00Z'::timestamptz, '2026-01-01 10:20Z', '30 s') AS at
