@@ -222,7 +222,7 @@ texts_equal(BatchText a, BatchText b)
 }
 
 static ContentKey
-add_text(const Batch *batch, ContentKey key, BatchText text)
+items_add_text(const Batch *batch, ContentKey key, BatchText text)
 {
 	return content_add_bytes(&batch->secret, key, text.bytes, text.length);
 }
@@ -232,12 +232,12 @@ static ContentKey
 key_of_function(const Batch *batch, const BatchFunctionTexts *texts)
 {
 	bool is_same = texts_equal(texts->name, texts->system_name);
-	ContentKey key = add_text(batch, CONTENT_BEGIN, texts->name);
+	ContentKey key = items_add_text(batch, CONTENT_BEGIN, texts->name);
 
 	key = content_add(&batch->secret, key, is_same);
 	if (!is_same)
-		key = add_text(batch, key, texts->system_name);
-	key = add_text(batch, key, texts->filename);
+		key = items_add_text(batch, key, texts->system_name);
+	key = items_add_text(batch, key, texts->filename);
 	return content_key(content_add(&batch->secret, key, (uint32_t) texts->start_line));
 }
 
@@ -343,7 +343,7 @@ batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index)
 static ContentKey
 key_of_stack(const Batch *batch, const BatchStack *stack)
 {
-	ContentKey key = add_text(batch, CONTENT_BEGIN, batch_text_of(stack->partition));
+	ContentKey key = items_add_text(batch, CONTENT_BEGIN, batch_text_of(stack->partition));
 
 	key = content_add(&batch->secret, key, stack->depth);
 	for (uint32_t i = 0; i < stack->depth; i++)

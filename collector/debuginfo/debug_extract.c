@@ -25,7 +25,7 @@ typedef struct Extraction
 } Extraction;
 
 static bool
-begins_with(const char *text, const char *prefix)
+section_begins_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -41,7 +41,7 @@ is_other_dwarf(const char *name)
 
 	for (size_t i = 0; prefixes[i] != NULL; i++)
 	{
-		if (begins_with(name, prefixes[i]))
+		if (section_begins_with(name, prefixes[i]))
 			return true;
 	}
 	return false;
@@ -50,7 +50,7 @@ is_other_dwarf(const char *name)
 static bool
 is_needed(const char *name, const GElf_Shdr *section)
 {
-	if (begins_with(name, ".debug_") || begins_with(name, ".zdebug_"))
+	if (section_begins_with(name, ".debug_") || section_begins_with(name, ".zdebug_"))
 		return !is_other_dwarf(name);
 	return section->sh_type == SHT_NOTE || section->sh_type == SHT_SYMTAB ||
 		   section->sh_type == SHT_DYNSYM || section->sh_type == SHT_STRTAB ||

@@ -101,7 +101,7 @@ source_list_read_unit(SourceList *list, Dwarf_Die *unit)
 }
 
 static int
-compare_files(const void *a, const void *b)
+source_files_compare_files(const void *a, const void *b)
 {
 	return strcmp(((const SourceFile *) a)->path, ((const SourceFile *) b)->path);
 }
@@ -119,7 +119,7 @@ source_list_read(SourceList *list, Dwarf *dwarf)
 		error = source_list_read_unit(list, &die);
 	if (error != 0 || list->count == 0)
 		return error;
-	qsort(list->files, list->count, sizeof(list->files[0]), compare_files);
+	qsort(list->files, list->count, sizeof(list->files[0]), source_files_compare_files);
 	for (size_t i = 0; i < list->count; i++)
 	{
 		if (kept > 0 && strcmp(list->files[kept - 1].path, list->files[i].path) == 0)
@@ -203,7 +203,7 @@ source_file_read(const SourceFile *file, const SourceTree *tree)
 }
 
 static void
-put_array(Buffer *array, size_t count, const Buffer *elements)
+source_files_put_array(Buffer *array, size_t count, const Buffer *elements)
 {
 	wire_array(array, WIRE_TEXT, count);
 	buffer_put_bytes(array, elements->bytes, elements->length);
@@ -230,8 +230,8 @@ source_batch_send(SourceBatch *batch, Connection *connection, const char *build_
 	if (batch->count > 0)
 	{
 		buffer_put_bytes(&build, build_id, strlen(build_id));
-		put_array(&paths, batch->count, &batch->paths);
-		put_array(&texts, batch->count, &batch->texts);
+		source_files_put_array(&paths, batch->count, &batch->paths);
+		source_files_put_array(&texts, batch->count, &batch->texts);
 		outcome = connection_execute(connection, &statement, error);
 	}
 	buffer_fini(&build);

@@ -93,7 +93,7 @@ file_list_compare_names(const FTSENT **a, const FTSENT **b)
 }
 
 static ExitCode
-add_directory(FileList *list, const char *path, const char *pattern, Failure *failure)
+file_list_add_directory(FileList *list, const char *path, const char *pattern, Failure *failure)
 {
 	char *const roots[] = { (char *) (uintptr_t) path, NULL };
 	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, file_list_compare_names);
@@ -116,7 +116,7 @@ file_list_add(FileList *list, const char *operand, const char *pattern, Failure 
 	struct stat status;
 
 	if (strcmp(operand, "-") != 0 && stat(operand, &status) == 0 && S_ISDIR(status.st_mode))
-		return add_directory(list, operand, pattern, failure);
+		return file_list_add_directory(list, operand, pattern, failure);
 	return add_path(list, operand, failure);
 }
 

@@ -333,7 +333,7 @@ reading_process(GpuReading *reading, uint32_t pid)
 
 /* Reads the memory of processes. More processes than there is room for are one failure. */
 static void
-read_memory(Nvml *nvml, const NvmlDevice *device, GpuReading *reading)
+nvml_read_memory(Nvml *nvml, const NvmlDevice *device, GpuReading *reading)
 {
 	uint32_t count = NVML_PROCESSES_MAX;
 
@@ -395,6 +395,6 @@ nvml_read(Nvml *nvml, uint32_t index, uint64_t now_ns, GpuReading *reading)
 	else if (nvml->calls.utilization != NULL)
 		read_glances(nvml, device, now_ns, reading);
 	read_energy(nvml, device, reading);
-	read_memory(nvml, device, reading);
+	nvml_read_memory(nvml, device, reading);
 	read_process_utilization(nvml, device, reading);
 }

@@ -100,7 +100,7 @@ http_read_tls(ConfigReader *reader, const Node *node, void *field)
 }
 
 static bool
-read_header(ConfigReader *reader, const Node *node, HttpHeader *header)
+http_settings_read_header(ConfigReader *reader, const Node *node, HttpHeader *header)
 {
 	static const ConfigField fields[] = {
 		{ "values", config_read_texts, offsetof(HttpHeader, values) },
@@ -128,7 +128,7 @@ read_header_map(ConfigReader *reader, const Node *node, bool only_values, Config
 		if (strpbrk(name->text, ": \r\n") != NULL || name->text[0] == '\0')
 			return config_fail(reader, name, "Invalid name of a header");
 		if (only_values ? !config_read_texts(reader, value, &headers[i].values)
-						: !read_header(reader, value, &headers[i]))
+						: !http_settings_read_header(reader, value, &headers[i]))
 			return false;
 	}
 	*list = (ConfigList){ headers, node->count };

@@ -246,7 +246,7 @@ length_of(Call *call, const char *value, size_t length)
  * begins with "//".
  */
 static bool
-take_path(Call *call, const char *value, size_t length)
+call_take_path(Call *call, const char *value, size_t length)
 {
 	size_t end = 0;
 
@@ -287,7 +287,7 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 	if (is_token(name, name_length, ":method"))
 		return call_copy_text(call->method, sizeof(call->method), value, length);
 	if (is_token(name, name_length, ":path"))
-		return take_path(call, value, length);
+		return call_take_path(call, value, length);
 	if (is_token(name, name_length, "content-type"))
 	{
 		call->content = content_of(value, length);

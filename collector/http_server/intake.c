@@ -106,7 +106,7 @@ authenticate(Loop *loop, Call *call)
  * certificate do. Returns false after answering.
  */
 static bool
-identify(Loop *loop, Call *call)
+intake_identify(Loop *loop, Call *call)
 {
 	if (!authenticate(loop, call))
 		return false;
@@ -257,8 +257,8 @@ bool
 intake_headers(Loop *loop, Call *call)
 {
 	/* with HTTP/1.1 a call that is refused does not exist any longer */
-	if (!intake_find_service(loop, call) || !identify(loop, call) || !take_client(loop, call) ||
-		!keep_query(loop, call))
+	if (!intake_find_service(loop, call) || !intake_identify(loop, call) ||
+		!take_client(loop, call) || !keep_query(loop, call))
 		return false;
 	if (!loop->options->passes_login)
 		call_drop_authorization(call); /* a secret, and the largest header */

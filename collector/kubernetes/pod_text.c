@@ -199,7 +199,7 @@ is_listed(const char *list, const char *name)
 }
 
 static void
-put_metadata(Line *line, const json_t *meta, const char *annotations)
+pod_put_metadata(Line *line, const json_t *meta, const char *annotations)
 {
 	const char *key;
 	json_t *value;
@@ -249,7 +249,7 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 	put_field(line, "", "workload_name", workload->name);
 	put_field(line, "", KUBE_POD_IP, pod_text_value(pod_text_get(pod, "status"), "podIP"));
 	put_field(line, "", KUBE_POD_NODE_NAME, pod_text_value(pod_text_get(pod, "spec"), "nodeName"));
-	put_metadata(line, meta, annotations);
+	pod_put_metadata(line, meta, annotations);
 	line->bytes[line->length++] = '\n';
 	*left_out += line->left_out;
 	copy = strndup(line->bytes, line->length);

@@ -115,7 +115,7 @@ otlp_text(const char *string)
 }
 
 static OtlpFault
-put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribute)
+otlp_put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribute)
 {
 	const bool is_note = attribute->note != NOTE_NONE;
 
@@ -146,7 +146,7 @@ put_attributes(Decoding *decoding, Span span, unsigned number, AttributeLabels *
 		fault = dictionary_key_value(&decoding->dictionary, field_span(&message.field), &attribute,
 									 &decoding->error);
 		if (fault == FAULT_NONE)
-			fault = put_label(decoding, set, &attribute);
+			fault = otlp_put_label(decoding, set, &attribute);
 	}
 	return fault;
 }
@@ -158,7 +158,7 @@ put_indexed(Decoding *decoding, uint64_t index, AttributeLabels *set)
 	OtlpFault fault =
 		dictionary_attribute(&decoding->dictionary, index, &attribute, &decoding->error);
 
-	return fault == FAULT_NONE ? put_label(decoding, set, attribute) : fault;
+	return fault == FAULT_NONE ? otlp_put_label(decoding, set, attribute) : fault;
 }
 
 /* Adds attributes of the table, named by a list of indexes. */

@@ -241,7 +241,7 @@ has_room(MappedFileTable *table, uint64_t owner)
 
 /* Adds a file to both hash tables. The caller must hold the mutex. */
 static void
-add_file(MappedFileTable *table, MappedFile *file)
+files_add_file(MappedFileTable *table, MappedFile *file)
 {
 	MappedFile *older = find_by_file(table, &file->key.version.file);
 
@@ -338,7 +338,7 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 		file = make_file(&key, fd, name, path);
 		if (file != NULL)
 		{
-			add_file(table, file);
+			files_add_file(table, file);
 			charge_file(table, file, owner);
 		}
 		else

@@ -107,7 +107,7 @@ has_key(const Rewriting *rewriting, const char *key)
 }
 
 static bool
-put_label(Rewriting *rewriting, PfsText key, PfsText text)
+dialect_put_label(Rewriting *rewriting, PfsText key, PfsText text)
 {
 	if (rewriting->count - rewriting->first == PFS_PROFILE_MAX_LABELS)
 	{
@@ -137,12 +137,13 @@ rewrite_label(Rewriting *rewriting, const PfsProfileLabel *label)
 		return true;
 	}
 	if (pfs_text_equals(key, PROFILE_ID) && is_span_id(text))
-		return has_key(rewriting, "span_id") || put_label(rewriting, dialect_text("span_id"), text);
+		return has_key(rewriting, "span_id") ||
+			   dialect_put_label(rewriting, dialect_text("span_id"), text);
 	if (!legalize_key(rewriting, &key))
 		return false;
 	if (!attribute_rule_keeps(dialect->rule, key) || is_of_series(dialect, key))
 		return true;
-	return put_label(rewriting, key, text);
+	return dialect_put_label(rewriting, key, text);
 }
 
 /* Adds the ids of the series to a sample that has none of its own. */
@@ -153,7 +154,8 @@ put_ids(Rewriting *rewriting)
 
 	for (size_t i = 0; i < 2; i++)
 		if (rewriting->dialect->ids[i][0] != '\0' && !has_key(rewriting, keys[i]) &&
-			!put_label(rewriting, dialect_text(keys[i]), dialect_text(rewriting->dialect->ids[i])))
+			!dialect_put_label(rewriting, dialect_text(keys[i]),
+							   dialect_text(rewriting->dialect->ids[i])))
 			return false;
 	return true;
 }
@@ -189,7 +191,7 @@ put_id_label(Rewriting *rewriting, const char *key, const uint64_t *id, size_t c
 		return false;
 	for (size_t i = 0; i < count; i++)
 		snprintf(digits + i * SPAN_ID_DIGITS, SPAN_ID_DIGITS + 1, "%016" PRIx64, id[i]);
-	return put_label(rewriting, dialect_text(key), (PfsText){ digits, length });
+	return dialect_put_label(rewriting, dialect_text(key), (PfsText){ digits, length });
 }
 
 static bool

@@ -326,7 +326,7 @@ decode_content(Ingesting *ingesting)
  * replicas behind two senders bring equal profiles, which are no repetitions.
  */
 static void
-identify(Ingesting *ingesting)
+ingest_identify(Ingesting *ingesting)
 {
 	const IngestQuery *query = &ingesting->query;
 	const int64_t numbers[] = { query->from_us, query->until_us, query->sample_rate,
@@ -354,7 +354,7 @@ identify(Ingesting *ingesting)
 }
 
 static DecodeEnd
-read_types(Ingesting *ingesting)
+ingest_read_types(Ingesting *ingesting)
 {
 	const PfsAllocator allocator = { share_realloc, ingesting->request->limits.memory };
 	const char *error = sample_types_read(&ingesting->sample_types, ingesting->types, allocator);
@@ -366,7 +366,7 @@ static DecodeEnd
 ingest_read_request(Ingesting *ingesting)
 {
 	static DecodeEnd (*const steps[])(Ingesting *) = { find_format, find_parts, unpack_parts,
-													   read_types };
+													   ingest_read_types };
 	const PyroscopeRequest *request = ingesting->request;
 	const char *error = ingest_query_read(&ingesting->query, request->query, request->limits.now_us,
 										  &ingesting->arena);
@@ -378,7 +378,7 @@ ingest_read_request(Ingesting *ingesting)
 		return end;
 	recognize_profile(ingesting);
 	if (request->sender[0] != '\0' || ingesting->format == INGEST_JFR)
-		identify(ingesting); /* Java's agent tries several times */
+		ingest_identify(ingesting); /* Java's agent tries several times */
 	return decode_content(ingesting);
 }
 

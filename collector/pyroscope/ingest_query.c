@@ -21,7 +21,7 @@ query_text(const char *text)
 
 /* Separates "app{k=v,...}". Returns NULL, or the reason of a refusal. */
 static const char *
-read_name(IngestQuery *query, PfsText name)
+ingest_query_read_name(IngestQuery *query, PfsText name)
 {
 	query->app = pfs_trim(query_cut(&name, '{'));
 	name = pfs_trim(name);
@@ -44,7 +44,7 @@ read_parameter(IngestQuery *query, PfsText key, PfsText value, int64_t now_us)
 	if (value.length == 0)
 		return NULL;
 	if (pfs_text_equals(key, "name"))
-		return read_name(query, value);
+		return ingest_query_read_name(query, value);
 	if (pfs_text_equals(key, "from"))
 	{
 		query->has_from = true;

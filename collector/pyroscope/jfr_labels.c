@@ -50,7 +50,7 @@ map_entry_read(Span span, MapEntry *entry)
 
 /* Adds a text with its id. */
 static PfsReadStatus
-add_text(JfrLabels *labels, const MapEntry *entry)
+jfr_labels_add_text(JfrLabels *labels, const MapEntry *entry)
 {
 	if (!PFS_GROW(&labels->budget, labels->texts, labels->text_ids.count))
 		return jfr_labels_refused(labels);
@@ -110,7 +110,7 @@ jfr_labels_read(JfrLabels *labels, Span span, PfsAllocator allocator)
 			continue;
 		if (!map_entry_read(field_span(&message.field), &entry))
 			return PFS_READ_MALFORMED;
-		status = is_context ? add_context(labels, &entry) : add_text(labels, &entry);
+		status = is_context ? add_context(labels, &entry) : jfr_labels_add_text(labels, &entry);
 	}
 	if (status != PFS_READ_OK)
 		return status;

@@ -132,7 +132,7 @@ runtimes_use_tables(Runtimes *runtimes, KernelTables *tables)
 
 /* Returns the process if its pid still belongs to this image; otherwise NULL. */
 static RuntimeProcess *
-find_process(const Runtimes *runtimes, const ExecImage *image)
+runtimes_find_process(const Runtimes *runtimes, const ExecImage *image)
 {
 	RuntimeProcess *process;
 
@@ -165,7 +165,7 @@ forget_pid(Runtimes *runtimes, uint32_t pid)
 void
 runtimes_forget(Runtimes *runtimes, const ExecImage *image)
 {
-	if (find_process(runtimes, image) != NULL)
+	if (runtimes_find_process(runtimes, image) != NULL)
 		forget_pid(runtimes, image->pid);
 }
 
@@ -188,7 +188,7 @@ void
 runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, const RuntimeFile *file,
 				uint64_t bias, uint64_t now_ns)
 {
-	RuntimeProcess *process = find_process(runtimes, image);
+	RuntimeProcess *process = runtimes_find_process(runtimes, image);
 
 	if (process != NULL)
 		return;
@@ -248,7 +248,7 @@ bool
 runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
 			   uint64_t now_ns)
 {
-	const RuntimeProcess *process = find_process(runtimes, image);
+	const RuntimeProcess *process = runtimes_find_process(runtimes, image);
 
 	return process != NULL && process->target.file.is_known && !process->target.entry.is_placed &&
 		   (thread_pointer != 0 || process->target.file.kind->is_threadless) &&
@@ -259,7 +259,7 @@ void
 runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
 			  uint64_t stack_pointer, bool is_first, uint64_t now_ns)
 {
-	RuntimeProcess *process = find_process(runtimes, image);
+	RuntimeProcess *process = runtimes_find_process(runtimes, image);
 	RemoteMemory memory;
 
 	if (process == NULL || !runtimes_seeks(runtimes, image, thread_pointer, now_ns) ||
@@ -283,7 +283,7 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 const struct pfs_runtime *
 runtimes_machine(const Runtimes *runtimes, const ExecImage *image)
 {
-	const RuntimeProcess *process = find_process(runtimes, image);
+	const RuntimeProcess *process = runtimes_find_process(runtimes, image);
 
 	return process != NULL && process->target.entry.is_placed &&
 				   (process->target.entry.kind == PFS_RUNTIME_HOTSPOT ||
@@ -307,7 +307,7 @@ bool
 runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *machine,
 			   const ChainStack *chain, MergedStack *merged)
 {
-	const RuntimeProcess *process = find_process(runtimes, image);
+	const RuntimeProcess *process = runtimes_find_process(runtimes, image);
 	const RuntimeTarget *target = process != NULL ? &process->target : NULL;
 	ChainStack stack = *chain;
 	LoopCode loops[RUNTIME_LOOPS + 1];
@@ -333,7 +333,7 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 void
 runtimes_fold(const Runtimes *runtimes, const ExecImage *image, FoldedStack *stack)
 {
-	const RuntimeProcess *process = find_process(runtimes, image);
+	const RuntimeProcess *process = runtimes_find_process(runtimes, image);
 	const RuntimeTarget *target = process != NULL ? &process->target : NULL;
 
 	if (target != NULL)
@@ -343,7 +343,7 @@ runtimes_fold(const Runtimes *runtimes, const ExecImage *image, FoldedStack *sta
 
 /* Returns whether the frame belongs to the process's interpreter and its object could be read. */
 static bool
-find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)
+runtimes_find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)
 {
 	const RuntimeKind *kind = process->target.file.kind;
 
@@ -390,7 +390,8 @@ read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory, C
 
 /* Reads the unknown code of the walk's frames. */
 static void
-read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, uint64_t now_ns)
+runtimes_read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk,
+					uint64_t now_ns)
 {
 	CodeWanted wanted[RUNTIME_CODES_MAX];
 	Allowance *allowance = allowance_of(runtimes->owners, OWNERS, process->owner);
@@ -407,7 +408,7 @@ read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, ui
 	{
 		CodeKey key;
 
-		if (!find_key(process, &frame, &key) ||
+		if (!runtimes_find_key(process, &frame, &key) ||
 			code_cache_find(runtimes->code_cache, process->codes, &key) != NULL ||
 			is_wanted(wanted, count, &key))
 			continue;
@@ -433,13 +434,13 @@ static void
 prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 {
 	Runtimes *runtimes = context;
-	RuntimeProcess *process = find_process(runtimes, image);
+	RuntimeProcess *process = runtimes_find_process(runtimes, image);
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 
 	if (process != NULL && walk->is_interpreted)
 	{
 		code_cache_use(process->codes, now_ns);
-		read_codes(runtimes, process, walk, now_ns);
+		runtimes_read_codes(runtimes, process, walk, now_ns);
 	}
 	if (walk->is_generated && runtimes->other.prepare != NULL)
 		runtimes->other.prepare(runtimes->other.context, image, walk);
@@ -455,7 +456,7 @@ name_functions(Runtimes *runtimes, const RuntimeProcess *process, const UserFram
 	size_t count = 0;
 	CodeKey key;
 
-	if (find_key(process, frame, &key))
+	if (runtimes_find_key(process, frame, &key))
 		known = code_cache_find(runtimes->code_cache, process->codes, &key);
 	for (; known != NULL && known->name != NULL && count < CODE_INLINED_MAX; known = known->caller)
 	{
@@ -481,7 +482,7 @@ name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64
 
 	if (frame->more_count == 0)
 		return runtimes->other.name(runtimes->other.context, image, frame, time_ns, objects);
-	process = find_process(runtimes, image);
+	process = runtimes_find_process(runtimes, image);
 	return process != NULL ? name_functions(runtimes, process, frame, objects) : 0;
 }
 

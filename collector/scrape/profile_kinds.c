@@ -45,7 +45,7 @@ kinds_read_type(ConfigReader *reader, const Node *node, void *field)
 }
 
 static bool
-read_types(ConfigReader *reader, const Node *node, void *field)
+profile_kinds_read_types(ConfigReader *reader, const Node *node, void *field)
 {
 	return config_read_items(reader, node, sizeof(DecodeType), kinds_read_type, field);
 }
@@ -59,7 +59,7 @@ profile_kind_read(ConfigReader *reader, const Node *name, const Node *node, Prof
 		{ "path", config_read_text, offsetof(ProfileKind, path) },
 		{ "delta", config_read_bool, offsetof(ProfileKind, delta) },
 		{ "seconds", config_read_number, offsetof(ProfileKind, seconds) },
-		{ "keep_sample_type", read_types, offsetof(ProfileKind, keep_types) },
+		{ "keep_sample_type", profile_kinds_read_types, offsetof(ProfileKind, keep_types) },
 	};
 	const ProfileKind *known = default_of(name->text);
 

@@ -369,8 +369,8 @@ put_point(Buffer *out, const SelectRequest *request, const Selection *selection,
 
 /* Appends the series, whose rows follow each other; steps without samples have no point. */
 static void
-put_series(Buffer *out, const SelectRequest *request, const Selection *selection,
-		   const Result *result)
+querier_put_series(Buffer *out, const SelectRequest *request, const Selection *selection,
+				   const Result *result)
 {
 	Buffer series = { NULL };
 
@@ -417,7 +417,7 @@ method_select_series(Asked *asked, const SelectRequest *request)
 		good = result != NULL;
 	}
 	if (result != NULL)
-		put_series(&asked->call->answer.body, request, &selection, result);
+		querier_put_series(&asked->call->answer.body, request, &selection, result);
 	result_free(result);
 	selection_fini(&selection);
 	return good;

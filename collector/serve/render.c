@@ -149,7 +149,7 @@ render_is(Span text, const char *word)
 
 /* Appends the metadata, whose units and sample rate make Pyroscope's viewers show times. */
 static void
-put_metadata(Buffer *out, Span type, const char *format)
+render_put_metadata(Buffer *out, Span type, const char *format)
 {
 	const Span sample_type = render_type_part(type, 1);
 	const bool is_cpu = render_is(sample_type, "cpu");
@@ -291,7 +291,7 @@ render(Host *host, Call *call)
 			good = answer_flamegraph(&asked, &request, put_flamebearer, out);
 			if (good)
 			{
-				put_metadata(out, request.type, "single");
+				render_put_metadata(out, request.type, "single");
 				good = put_timeline(&asked, &request, out);
 				render_put(out, "}");
 			}
@@ -324,7 +324,7 @@ render_diff(Host *host, Call *call)
 	}
 	if (good)
 	{
-		put_metadata(out, left.type, "double");
+		render_put_metadata(out, left.type, "double");
 		render_put(out, "null}");
 	}
 	render_end(&asked, good);

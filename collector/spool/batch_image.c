@@ -74,7 +74,7 @@ image_put_bytes(ImageWriter *writer, const void *bytes, size_t length)
 }
 
 static void
-put_text(ImageWriter *writer, const char *text)
+image_put_text(ImageWriter *writer, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -93,16 +93,16 @@ put_code(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		put_text(writer, mappings[i].build_id);
-		put_text(writer, mappings[i].file);
+		image_put_text(writer, mappings[i].build_id);
+		image_put_text(writer, mappings[i].file);
 	}
 	count = batch_functions(batch, &functions);
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		put_text(writer, functions[i].name);
-		put_text(writer, functions[i].system_name);
-		put_text(writer, functions[i].filename);
+		image_put_text(writer, functions[i].name);
+		image_put_text(writer, functions[i].system_name);
+		image_put_text(writer, functions[i].filename);
 		put_signed(writer, functions[i].start_line);
 	}
 	count = batch_locations(batch, &locations);
@@ -129,7 +129,7 @@ put_stacks(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		put_text(writer, stacks[i].partition);
+		image_put_text(writer, stacks[i].partition);
 		put_number(writer, stacks[i].depth);
 		for (uint32_t frame = 0; frame < stacks[i].depth; frame++)
 			put_number(writer, stacks[i].locations[frame]);
@@ -137,7 +137,7 @@ put_stacks(ImageWriter *writer, const Batch *batch)
 }
 
 static void
-put_series(ImageWriter *writer, const Batch *batch)
+image_put_series(ImageWriter *writer, const Batch *batch)
 {
 	const BatchSeries *series;
 	size_t count = batch_series(batch, &series);
@@ -145,13 +145,13 @@ put_series(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		put_text(writer, series[i].profile_type);
+		image_put_text(writer, series[i].profile_type);
 		put_signed(writer, series[i].period);
 		put_number(writer, series[i].label_count);
 		for (uint32_t label = 0; label < series[i].label_count; label++)
 		{
-			put_text(writer, series[i].labels[label].name);
-			put_text(writer, series[i].labels[label].value);
+			image_put_text(writer, series[i].labels[label].name);
+			image_put_text(writer, series[i].labels[label].value);
 		}
 	}
 }
@@ -197,14 +197,14 @@ put_counts(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		put_text(writer, losses[i].reason);
+		image_put_text(writer, losses[i].reason);
 		put_number(writer, losses[i].count);
 	}
 	count = batch_unwound(batch, &unwound);
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		put_text(writer, unwound[i].exe);
+		image_put_text(writer, unwound[i].exe);
 		put_number(writer, unwound[i].stacks);
 		put_number(writer, unwound[i].complete);
 	}
@@ -223,11 +223,11 @@ put_notes(ImageWriter *writer, const Batch *batch)
 		put_number(writer, notes[i].series);
 		put_number(writer, notes[i].comment_count);
 		for (uint32_t comment = 0; comment < notes[i].comment_count; comment++)
-			put_text(writer, notes[i].comments[comment]);
-		put_text(writer, notes[i].default_type);
-		put_text(writer, notes[i].doc_url);
-		put_text(writer, notes[i].drop_frames);
-		put_text(writer, notes[i].keep_frames);
+			image_put_text(writer, notes[i].comments[comment]);
+		image_put_text(writer, notes[i].default_type);
+		image_put_text(writer, notes[i].doc_url);
+		image_put_text(writer, notes[i].drop_frames);
+		image_put_text(writer, notes[i].keep_frames);
 	}
 	count = batch_receipts(batch, &receipts);
 	put_number(writer, count);
@@ -243,7 +243,7 @@ batch_image_write(BatchImage *image, const Batch *batch)
 	put_number(&writer, IMAGE_VERSION);
 	put_code(&writer, batch);
 	put_stacks(&writer, batch);
-	put_series(&writer, batch);
+	image_put_series(&writer, batch);
 	put_samples(&writer, batch);
 	put_counts(&writer, batch);
 	put_notes(&writer, batch);

@@ -195,7 +195,7 @@ symbol_work_read(Connection *connection, SymbolClaim *claim, DbError *error)
 }
 
 static void
-put_array(Buffer *array, int32_t type, size_t count, const Buffer *elements)
+symbol_work_put_array(Buffer *array, int32_t type, size_t count, const Buffer *elements)
 {
 	wire_array(array, type, count);
 	buffer_put_bytes(array, elements->bytes, elements->length);
@@ -244,14 +244,16 @@ symbol_work_store(Connection *connection, const SymbolClaim *claim, const Symbol
 	DbOutcome outcome;
 
 	buffer_put_int8(&epoch, claim->epoch);
-	put_array(&arrays[NAMES], WIRE_TEXT, answers->line_count, &answers->names);
-	put_array(&arrays[SYSTEM_NAMES], WIRE_TEXT, answers->line_count, &answers->system_names);
-	put_array(&arrays[FILENAMES], WIRE_TEXT, answers->line_count, &answers->filenames);
-	put_array(&arrays[START_LINES], WIRE_INT4, answers->line_count, &answers->start_lines);
-	put_array(&arrays[MAPPINGS], WIRE_INT4, answers->count, &answers->mappings);
-	put_array(&arrays[ADDRESSES], WIRE_INT8, answers->count, &answers->addresses);
-	put_array(&arrays[LINE_COUNTS], WIRE_INT4, answers->count, &answers->line_counts);
-	put_array(&arrays[LINES], WIRE_INT4, answers->line_count, &answers->lines);
+	symbol_work_put_array(&arrays[NAMES], WIRE_TEXT, answers->line_count, &answers->names);
+	symbol_work_put_array(&arrays[SYSTEM_NAMES], WIRE_TEXT, answers->line_count,
+						  &answers->system_names);
+	symbol_work_put_array(&arrays[FILENAMES], WIRE_TEXT, answers->line_count, &answers->filenames);
+	symbol_work_put_array(&arrays[START_LINES], WIRE_INT4, answers->line_count,
+						  &answers->start_lines);
+	symbol_work_put_array(&arrays[MAPPINGS], WIRE_INT4, answers->count, &answers->mappings);
+	symbol_work_put_array(&arrays[ADDRESSES], WIRE_INT8, answers->count, &answers->addresses);
+	symbol_work_put_array(&arrays[LINE_COUNTS], WIRE_INT4, answers->count, &answers->line_counts);
+	symbol_work_put_array(&arrays[LINES], WIRE_INT4, answers->line_count, &answers->lines);
 	outcome = connection_run(connection, statements, 2, results, error);
 	for (size_t i = 0; i < 2; i++)
 		result_free(results[i]);

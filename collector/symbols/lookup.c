@@ -76,7 +76,7 @@ typedef struct ChecksumAsk
  * limited.
  */
 static int
-compare_checksum(void *context, int fd, const FileIdentity *identity, uint32_t checksum)
+lookup_compare_checksum(void *context, int fd, const FileIdentity *identity, uint32_t checksum)
 {
 	const ChecksumAsk *ask = context;
 
@@ -111,7 +111,7 @@ look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	int err;
 
-	places.compare_checksum = compare_checksum;
+	places.compare_checksum = lookup_compare_checksum;
 	places.context = &ask;
 
 	if (binary->debug_files_known || binary->stall.until_ns > now_ns)
@@ -376,8 +376,8 @@ ask_about(Lookup *lookup, Binary *binary, const WorkerFiles *files, uint64_t add
  * as wanted.
  */
 static int
-ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const SymbolAsk *terms,
-		   SymbolLines *lines, bool *whole)
+lookup_ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all,
+				  const SymbolAsk *terms, SymbolLines *lines, bool *whole)
 {
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	WorkerFiles files = worker_files(lookup, binary);
@@ -435,7 +435,7 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 	all = wants_all(binary, terms);
 	if (find_result(lookup, binary, address, all, lines))
 		return 0;
-	err = ask_worker(lookup, binary, address, all, terms, &found, &whole);
+	err = lookup_ask_worker(lookup, binary, address, all, terms, &found, &whole);
 	if (err == -EAGAIN || err == -EINPROGRESS)
 		return -EAGAIN;
 	count_answer(lookup, &found);

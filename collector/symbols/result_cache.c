@@ -136,7 +136,8 @@ intern_lines(Generation *generation, const SymbolLines *lines)
 }
 
 static Entry *
-find_entry(const Generation *generation, uint64_t binary, uint64_t address, uint64_t *hash)
+result_cache_find_entry(const Generation *generation, uint64_t binary, uint64_t address,
+						uint64_t *hash)
 {
 	const Entry key = { .binary = binary, .address = address };
 	uint32_t position;
@@ -191,11 +192,11 @@ bool
 result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, SymbolLines *lines)
 {
 	uint64_t hash;
-	Entry *entry = find_entry(cache->young, binary, address, &hash);
+	Entry *entry = result_cache_find_entry(cache->young, binary, address, &hash);
 
 	if (entry == NULL)
 	{
-		entry = find_entry(cache->old, binary, address, &hash);
+		entry = result_cache_find_entry(cache->old, binary, address, &hash);
 		if (entry == NULL)
 			return false;
 		/* copy only if it fits: making room would free the generation that is copied from */
@@ -223,7 +224,7 @@ result_cache_add(ResultCache *cache, uint64_t binary, uint64_t address, const Sy
 	made.lines = intern_lines(cache->young, lines);
 	if (made.lines == NULL || table_reserve(&cache->young->entries) != 0)
 		return -ENOMEM;
-	entry = find_entry(cache->young, binary, address, &hash);
+	entry = result_cache_find_entry(cache->young, binary, address, &hash);
 	if (entry == NULL)
 		entry = table_append(&cache->young->entries, hash);
 	*entry = made;

@@ -86,7 +86,7 @@ open_line(Packer *packer, uint64_t page)
 }
 
 static inline int
-append_row(Packer *packer, uint64_t address, uint16_t rule)
+packer_append_row(Packer *packer, uint64_t address, uint16_t rule)
 {
 	PackedTable *packed = packer->packed;
 	uint64_t page = address >> PFS_UNWIND_PAGE_BITS;
@@ -117,7 +117,7 @@ append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule
 		return 0;
 	}
 	for (; err == 0 && address < end; address += PAGE_BYTES)
-		err = append_row(packer, address, rule);
+		err = packer_append_row(packer, address, rule);
 	return err;
 }
 
@@ -140,7 +140,7 @@ pack_rows(void *context, const UnwindTable *table, size_t count)
 			packer->packed->rows_outside++;
 			continue;
 		}
-		err = append_row(packer, start, rule);
+		err = packer_append_row(packer, start, rule);
 		if (err == 0 && (start ^ end) >> PFS_UNWIND_PAGE_BITS != 0)
 			err = append_continuations(packer, start, end, rule);
 	}

@@ -60,7 +60,7 @@ find_lead(const uint8_t *bytes, uint32_t *lead)
 }
 
 static bool
-read_memory(RemoteMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
+trampolines_read_memory(RemoteMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 {
 	const RemotePieces piece = { address, 0, length, 1 };
 
@@ -87,7 +87,8 @@ find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 	size_t length;
 	uint64_t last;
 
-	if (!read_memory(memory, start, bytes, sizeof(bytes)) || !find_lead(bytes, &shape->lead))
+	if (!trampolines_read_memory(memory, start, bytes, sizeof(bytes)) ||
+		!find_lead(bytes, &shape->lead))
 		return false;
 	length = trampoline_bytes(shape->lead);
 	second = memmem(bytes + length, sizeof(bytes) - length, trampoline_code(shape->lead), length);
@@ -97,7 +98,7 @@ find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 	if (shape->period > length && shape->period % 16 != 0)
 		return false;
 	last = (TRAMPOLINE_ARENA_BYTES / shape->period - 1) * shape->period;
-	return read_memory(memory, start + last, bytes, length) &&
+	return trampolines_read_memory(memory, start + last, bytes, length) &&
 		   code_is_trampoline(bytes, shape->lead);
 }
 

@@ -86,7 +86,7 @@ upload_slots_has(UploadSlots *slots, const char *tenant, const char *build_id, i
 
 /* Returns a free slot, or NULL if the tenant has too many or there is none. */
 static UploadSlot *
-free_slot(UploadSlots *slots, const char *tenant)
+upload_slots_free_slot(UploadSlots *slots, const char *tenant)
 {
 	UploadSlot *found = NULL;
 	size_t count = 0;
@@ -167,7 +167,7 @@ upload_slots_begin(UploadSlots *slots, const char *tenant, const UploadQuestion 
 		return UPLOAD_TOO_LARGE;
 	pthread_mutex_lock(&slots->lock);
 	slots_sweep(slots, now_ns);
-	slot = free_slot(slots, tenant);
+	slot = upload_slots_free_slot(slots, tenant);
 	if (slot_of(slots, tenant, question->build_id) != NULL)
 		end = UPLOAD_UNDER_WAY;
 	else if (slot != NULL && has_space(slots, tenant, (size_t) question->bytes) &&

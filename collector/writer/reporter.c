@@ -21,7 +21,7 @@ reporter_init(Reporter *reporter, const WriterReport *report)
 }
 
 static void
-put_text(Buffer *buffer, const char *text)
+report_put_text(Buffer *buffer, const char *text)
 {
 	buffer_put_bytes(buffer, text, strlen(text));
 }
@@ -67,12 +67,12 @@ reporter_store(const Reporter *reporter, Target *target, bool is_last, DbError *
 	DbOutcome outcome;
 
 	reporter->report.fill(reporter->report.context, &figures);
-	put_text(&buffers[0], reporter->report.name);
-	put_text(&buffers[1], reporter->report.program);
-	put_text(&buffers[2], collector_version());
+	report_put_text(&buffers[0], reporter->report.name);
+	report_put_text(&buffers[1], reporter->report.program);
+	report_put_text(&buffers[2], collector_version());
 	wire_timestamp_param(&buffers[3], reporter->started_us);
 	wire_timestamp_param(&buffers[4], clock_ns(CLOCK_REALTIME) / 1000);
-	put_text(&buffers[5], is_last ? "true" : "false");
+	report_put_text(&buffers[5], is_last ? "true" : "false");
 	put_figures(&figures, &buffers[6], &buffers[7]);
 	outcome = connection_execute(&target->session.connection, &statement, error);
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)

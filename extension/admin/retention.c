@@ -312,7 +312,8 @@ make_result(FunctionCallInfo fcinfo, const int64 *numbers, int count)
  * even after a crash.
  */
 static void
-move_rows(Relation source, const PfsTier *tier, Oid shard, PfsTierSpec *spec, int64 *numbers)
+retention_move_rows(Relation source, const PfsTier *tier, Oid shard, PfsTierSpec *spec,
+					int64 *numbers)
 {
 	PfsSegmentTotals totals;
 
@@ -369,7 +370,7 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 							   RelationGetRelationName(source), tier->name)));
 	spec.has_scrapes = finer != NULL;
 	read_instant_series(&spec);
-	move_rows(source, tier, InvalidOid, &spec, result);
+	retention_move_rows(source, tier, InvalidOid, &spec, result);
 	relation_close(source, NoLock);
 	return make_result(fcinfo, result, lengthof(result));
 }
@@ -403,7 +404,7 @@ profstore_move_shard_to_tier(PG_FUNCTION_ARGS)
 	source = open_for_removal(PG_GETARG_OID(0));
 	if (source == NULL)
 		PG_RETURN_NULL();
-	move_rows(source, tier, PG_GETARG_OID(1), &spec, result);
+	retention_move_rows(source, tier, PG_GETARG_OID(1), &spec, result);
 	relation_close(source, NoLock);
 	return make_result(fcinfo, result, lengthof(result));
 }

@@ -106,7 +106,8 @@ typedef struct PassingStacks
 } PassingStacks;
 
 static void
-passing_add_block(PassingStacks *passing, const PfsVerdicts *verdicts, const PfsShardBlock *block)
+shard_rows_passing_add_block(PassingStacks *passing, const PfsVerdicts *verdicts,
+							 const PfsShardBlock *block)
 {
 	const int64 *stacks = block->values[PFS_COLUMN_STACK];
 	bool passes[PFS_SHARD_BLOCK_ROWS];
@@ -146,7 +147,7 @@ request_judge(PfsShardRequest *request, const PfsSelection *selection, const Pfs
 
 	while ((block = pfs_shard_rows_next(rows)) != NULL)
 		if (block->kind != PFS_SHARD_SCRAPES)
-			passing_add_block(&passing, verdicts, block);
+			shard_rows_passing_add_block(&passing, verdicts, block);
 	pfs_shard_rows_end(rows);
 	request->has_stacks = !passing.all;
 	if (request->has_stacks)

@@ -39,7 +39,7 @@ read_process_name(uint32_t pid, char comm[PFS_COMM_BYTES])
  * meanwhile.
  */
 static Process *
-find_process(Reader *reader, uint32_t pid, char comm[PFS_COMM_BYTES])
+amount_find_process(Reader *reader, uint32_t pid, char comm[PFS_COMM_BYTES])
 {
 	ProcStat stat;
 	int result;
@@ -123,7 +123,7 @@ reader_add_amount(Reader *reader, const ReaderAmount *amount)
 	int result = 0;
 
 	reader_lock(reader);
-	process = find_process(reader, amount->pid, comm);
+	process = amount_find_process(reader, amount->pid, comm);
 	labels = labels_of_amount(reader, amount, process, comm, &dropped);
 	if (dropped)
 		reader->dropped++;

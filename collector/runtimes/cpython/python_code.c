@@ -55,7 +55,7 @@ typedef struct Batch
 
 /* Reads the objects into bytes, one after the other. Sets had for the readable ones. */
 static void
-read_objects(const Batch *batch, uint8_t *bytes, bool *had)
+python_read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 {
 	RemoteRange ranges[RUNTIME_CODES_MAX];
 
@@ -86,7 +86,7 @@ read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
 }
 
 static bool
-is_as_sampled(const Batch *batch, size_t i)
+python_is_as_sampled(const Batch *batch, size_t i)
 {
 	const Object *object = &batch->objects[i];
 
@@ -97,7 +97,7 @@ is_as_sampled(const Batch *batch, size_t i)
 }
 
 static void
-read_codes(Batch *batch)
+python_code_read_codes(Batch *batch)
 {
 	const PythonLayout *layout = batch->layout;
 	uint8_t *bytes = calloc(batch->count, batch->layout->code_bytes);
@@ -106,7 +106,7 @@ read_codes(Batch *batch)
 
 	if (bytes == NULL)
 		return;
-	read_objects(batch, bytes, had);
+	python_read_objects(batch, bytes, had);
 	for (size_t i = 0; i < batch->count; i++)
 		memcpy(batch->objects[i].bytes, bytes + i * layout->code_bytes, layout->code_bytes);
 	free(bytes);
@@ -117,7 +117,7 @@ read_codes(Batch *batch)
 		uint16_t name = layout->code_qualified != 0 ? layout->code_qualified : layout->code_name;
 
 		object->name_hash = hashes[i];
-		object->valid = had[i] && is_as_sampled(batch, i);
+		object->valid = had[i] && python_is_as_sampled(batch, i);
 		object->parts[PART_NAME] = remote_word_at(object->bytes, name);
 		object->parts[PART_FILE] = remote_word_at(object->bytes, layout->code_file);
 		object->parts[PART_LINES] = remote_word_at(object->bytes, layout->code_lines);
@@ -153,7 +153,7 @@ find_bytes(const PythonLayout *layout, const uint8_t *head, uint64_t address, Co
 }
 
 static void
-read_heads(Batch *batch)
+python_read_heads(Batch *batch)
 {
 	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
 	/* bytes objects have the shortest head */
@@ -192,7 +192,7 @@ read_heads(Batch *batch)
 
 /* Appends a character as UTF-8. NUL and invalid characters become U+FFFD. */
 static char *
-put_character(char *to, uint32_t character)
+python_put_character(char *to, uint32_t character)
 {
 	if (character == 0 || character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
 		character = 0xfffd;
@@ -221,7 +221,7 @@ put_character(char *to, uint32_t character)
 
 /* Returns NULL if out of memory. */
 static char *
-text_of(const uint8_t *bytes, const Content *content)
+python_text_of(const uint8_t *bytes, const Content *content)
 {
 	size_t count = content->bytes / content->width;
 	char *text = malloc(4 * count + 1);
@@ -234,7 +234,7 @@ text_of(const uint8_t *bytes, const Content *content)
 		uint32_t character = 0;
 
 		memcpy(&character, bytes + i * content->width, content->width); /* little-endian */
-		end = put_character(end, character);
+		end = python_put_character(end, character);
 	}
 	*end = '\0';
 	return text;
@@ -244,9 +244,9 @@ static void
 take_part(RuntimeCode *code, Part part, const uint8_t *bytes, const Content *content)
 {
 	if (part == PART_NAME)
-		code->name = text_of(bytes, content);
+		code->name = python_text_of(bytes, content);
 	else if (part == PART_FILE)
-		code->file = text_of(bytes, content);
+		code->file = python_text_of(bytes, content);
 	else if ((code->lines = malloc(content->bytes)) != NULL)
 	{
 		memcpy(code->lines, bytes, content->bytes);
@@ -255,7 +255,7 @@ take_part(RuntimeCode *code, Part part, const uint8_t *bytes, const Content *con
 }
 
 static void
-read_contents(Batch *batch)
+python_read_contents(Batch *batch)
 {
 	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
 	size_t total = 0;
@@ -292,7 +292,7 @@ read_contents(Batch *batch)
 
 /* Discards the data of objects that have changed since the first read. */
 static void
-drop_changed(Batch *batch)
+python_drop_changed(Batch *batch)
 {
 	uint8_t *bytes = calloc(batch->count, batch->layout->code_bytes);
 	uint64_t hashes[RUNTIME_CODES_MAX];
@@ -300,7 +300,7 @@ drop_changed(Batch *batch)
 
 	if (bytes != NULL)
 	{
-		read_objects(batch, bytes, had);
+		python_read_objects(batch, bytes, had);
 		read_name_hashes(batch, hashes);
 	}
 	for (size_t i = 0; i < batch->count; i++)
@@ -311,7 +311,7 @@ drop_changed(Batch *batch)
 		if (object->valid && had[i] && object->name_hash == hashes[i])
 		{
 			memcpy(object->bytes, bytes + i * batch->layout->code_bytes, batch->layout->code_bytes);
-			object->valid = is_as_sampled(batch, i);
+			object->valid = python_is_as_sampled(batch, i);
 		}
 		else
 			object->valid = false;
@@ -340,9 +340,9 @@ python_codes_read(RemoteMemory *memory, const PythonLayout *layout, uint64_t typ
 	batch->type = type;
 	batch->count = count;
 	batch->wanted = wanted;
-	read_codes(batch);
-	read_heads(batch);
-	read_contents(batch);
-	drop_changed(batch);
+	python_code_read_codes(batch);
+	python_read_heads(batch);
+	python_read_contents(batch);
+	python_drop_changed(batch);
 	free(batch);
 }

@@ -70,7 +70,7 @@ find_layout(Reading *reading, uint32_t minor, PythonLayout *layout)
 }
 
 static void
-find_loops(Reading *reading, LoopCode loops[PYTHON_LOOPS])
+python_file_find_loops(Reading *reading, LoopCode loops[PYTHON_LOOPS])
 {
 	static const char *const names[PYTHON_LOOPS] = { SYMBOL_LOOP, SYMBOL_COLD };
 
@@ -104,7 +104,7 @@ read_python(Reading *reading, const char *name)
 							sizeof(python->state_bytes)))
 		python->state_code = symbol.address;
 	if (minor <= 10)
-		find_loops(reading, python->loops);
+		python_file_find_loops(reading, python->loops);
 }
 
 void

@@ -82,7 +82,7 @@ read_number(const uint8_t *table, size_t length, size_t *at)
 
 /* Reads a number whose lowest bit is the sign. */
 static uint32_t
-read_signed(const uint8_t *table, size_t length, size_t *at)
+python_lines_read_signed(const uint8_t *table, size_t length, size_t *at)
 {
 	uint32_t number = read_number(table, length, at);
 
@@ -109,7 +109,7 @@ line_of_locations(const uint8_t *table, size_t length, uint32_t line, uint64_t u
 			at += 2;
 		}
 		else if (has_line)
-			line += read_signed(table, length, &at);
+			line += python_lines_read_signed(table, length, &at);
 		if (kind == LOCATION_LONG)
 		{
 			for (int i = 0; i < LONG_NUMBERS; i++)

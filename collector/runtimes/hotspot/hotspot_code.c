@@ -127,7 +127,7 @@ frame_kind(const Batch *batch, size_t i)
 
 /* Returns the number of the method among the functions; FUNCTIONS_MAX if they are too many. */
 static size_t
-function_of(Batch *batch, uint64_t method)
+hotspot_function_of(Batch *batch, uint64_t method)
 {
 	for (size_t i = 0; i < batch->function_count; i++)
 	{
@@ -141,9 +141,9 @@ function_of(Batch *batch, uint64_t method)
 }
 
 static void
-add_scope(Batch *batch, Sampled *frame, uint64_t method, int32_t place)
+hotspot_add_scope(Batch *batch, Sampled *frame, uint64_t method, int32_t place)
 {
-	size_t function = function_of(batch, method);
+	size_t function = hotspot_function_of(batch, method);
 
 	if (function < FUNCTIONS_MAX && frame->count < CODE_INLINED_MAX)
 		frame->scopes[frame->count++] = (Scope){ function, place };
@@ -222,9 +222,9 @@ find_descriptions(Batch *batch)
 		if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_INTERPRETED)
 		{
 			frame->valid = true;
-			add_scope(batch, frame, key->address,
-					  (int32_t) PFS_HOTSPOT_PLACE(key->check) -
-						  (int32_t) batch->layout->sizes[HOTSPOT_SIZE_CONSTANT]);
+			hotspot_add_scope(batch, frame, key->address,
+							  (int32_t) PFS_HOTSPOT_PLACE(key->check) -
+								  (int32_t) batch->layout->sizes[HOTSPOT_SIZE_CONSTANT]);
 		}
 		else if (bytes != NULL && frame_kind(batch, i) == PFS_HOTSPOT_FRAME_STUB)
 		{
@@ -380,10 +380,10 @@ find_methods(Batch *batch)
 			const uint8_t *method = remote_reads_get(&batch->reads, at++);
 
 			if (method != NULL)
-				add_scope(batch, frame, remote_word_at(method, 0), frame->scopes[j].place);
+				hotspot_add_scope(batch, frame, remote_word_at(method, 0), frame->scopes[j].place);
 		}
 		if (frame->count == 0)
-			add_scope(batch, frame, frame->compiled.method, -1);
+			hotspot_add_scope(batch, frame, frame->compiled.method, -1);
 	}
 }
 
@@ -465,7 +465,7 @@ pool_slot(const Batch *batch, const Function *function, uint16_t index)
 }
 
 static void
-find_names(Batch *batch)
+hotspot_find_names(Batch *batch)
 {
 	const HotSpotLayout *layout = batch->layout;
 
@@ -570,7 +570,7 @@ without_number(const char *class, size_t length)
 
 /* Returns a copy of the text; NULL if it is empty, or out of memory. */
 static char *
-text_of(const uint8_t *bytes, size_t length)
+hotspot_text_of(const uint8_t *bytes, size_t length)
 {
 	char text[CODE_TEXT_BYTES + 1];
 
@@ -582,7 +582,7 @@ text_of(const uint8_t *bytes, size_t length)
 }
 
 static char *
-full_name(const uint8_t *class, size_t class_length, const uint8_t *name, size_t length)
+hotspot_full_name(const uint8_t *class, size_t class_length, const uint8_t *name, size_t length)
 {
 	uint8_t text[2 * CODE_TEXT_BYTES + 2];
 
@@ -598,7 +598,7 @@ full_name(const uint8_t *class, size_t class_length, const uint8_t *name, size_t
 	text[class_length] = '.';
 	memcpy(text + class_length + 1, name, length);
 	length += class_length + 1;
-	return text_of(text, length < CODE_TEXT_BYTES ? length : CODE_TEXT_BYTES);
+	return hotspot_text_of(text, length < CODE_TEXT_BYTES ? length : CODE_TEXT_BYTES);
 }
 
 /* Returns an upper limit of the bytes of the table of lines, which ends the constant part. */
@@ -621,10 +621,10 @@ take_texts(Function *function, const RemoteReads *reads, size_t first)
 
 	for (size_t i = 0; i < TEXTS; i++)
 		texts[i] = remote_reads_get(reads, first + i);
-	function->name = full_name(texts[TEXT_CLASS], function->lengths[TEXT_CLASS], texts[TEXT_NAME],
-							   function->lengths[TEXT_NAME]);
+	function->name = hotspot_full_name(texts[TEXT_CLASS], function->lengths[TEXT_CLASS],
+									   texts[TEXT_NAME], function->lengths[TEXT_NAME]);
 	function->file = texts[TEXT_FILE] != NULL
-						 ? text_of(texts[TEXT_FILE], function->lengths[TEXT_FILE])
+						 ? hotspot_text_of(texts[TEXT_FILE], function->lengths[TEXT_FILE])
 						 : strdup("");
 	function->lines = lines != NULL ? malloc(function->lines_bytes) : NULL;
 	if (function->lines != NULL)
@@ -720,14 +720,15 @@ name_stubs(Batch *batch)
 
 		if (name == NULL || name[0] == '\0' || !batch->frames[i].valid)
 			continue;
-		batch->wanted[i].code.name = text_of(name, strnlen((const char *) name, STUB_NAME_BYTES));
+		batch->wanted[i].code.name =
+			hotspot_text_of(name, strnlen((const char *) name, STUB_NAME_BYTES));
 		batch->wanted[i].code.file = strdup("");
 	}
 }
 
 /* Fills code with the function of a scope. Returns false if it is unknown. */
 static bool
-fill_code(const Batch *batch, const Scope *scope, RuntimeCode *code)
+hotspot_fill_code(const Batch *batch, const Scope *scope, RuntimeCode *code)
 {
 	const Function *function = &batch->functions[scope->function];
 	HotSpotStream lines = { .excess = batch->layout->major >= HOTSPOT_VERSION_EXCESS };
@@ -749,7 +750,7 @@ fill_code(const Batch *batch, const Scope *scope, RuntimeCode *code)
 
 /* Returns whether a method's constant part has not changed since the sample. */
 static bool
-is_as_sampled(const Batch *batch, size_t i)
+hotspot_is_as_sampled(const Batch *batch, size_t i)
 {
 	const Sampled *frame = &batch->frames[i];
 
@@ -766,7 +767,7 @@ fill_wanted(Batch *batch, size_t i)
 {
 	const Sampled *frame = &batch->frames[i];
 	RuntimeCode *code = &batch->wanted[i].code;
-	bool filled = is_as_sampled(batch, i);
+	bool filled = hotspot_is_as_sampled(batch, i);
 
 	for (size_t j = 0; filled && j < frame->count; j++)
 	{
@@ -775,7 +776,7 @@ fill_wanted(Batch *batch, size_t i)
 			code->caller = calloc(1, sizeof(*code->caller));
 			code = code->caller;
 		}
-		filled = code != NULL && fill_code(batch, &frame->scopes[j], code);
+		filled = code != NULL && hotspot_fill_code(batch, &frame->scopes[j], code);
 	}
 	if (!filled)
 		runtime_code_fini(&batch->wanted[i].code);
@@ -815,7 +816,7 @@ hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted
 	find_methods(batch);
 	read_constants(batch, batch->functions);
 	find_pools(batch);
-	find_names(batch);
+	hotspot_find_names(batch);
 	find_files(batch);
 	find_lengths(batch);
 	read_texts(batch);

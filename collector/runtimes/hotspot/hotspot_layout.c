@@ -88,7 +88,8 @@ find_end(Entries *entries, size_t read, size_t name)
  * last entry.
  */
 static bool
-read_entries(const Tables *tables, uint64_t address, size_t stride, size_t name, Entries *entries)
+hotspot_layout_read_entries(const Tables *tables, uint64_t address, size_t stride, size_t name,
+							Entries *entries)
 {
 	const size_t piece_bytes = PIECE_ENTRIES * stride;
 	size_t read = 0;
@@ -118,7 +119,7 @@ read_entries(const Tables *tables, uint64_t address, size_t stride, size_t name,
  * read.
  */
 static const char *
-name_of(const RemoteReads *reads, size_t number)
+hotspot_layout_name_of(const RemoteReads *reads, size_t number)
 {
 	const uint8_t *text = remote_reads_get(reads, number);
 
@@ -158,8 +159,8 @@ take_fields(const Tables *tables, const Entries *entries, const RemoteReads *nam
 	for (size_t i = 0; i < entries->count; i++)
 	{
 		const uint8_t *entry = entries->bytes + i * entries->stride;
-		const char *type = name_of(names, 2 * i);
-		const char *name = name_of(names, 2 * i + 1);
+		const char *type = hotspot_layout_name_of(names, 2 * i);
+		const char *name = hotspot_layout_name_of(names, 2 * i + 1);
 		HotSpotField field;
 
 		if (type == NULL || name == NULL)
@@ -182,8 +183,8 @@ read_fields(const Tables *tables, HotSpotLayout *layout)
 
 	for (int i = 0; i < HOTSPOT_FIELDS_COUNT; i++)
 		layout->fields[i] = HOTSPOT_ABSENT;
-	if (!read_entries(tables, values[HOTSPOT_STRUCTS], values[HOTSPOT_STRUCT_STRIDE],
-					  values[HOTSPOT_STRUCT_TYPE], &entries))
+	if (!hotspot_layout_read_entries(tables, values[HOTSPOT_STRUCTS], values[HOTSPOT_STRUCT_STRIDE],
+									 values[HOTSPOT_STRUCT_TYPE], &entries))
 		return false;
 	for (size_t i = 0; i < entries.count; i++)
 	{
@@ -212,8 +213,8 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 	Entries entries;
 
 	memset(layout->sizes, 0, sizeof(layout->sizes));
-	if (!read_entries(tables, values[HOTSPOT_TYPES], values[HOTSPOT_TYPE_STRIDE],
-					  values[HOTSPOT_TYPE_NAME], &entries))
+	if (!hotspot_layout_read_entries(tables, values[HOTSPOT_TYPES], values[HOTSPOT_TYPE_STRIDE],
+									 values[HOTSPOT_TYPE_NAME], &entries))
 		return false;
 	for (size_t i = 0; i < entries.count; i++)
 		(void) remote_reads_add(&names,
@@ -223,7 +224,7 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 	remote_reads_run(&names, tables->memory);
 	for (size_t i = 0; i < entries.count; i++)
 	{
-		const char *name = name_of(&names, i);
+		const char *name = hotspot_layout_name_of(&names, i);
 
 		for (int j = 0; name != NULL && j < HOTSPOT_SIZES_COUNT; j++)
 		{
@@ -238,7 +239,7 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 }
 
 static bool
-read_word(RemoteMemory *memory, uint64_t address, uint64_t *word)
+hotspot_layout_read_word(RemoteMemory *memory, uint64_t address, uint64_t *word)
 {
 	const RemotePieces piece = { .address = address, .piece_bytes = sizeof(*word), .count = 1 };
 
@@ -252,7 +253,8 @@ has_started(RemoteMemory *memory, const HotSpotLayout *layout)
 	uint64_t heap = 0;
 
 	return hotspot_has(layout, HOTSPOT_UNIVERSE_HEAP) &&
-		   read_word(memory, layout->fields[HOTSPOT_UNIVERSE_HEAP], &heap) && heap != 0;
+		   hotspot_layout_read_word(memory, layout->fields[HOTSPOT_UNIVERSE_HEAP], &heap) &&
+		   heap != 0;
 }
 
 /* Returns the version; 0 if it has not been set yet. */
@@ -263,9 +265,11 @@ read_version(RemoteMemory *memory, const HotSpotLayout *layout)
 
 	/* otherwise the field has HotSpot's own version number */
 	if (hotspot_has(layout, HOTSPOT_VERSION))
-		return read_word(memory, layout->fields[HOTSPOT_VERSION], &word) ? word & 0xff : 0;
+		return hotspot_layout_read_word(memory, layout->fields[HOTSPOT_VERSION], &word)
+				   ? word & 0xff
+				   : 0;
 	if (hotspot_has(layout, HOTSPOT_MAJOR) &&
-		read_word(memory, layout->fields[HOTSPOT_MAJOR], &word))
+		hotspot_layout_read_word(memory, layout->fields[HOTSPOT_MAJOR], &word))
 		return (uint32_t) word;
 	return 0;
 }
@@ -374,11 +378,13 @@ find_heaps(RemoteMemory *memory, const HotSpotLayout *layout, uint64_t heaps[PFS
 	uint64_t data;
 
 	if (!hotspot_has(layout, HOTSPOT_CACHE_HEAPS))
-		return read_word(memory, layout->fields[HOTSPOT_CACHE_HEAP], &heaps[0]) && heaps[0] != 0;
+		return hotspot_layout_read_word(memory, layout->fields[HOTSPOT_CACHE_HEAP], &heaps[0]) &&
+			   heaps[0] != 0;
 	if (!hotspot_has(layout, HOTSPOT_ARRAY_LENGTH) || !hotspot_has(layout, HOTSPOT_ARRAY_DATA) ||
-		!read_word(memory, layout->fields[HOTSPOT_CACHE_HEAPS], &array) || array == 0 ||
-		!read_word(memory, array + layout->fields[HOTSPOT_ARRAY_LENGTH], &count) ||
-		!read_word(memory, array + layout->fields[HOTSPOT_ARRAY_DATA], &data))
+		!hotspot_layout_read_word(memory, layout->fields[HOTSPOT_CACHE_HEAPS], &array) ||
+		array == 0 ||
+		!hotspot_layout_read_word(memory, array + layout->fields[HOTSPOT_ARRAY_LENGTH], &count) ||
+		!hotspot_layout_read_word(memory, array + layout->fields[HOTSPOT_ARRAY_DATA], &data))
 		return 0;
 	count = (uint32_t) count;
 	if (count > PFS_HOTSPOT_HEAPS)
@@ -397,13 +403,18 @@ read_heap(RemoteMemory *memory, const HotSpotLayout *layout, uint64_t address,
 	const uint64_t *fields = layout->fields;
 	uint64_t bits;
 
-	if (!read_word(memory, address + fields[HOTSPOT_HEAP_MEMORY] + fields[HOTSPOT_SPACE_LOW],
-				   (uint64_t *) &heap->low) ||
-		!read_word(memory, address + fields[HOTSPOT_HEAP_MEMORY] + fields[HOTSPOT_SPACE_HIGH],
-				   (uint64_t *) &heap->high) ||
-		!read_word(memory, address + fields[HOTSPOT_HEAP_SEGMENTS] + fields[HOTSPOT_SPACE_LOW],
-				   (uint64_t *) &heap->segments) ||
-		!read_word(memory, address + fields[HOTSPOT_HEAP_SEGMENT_BITS], &bits))
+	if (!hotspot_layout_read_word(memory,
+								  address + fields[HOTSPOT_HEAP_MEMORY] + fields[HOTSPOT_SPACE_LOW],
+								  (uint64_t *) &heap->low) ||
+		!hotspot_layout_read_word(memory,
+								  address + fields[HOTSPOT_HEAP_MEMORY] +
+									  fields[HOTSPOT_SPACE_HIGH],
+								  (uint64_t *) &heap->high) ||
+		!hotspot_layout_read_word(memory,
+								  address + fields[HOTSPOT_HEAP_SEGMENTS] +
+									  fields[HOTSPOT_SPACE_LOW],
+								  (uint64_t *) &heap->segments) ||
+		!hotspot_layout_read_word(memory, address + fields[HOTSPOT_HEAP_SEGMENT_BITS], &bits))
 		return false;
 	*segment_bits = (uint32_t) bits;
 	return heap->low != 0 && heap->low < heap->high && heap->high - heap->low <= HEAP_BYTES_MAX &&

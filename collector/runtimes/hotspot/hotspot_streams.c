@@ -32,7 +32,7 @@ hotspot_number(HotSpotStream *stream, uint32_t *number)
 }
 
 static bool
-read_signed(HotSpotStream *stream, int32_t *number)
+hotspot_stream_read_signed(HotSpotStream *stream, int32_t *number)
 {
 	uint32_t value;
 
@@ -44,7 +44,7 @@ read_signed(HotSpotStream *stream, int32_t *number)
 
 /* Reads the distances to the next entry. Returns false at the end. */
 static bool
-read_entry(HotSpotStream *lines, int32_t *places, int32_t *count)
+hotspot_stream_read_entry(HotSpotStream *lines, int32_t *places, int32_t *count)
 {
 	uint8_t byte;
 
@@ -52,7 +52,8 @@ read_entry(HotSpotStream *lines, int32_t *places, int32_t *count)
 		return false;
 	byte = *lines->at++;
 	if (byte == PAIR)
-		return read_signed(lines, places) && read_signed(lines, count);
+		return hotspot_stream_read_signed(lines, places) &&
+			   hotspot_stream_read_signed(lines, count);
 	*places = byte >> 3;
 	*count = byte & 7;
 	return true;
@@ -70,7 +71,7 @@ hotspot_line(HotSpotStream lines, int32_t place)
 
 	if (place < 0)
 		place = 0;
-	while (read_entry(&lines, &places, &count))
+	while (hotspot_stream_read_entry(&lines, &places, &count))
 	{
 		at += (uint32_t) places;
 		line += (uint32_t) count;

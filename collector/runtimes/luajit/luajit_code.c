@@ -61,7 +61,7 @@ read_prototypes(Batch *batch)
 }
 
 static uint32_t
-line_count(const Prototype *prototype)
+luajit_line_count(const Prototype *prototype)
 {
 	return (uint32_t) (prototype->words[PFS_LUAJIT_PROTO_LINES] >> 32);
 }
@@ -74,23 +74,23 @@ difference_bytes(uint32_t count)
 
 /* Adds a read of the table of lines, which has no entry for the function's first instruction. */
 static void
-fetch_lines(Batch *batch, Prototype *prototype)
+luajit_fetch_lines(Batch *batch, Prototype *prototype)
 {
 	uint32_t size = (uint32_t) (prototype->words[PFS_LUAJIT_PROTO_SIZE] >> 32);
 	uint64_t table = prototype->words[PFS_LUAJIT_PROTO_TABLE];
 
 	if (!prototype->valid || size < 2 || size > CODE_WORDS_MAX || table == 0)
 		return;
-	prototype->lines_bytes = (size - 1) * difference_bytes(line_count(prototype));
+	prototype->lines_bytes = (size - 1) * difference_bytes(luajit_line_count(prototype));
 	prototype->lines = malloc(sizeof(*prototype->lines) + prototype->lines_bytes);
 	if (prototype->lines == NULL)
 		return;
-	prototype->lines->line_count = line_count(prototype);
+	prototype->lines->line_count = luajit_line_count(prototype);
 	fetch_add(&batch->fetch, table, prototype->lines->differences, prototype->lines_bytes);
 }
 
 static void
-read_contents(Batch *batch)
+luajit_read_contents(Batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
 	{
@@ -112,7 +112,7 @@ read_contents(Batch *batch)
 			length = 0;
 		fetch_add(&batch->fetch, chunk + STRING_TEXT, prototype->name,
 				  length < CODE_TEXT_BYTES ? length : CODE_TEXT_BYTES);
-		fetch_lines(batch, prototype);
+		luajit_fetch_lines(batch, prototype);
 	}
 	fetch_run(&batch->fetch);
 }
@@ -135,7 +135,7 @@ file_of(const Prototype *prototype)
 
 /* Returns the last part of the file's name and the line; NULL: out of memory. */
 static char *
-name_of(const char *file, int32_t line)
+luajit_name_of(const char *file, int32_t line)
 {
 	const char *slash = file[0] != '[' ? strrchr(file, '/') : NULL;
 	char text[CODE_TEXT_BYTES + 16];
@@ -148,12 +148,12 @@ name_of(const char *file, int32_t line)
 }
 
 static void
-take_code(Prototype *prototype, RuntimeCode *code)
+luajit_take_code(Prototype *prototype, RuntimeCode *code)
 {
 	int32_t first = (int32_t) prototype->words[PFS_LUAJIT_PROTO_LINES];
 
 	code->file = prototype->name[0] != '\0' ? file_of(prototype) : NULL;
-	code->name = code->file != NULL ? name_of(code->file, first) : NULL;
+	code->name = code->file != NULL ? luajit_name_of(code->file, first) : NULL;
 	if (code->name == NULL)
 	{
 		runtime_code_fini(code);
@@ -181,12 +181,12 @@ luajit_codes_read(RemoteMemory *memory, CodeWanted *wanted, size_t count)
 	batch->count = count;
 	batch->wanted = wanted;
 	read_prototypes(batch);
-	read_contents(batch);
+	luajit_read_contents(batch);
 	read_prototypes(batch);
 	for (size_t i = 0; i < count; i++)
 	{
 		if (batch->prototypes[i].valid)
-			take_code(&batch->prototypes[i], &wanted[i].code);
+			luajit_take_code(&batch->prototypes[i], &wanted[i].code);
 		free(batch->prototypes[i].lines);
 	}
 	free(batch);

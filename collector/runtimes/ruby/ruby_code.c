@@ -135,7 +135,7 @@ read_facts(Batch *batch, Facts facts[RUNTIME_CODES_MAX])
 
 /* Returns whether an object has not changed since the sample. */
 static bool
-is_as_sampled(const CodeWanted *wanted, bool is_c, const Facts *facts)
+ruby_is_as_sampled(const CodeWanted *wanted, bool is_c, const Facts *facts)
 {
 	uint64_t hash = 0;
 
@@ -152,7 +152,7 @@ is_as_sampled(const CodeWanted *wanted, bool is_c, const Facts *facts)
 }
 
 static void
-read_objects(Batch *batch)
+ruby_read_objects(Batch *batch)
 {
 	Facts *facts = calloc(batch->count, sizeof(*facts));
 
@@ -167,7 +167,7 @@ read_objects(Batch *batch)
 		Object *object = &batch->objects[i];
 
 		object->facts = facts[i];
-		object->valid = is_as_sampled(&batch->wanted[i], object->is_c, &facts[i]);
+		object->valid = ruby_is_as_sampled(&batch->wanted[i], object->is_c, &facts[i]);
 		if (!object->valid || object->is_c)
 			continue;
 		object->texts[PART_FILE].address = facts[i].body[PFS_RUBY_BODY_PATH];
@@ -191,7 +191,7 @@ elements_of(uint64_t address, const uint64_t head[HEAD_WORDS])
  * an array.
  */
 static uint64_t
-find_symbols(Batch *batch)
+ruby_find_symbols(Batch *batch)
 {
 	uint64_t tables[RUBY_SYMBOLS_MAX][SYMBOLS_WORDS];
 	uint64_t heads[RUBY_SYMBOLS_MAX][HEAD_WORDS];
@@ -225,7 +225,7 @@ serial_of(const Object *object)
 
 /* Finds the strings of names of methods that are written in C. */
 static void
-find_names(Batch *batch)
+ruby_find_names(Batch *batch)
 {
 	uint64_t symbols;
 	bool any = false;
@@ -239,7 +239,7 @@ find_names(Batch *batch)
 					object->definition, DEFINITION_WORDS);
 	}
 	fetch_run(&batch->fetch);
-	symbols = any ? find_symbols(batch) : 0;
+	symbols = any ? ruby_find_symbols(batch) : 0;
 	if (symbols == 0)
 		return;
 	for (size_t i = 0; i < batch->count; i++)
@@ -314,7 +314,7 @@ find_owners(Batch *batch)
 
 /* Reads heads of strings. A file's path may be the first element of an array. */
 static void
-read_heads(Batch *batch)
+ruby_read_heads(Batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
 	{
@@ -366,7 +366,7 @@ fetch_characters(Fetch *fetch, const RubyLayout *layout, Text *text)
 }
 
 static uint32_t
-line_count(const Batch *batch, const Object *object)
+ruby_line_count(const Batch *batch, const Object *object)
 {
 	return remote_number_at(object->facts.body, batch->layout->line_count);
 }
@@ -380,10 +380,10 @@ code_size(const Object *object)
 
 /* Adds reads of the table of lines and of its index. */
 static void
-fetch_lines(Batch *batch, Object *object)
+ruby_fetch_lines(Batch *batch, Object *object)
 {
 	const RubyLayout *layout = batch->layout;
-	uint32_t count = line_count(batch, object);
+	uint32_t count = ruby_line_count(batch, object);
 	uint32_t size = code_size(object);
 
 	if (!object->valid || object->is_c || count == 0 || count > LINES_MAX || size > CODE_WORDS_MAX)
@@ -401,20 +401,20 @@ fetch_lines(Batch *batch, Object *object)
 }
 
 static void
-read_contents(Batch *batch)
+ruby_read_contents(Batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
 	{
 		for (int part = 0; part < PARTS; part++)
 			fetch_characters(&batch->fetch, batch->layout, &batch->objects[i].texts[part]);
-		fetch_lines(batch, &batch->objects[i]);
+		ruby_fetch_lines(batch, &batch->objects[i]);
 	}
 	fetch_run(&batch->fetch);
 }
 
 /* Marks objects that have changed since the first read. */
 static void
-drop_changed(Batch *batch)
+ruby_drop_changed(Batch *batch)
 {
 	Facts *facts = calloc(batch->count, sizeof(*facts));
 
@@ -425,14 +425,14 @@ drop_changed(Batch *batch)
 		Object *object = &batch->objects[i];
 
 		object->valid = object->valid && facts != NULL &&
-						is_as_sampled(&batch->wanted[i], object->is_c, &facts[i]);
+						ruby_is_as_sampled(&batch->wanted[i], object->is_c, &facts[i]);
 	}
 	free(facts);
 }
 
 /* Returns the label, or "block in Class#base" if the class is known. NULL: out of memory. */
 static char *
-name_of(const Object *object)
+ruby_name_of(const Object *object)
 {
 	const char *label = object->texts[PART_LABEL].characters;
 	const char *base = object->is_c ? label : object->texts[PART_BASE].characters;
@@ -454,7 +454,7 @@ static void
 take_lines(const Batch *batch, const Object *object, RuntimeCode *code)
 {
 	const RubyLayout *layout = batch->layout;
-	size_t count = line_count(batch, object);
+	size_t count = ruby_line_count(batch, object);
 	RubyLine *result = object->entries != NULL ? calloc(count, sizeof(*result)) : NULL;
 	int32_t *lines = object->entries != NULL ? calloc(count, sizeof(*lines)) : NULL;
 
@@ -481,11 +481,11 @@ take_lines(const Batch *batch, const Object *object, RuntimeCode *code)
 }
 
 static void
-take_code(const Batch *batch, const Object *object, RuntimeCode *code)
+ruby_take_code(const Batch *batch, const Object *object, RuntimeCode *code)
 {
 	uint64_t first = object->facts.body[PFS_RUBY_BODY_FIRST];
 
-	code->name = name_of(object);
+	code->name = ruby_name_of(object);
 	code->file = utf8_replace_invalid(object->texts[PART_FILE].characters);
 	if (code->name == NULL || code->file == NULL || code->name[0] == '\0')
 	{
@@ -516,16 +516,16 @@ ruby_codes_read(RemoteMemory *memory, const RubyFile *file, uint64_t bias, CodeW
 	batch->bias = bias;
 	batch->count = count;
 	batch->wanted = wanted;
-	read_objects(batch);
-	find_names(batch);
+	ruby_read_objects(batch);
+	ruby_find_names(batch);
 	find_owners(batch);
-	read_heads(batch);
-	read_contents(batch);
-	drop_changed(batch);
+	ruby_read_heads(batch);
+	ruby_read_contents(batch);
+	ruby_drop_changed(batch);
 	for (size_t i = 0; i < count; i++)
 	{
 		if (batch->objects[i].valid)
-			take_code(batch, &batch->objects[i], &wanted[i].code);
+			ruby_take_code(batch, &batch->objects[i], &wanted[i].code);
 		free(batch->objects[i].entries);
 		free(batch->objects[i].ranks);
 	}

@@ -107,7 +107,7 @@ function_start(const Reading *reading, uint32_t number)
  * Returns the number of the function that contains an address and is followed by another function.
  */
 static uint32_t
-function_of(const Reading *reading, uint64_t address)
+ruby_file_function_of(const Reading *reading, uint64_t address)
 {
 	uint32_t low = 0;
 	uint32_t high = reading->function_count;
@@ -144,7 +144,7 @@ find_loop_in(const Reading *reading, const ElfRelocations *table)
 		for (uint32_t i = 0; i < count; i++)
 		{
 			uint32_t function = ELF64_R_TYPE(block[i].r_info) == type
-									? function_of(reading, (uint64_t) block[i].r_addend)
+									? ruby_file_function_of(reading, (uint64_t) block[i].r_addend)
 									: NO_FUNCTION;
 			bool goes_on = block[i].r_offset == run.next && function == run.function;
 
@@ -231,7 +231,7 @@ find_code(Reading *reading, const char *name, bool is_caller, LoopCode *loop)
 }
 
 static void
-find_loops(Reading *reading, LoopCode loops[RUBY_LOOPS])
+ruby_file_find_loops(Reading *reading, LoopCode loops[RUBY_LOOPS])
 {
 	if (!find_code(reading, SYMBOL_LOOP, false, &loops[0]))
 		find_loop_by_table(reading, loops);
@@ -241,7 +241,7 @@ find_loops(Reading *reading, LoopCode loops[RUBY_LOOPS])
 
 /* Finds the places that may be the table of symbols, which no build exports from 3.3 on. */
 static void
-find_symbols(Reading *reading, uint64_t symbols[RUBY_SYMBOLS_MAX])
+ruby_file_find_symbols(Reading *reading, uint64_t symbols[RUBY_SYMBOLS_MAX])
 {
 	uint64_t *words = calloc(1, DATA_BYTES_MAX);
 	size_t found = 0;
@@ -281,8 +281,8 @@ ruby_file_read(const ElfSource *source, RubyFile *ruby, LoopCode loops[RUBY_LOOP
 	ruby->layout = ruby_layout_of_version(version[0], version[1]);
 	if (ruby->layout != NULL && elf_file_init(&reading.file, source) == 0)
 	{
-		find_loops(&reading, loops);
-		find_symbols(&reading, ruby->symbols);
+		ruby_file_find_loops(&reading, loops);
+		ruby_file_find_symbols(&reading, ruby->symbols);
 	}
 	free(reading.functions);
 	elf_file_fini(&reading.file);

@@ -156,7 +156,8 @@ find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 
 /* Finds the key's value that leads to the thread, and the context's offset in the thread. */
 static bool
-find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset, uint16_t *thread_context)
+ruby_place_find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset,
+					uint16_t *thread_context)
 {
 	uint64_t words[BESIDE_KEYS_BYTES / 8];
 	uint64_t threads[BESIDE_KEYS_BYTES / 8 * THREAD_WORDS];
@@ -192,8 +193,9 @@ ruby_place_find(RemoteMemory *memory, const RubyLayout *layout, uint64_t thread_
 
 	if (!remote_is_object(thread_pointer))
 		return false;
-	if (layout->has_variable ? !find_variable(memory, thread_pointer, &offset)
-							 : !find_key(memory, thread_pointer, &offset, &thread_context))
+	if (layout->has_variable
+			? !find_variable(memory, thread_pointer, &offset)
+			: !ruby_place_find_key(memory, thread_pointer, &offset, &thread_context))
 		return false;
 	entry->state_offset = offset;
 	entry->ruby.thread_context = thread_context;

@@ -112,7 +112,7 @@ add_piece(V8Codes *codes, const V8Code *code)
 
 /* Reads the fields of the object before some code. Returns false if it is not a Code object. */
 static bool
-read_code(V8Memory *memory, uint64_t head, V8Code *code)
+v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 {
 	const V8Layout *layout = memory->layout;
 	uint64_t words[4];
@@ -150,7 +150,7 @@ v8_code_is_same(V8Memory *memory, const V8Code *code)
 {
 	V8Code now;
 
-	return read_code(memory, code->head, &now) && now.object == code->object &&
+	return v8_codes_read_code(memory, code->head, &now) && now.object == code->object &&
 		   now.start == code->start && now.end == code->end && now.check == code->check;
 }
 
@@ -204,8 +204,9 @@ search_code(V8Memory *memory, uint64_t address, V8Code *code)
 		{
 			uint64_t head = page + 8 * count;
 
-			if (is_code_map(memory, &seen, words[count]) && read_code(memory, head, code) &&
-				address >= code->start && address < code->end)
+			if (is_code_map(memory, &seen, words[count]) &&
+				v8_codes_read_code(memory, head, code) && address >= code->start &&
+				address < code->end)
 				return true;
 		}
 		end = page;

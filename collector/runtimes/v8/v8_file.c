@@ -75,7 +75,7 @@ note_symbol(V8Reading *reading, const ElfSymbol *symbol, const char *name)
 }
 
 static void
-note_symbols(V8Reading *reading, ElfSymbolsKind kind)
+v8_file_note_symbols(V8Reading *reading, ElfSymbolsKind kind)
 {
 	const ElfSymbols *table = &reading->file.symbols[kind];
 	size_t length = (size_t) table->strings.size_bytes;
@@ -120,10 +120,10 @@ v8_file_read(const ElfSource *source, V8File *v8, bool *is_known)
 	found = holds_v8(reading, source) && elf_file_init(&reading->file, source) == 0;
 	if (found)
 	{
-		note_symbols(reading, ELF_DYNSYM);
+		v8_file_note_symbols(reading, ELF_DYNSYM);
 		/* some builds have the sizes of bytecodes in the other table alone */
 		if (v8->bytecode_sizes == 0)
-			note_symbols(reading, ELF_SYMTAB);
+			v8_file_note_symbols(reading, ELF_SYMTAB);
 		*is_known = v8_layout_of(&reading->constants, &v8->layout);
 	}
 	elf_file_fini(&reading->file);

@@ -100,7 +100,7 @@ start_among(const uint64_t *words, uint32_t count, uint32_t first)
 
 /* Reads name and start from a ScopeInfo. */
 static void
-read_scope(V8Reader *reader, uint64_t scope, V8Function *function)
+v8_read_scope(V8Reader *reader, uint64_t scope, V8Function *function)
 {
 	const V8Layout *layout = reader->layout;
 	V8Memory *memory = reader->memory;
@@ -149,7 +149,7 @@ read_function(V8Reader *reader, uint64_t shared, V8Function *function)
 		return false;
 	name = v8_object_at(reader->memory, shared + reader->layout->shared_name);
 	if (v8_type_of(reader->memory, name) == reader->layout->type_scope_info)
-		read_scope(reader, name, function);
+		v8_read_scope(reader, name, function);
 	else if (!v8_text(reader->memory, name, function->name, sizeof(function->name)))
 		function->name[0] = '\0';
 	return true;
@@ -157,7 +157,7 @@ read_function(V8Reader *reader, uint64_t shared, V8Function *function)
 
 /* Returns the elements of a byte array, which the caller frees; NULL if there are none. */
 static uint8_t *
-read_bytes(V8Reader *reader, uint64_t array, size_t *length)
+v8_read_bytes(V8Reader *reader, uint64_t array, size_t *length)
 {
 	const V8Layout *layout = reader->layout;
 	int64_t count = array != 0 ? v8_small_at(reader->memory, array + layout->array_length) : 0;
@@ -180,7 +180,7 @@ static bool
 find_position(V8Reader *reader, uint64_t table, uint32_t offset, V8Position *position)
 {
 	size_t length;
-	uint8_t *bytes = read_bytes(reader, table, &length);
+	uint8_t *bytes = v8_read_bytes(reader, table, &length);
 	bool found = bytes != NULL &&
 				 v8_position_find(bytes, length, reader->layout->positions_shift, offset, position);
 
@@ -260,7 +260,7 @@ find_baseline_position(V8Reader *reader, const V8Code *code, const V8Frame *fram
 		!v8_read(reader->memory, reader->sizes->address, sizes, (size_t) 3 * bytecodes.count))
 		return false;
 	bytes = read_bytecodes(reader, frame->bytecodes, &bytecodes.length);
-	table = read_bytes(reader, code->positions, &length);
+	table = v8_read_bytes(reader, code->positions, &length);
 	bytecodes.code = bytes;
 	if (bytes != NULL && table != NULL)
 		found = v8_baseline_find(table, length, &bytecodes, (uint32_t) (frame->pc - code->start),
@@ -292,7 +292,7 @@ function_of_code(V8Reader *reader, const V8Code *code)
 
 /* Fills the data of a function at a position. Returns false if out of memory. */
 static bool
-fill_code(V8Reader *reader, const V8Function *function, int32_t position, RuntimeCode *code)
+v8_fill_code(V8Reader *reader, const V8Function *function, int32_t position, RuntimeCode *code)
 {
 	char file[CODE_TEXT_BYTES + 1];
 	V8Scripts *scripts = &reader->state->scripts;
@@ -357,9 +357,9 @@ fill_inlined(V8Reader *reader, const V8Code *code, const V8Function *called, V8P
 		V8Position call;
 
 		if (position.inlined == 0)
-			return fill_code(reader, called, position.offset, at);
+			return v8_fill_code(reader, called, position.offset, at);
 		if (!find_inlined(reader, code, position.inlined, &function, &call) ||
-			!fill_code(reader, &function, position.offset, at))
+			!v8_fill_code(reader, &function, position.offset, at))
 			return false;
 		at->caller = calloc(1, sizeof(*at->caller));
 		at = at->caller;
@@ -380,7 +380,7 @@ fill_by_bytecode(V8Reader *reader, const V8Function *called, const V8Frame *fram
 
 	return frame->offset != PFS_V8_NO_OFFSET && frame->offset >= first &&
 		   find_bytecode_position(reader, frame->bytecodes, frame->offset - first, &position) &&
-		   fill_code(reader, called, position.offset, out);
+		   v8_fill_code(reader, called, position.offset, out);
 }
 
 /* Fills the functions of generated machine code. Returns false if only the name is known. */
@@ -395,7 +395,7 @@ fill_by_code(V8Reader *reader, const V8Function *called, const V8Frame *frame, R
 		return false;
 	if (layout->has_kinds && code->kind == layout->kind_baseline)
 		return find_baseline_position(reader, code, frame, &position) &&
-			   fill_code(reader, called, position.offset, out);
+			   v8_fill_code(reader, called, position.offset, out);
 	if (layout->has_kinds && code->kind < layout->kind_baseline) /* a copy of the interpreter */
 		return fill_by_bytecode(reader, called, frame, out);
 	return function_of_code(reader, code) == frame->shared &&
@@ -421,7 +421,7 @@ v8_functions_read(V8State *state, V8Memory *memory, const V8Sizes *sizes, const 
 					   : !fill_by_bytecode(&reader, &called, frame, code))
 	{
 		runtime_code_fini(code);
-		(void) fill_code(&reader, &called, -1, code);
+		(void) v8_fill_code(&reader, &called, -1, code);
 	}
 	if (code->name == NULL || code->file == NULL ||
 		!read_identity(&reader, frame->shared, &again) || again.check != frame->check)

@@ -94,7 +94,7 @@ typedef struct V8String
 } V8String;
 
 static bool
-read_string(V8Memory *memory, uint64_t object, V8String *string)
+v8_memory_read_string(V8Memory *memory, uint64_t object, V8String *string)
 {
 	const V8Layout *layout = memory->layout;
 	uint64_t words[2] = { 0, 0 };
@@ -119,7 +119,7 @@ v8_characters_find(V8Memory *memory, uint64_t object, V8Characters *characters)
 	V8String string;
 	uint32_t length;
 
-	if (!read_string(memory, object, &string))
+	if (!v8_memory_read_string(memory, object, &string))
 		return false;
 	length = string.length;
 	for (int i = 0; i < FORMS_MAX; i++)
@@ -142,7 +142,7 @@ v8_characters_find(V8Memory *memory, uint64_t object, V8Characters *characters)
 			{
 				V8String second;
 
-				if (!read_string(memory, v8_object_of(string.second), &second) ||
+				if (!v8_memory_read_string(memory, v8_object_of(string.second), &second) ||
 					second.length != 0)
 					return false;
 				object = v8_object_of(string.first);
@@ -160,7 +160,7 @@ v8_characters_find(V8Memory *memory, uint64_t object, V8Characters *characters)
 			default:
 				return false;
 		}
-		if (!read_string(memory, object, &string))
+		if (!v8_memory_read_string(memory, object, &string))
 			return false;
 	}
 	return false;
@@ -179,7 +179,7 @@ typedef struct Text
  * room.
  */
 static bool
-put_character(Text *text, uint32_t character)
+v8_memory_put_character(Text *text, uint32_t character)
 {
 	uint8_t bytes[4];
 	size_t count = 0;
@@ -223,15 +223,15 @@ put_unit(Text *text, uint32_t unit)
 
 	text->high = 0;
 	if (high != 0 && unit >= 0xdc00 && unit < 0xe000)
-		return put_character(text, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
-	if (high != 0 && !put_character(text, high))
+		return v8_memory_put_character(text, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+	if (high != 0 && !v8_memory_put_character(text, high))
 		return false;
 	if (unit >= 0xd800 && unit < 0xdc00)
 	{
 		text->high = unit;
 		return true;
 	}
-	return put_character(text, unit);
+	return v8_memory_put_character(text, unit);
 }
 
 static bool
@@ -262,29 +262,29 @@ put_characters(V8Memory *memory, const V8Characters *characters, Text *text)
 }
 
 static bool
-put_string(V8Memory *memory, uint64_t object, Text *text, int depth)
+v8_memory_put_string(V8Memory *memory, uint64_t object, Text *text, int depth)
 {
 	V8Characters characters;
 	V8String string;
 
 	if (v8_characters_find(memory, object, &characters))
 		return put_characters(memory, &characters, text);
-	if (depth == FORMS_MAX || !read_string(memory, object, &string) ||
+	if (depth == FORMS_MAX || !v8_memory_read_string(memory, object, &string) ||
 		(string.type & STRING_FORM) != STRING_CONS)
 		return false;
-	return put_string(memory, v8_object_of(string.first), text, depth + 1) &&
+	return v8_memory_put_string(memory, v8_object_of(string.first), text, depth + 1) &&
 		   (text->at == text->end ||
-			put_string(memory, v8_object_of(string.second), text, depth + 1));
+			v8_memory_put_string(memory, v8_object_of(string.second), text, depth + 1));
 }
 
 bool
 v8_text(V8Memory *memory, uint64_t string, char *text, size_t size_bytes)
 {
 	Text out = { .at = text, .end = text + size_bytes - 1 };
-	bool had = put_string(memory, string, &out, 0);
+	bool had = v8_memory_put_string(memory, string, &out, 0);
 
 	if (out.high != 0)
-		(void) put_character(&out, out.high);
+		(void) v8_memory_put_character(&out, out.high);
 	*out.at = '\0';
 	return had;
 }

@@ -74,7 +74,7 @@ cut_strings(DwarfSpan *span)
 
 /* Returns the size of an unpacked debug section from its header; 0 if it is not compressed. */
 static uint64_t
-unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+dwarf_section_unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
 	uint8_t old_header[12]; /* "ZLIB", and the size in 64 bits, big-endian */
 	GElf_Chdr compressed;
@@ -109,7 +109,7 @@ dwarf_elf_fits(Elf *elf, uint64_t *room_bytes)
 		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(elf, names, header.sh_name);
-		size_bytes = name != NULL ? unpacked_size(section, &header, name) : 0;
+		size_bytes = name != NULL ? dwarf_section_unpacked_size(section, &header, name) : 0;
 		if (size_bytes > *room_bytes)
 			return false;
 		*room_bytes -= size_bytes;

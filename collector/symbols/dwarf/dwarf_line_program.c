@@ -23,7 +23,7 @@ typedef struct EntryFormat
 } EntryFormat;
 
 static bool
-add_directory(LineTable *table, size_t *room, const char *path)
+line_program_add_directory(LineTable *table, size_t *room, const char *path)
 {
 	if (grow_array(&table->directories, room, table->directory_count, sizeof(path)) != 0)
 		return false;
@@ -32,7 +32,7 @@ add_directory(LineTable *table, size_t *room, const char *path)
 }
 
 static bool
-add_file(LineTable *table, size_t *room, const LineFile *file)
+line_program_add_file(LineTable *table, size_t *room, const LineFile *file)
 {
 	if (grow_array(&table->files, room, table->file_count, sizeof(*file)) != 0)
 		return false;
@@ -83,8 +83,8 @@ read_formats(DwarfCursor *cursor, EntryFormat formats[FORMATS_MAX])
 
 /* Reads a directory or file of DWARF 5. */
 static LineFile
-read_entry(LineTable *table, const DwarfFile *file, DwarfCursor *cursor, const EntryFormat *formats,
-		   unsigned count)
+line_program_read_entry(LineTable *table, const DwarfFile *file, DwarfCursor *cursor,
+						const EntryFormat *formats, unsigned count)
 {
 	LineFile entry = { 0 };
 
@@ -105,7 +105,7 @@ read_entry(LineTable *table, const DwarfFile *file, DwarfCursor *cursor, const E
 
 /* Reads directories and files of DWARF 5. */
 static void
-read_entries(LineTable *table, const DwarfFile *file, DwarfCursor *cursor)
+line_program_read_entries(LineTable *table, const DwarfFile *file, DwarfCursor *cursor)
 {
 	EntryFormat formats[FORMATS_MAX];
 	unsigned format_count = read_formats(cursor, formats);
@@ -116,9 +116,9 @@ read_entries(LineTable *table, const DwarfFile *file, DwarfCursor *cursor)
 	for (uint64_t i = 0; i < count && format_count > 0 && !cursor->failed; i++)
 	{
 		const uint8_t *before = cursor->at;
-		LineFile entry = read_entry(table, file, cursor, formats, format_count);
+		LineFile entry = line_program_read_entry(table, file, cursor, formats, format_count);
 
-		if (cursor->at == before || !add_directory(table, &room, entry.name))
+		if (cursor->at == before || !line_program_add_directory(table, &room, entry.name))
 			dwarf_cursor_fail(cursor);
 	}
 	format_count = read_formats(cursor, formats);
@@ -127,9 +127,9 @@ read_entries(LineTable *table, const DwarfFile *file, DwarfCursor *cursor)
 	for (uint64_t i = 0; i < count && format_count > 0 && !cursor->failed; i++)
 	{
 		const uint8_t *before = cursor->at;
-		LineFile entry = read_entry(table, file, cursor, formats, format_count);
+		LineFile entry = line_program_read_entry(table, file, cursor, formats, format_count);
 
-		if (cursor->at == before || !add_file(table, &room, &entry))
+		if (cursor->at == before || !line_program_add_file(table, &room, &entry))
 			dwarf_cursor_fail(cursor);
 	}
 }
@@ -153,21 +153,21 @@ read_old_entries(LineTable *table, const DwarfUnit *unit, DwarfCursor *cursor)
 	const char *string;
 	size_t room = 0;
 
-	if (!add_directory(table, &room, unit->directory))
+	if (!line_program_add_directory(table, &room, unit->directory))
 		dwarf_cursor_fail(cursor);
 	while ((string = dwarf_cursor_string(cursor)) != NULL && string[0] != '\0')
 	{
-		if (!add_directory(table, &room, string))
+		if (!line_program_add_directory(table, &room, string))
 			dwarf_cursor_fail(cursor);
 	}
 	room = 0;
-	if (!add_file(table, &room, &none))
+	if (!line_program_add_file(table, &room, &none))
 		dwarf_cursor_fail(cursor);
 	while ((string = dwarf_cursor_string(cursor)) != NULL && string[0] != '\0')
 	{
 		LineFile file = read_old_file(cursor, string);
 
-		if (!add_file(table, &room, &file))
+		if (!line_program_add_file(table, &room, &file))
 			dwarf_cursor_fail(cursor);
 	}
 }
@@ -217,7 +217,7 @@ line_table_read(LineTable *table, const DwarfUnit *unit)
 	if (cursor.failed || !read_numbers(table, unit, &cursor))
 		return false;
 	if (table->sizes.version == 5)
-		read_entries(table, unit->file, &cursor);
+		line_program_read_entries(table, unit->file, &cursor);
 	else
 		read_old_entries(table, unit, &cursor);
 	return true;
@@ -257,7 +257,7 @@ begin_sequence(LineRun *run)
 
 /* Appends a row. Returns false if memory is exhausted. */
 static bool
-append_row(LineRun *run, uint64_t place, int32_t line_num)
+line_program_append_row(LineRun *run, uint64_t place, int32_t line_num)
 {
 	LineRows *rows = run->rows;
 
@@ -292,7 +292,7 @@ note_row(LineRun *run, bool is_end)
 	if (rows->count > run->sequence && (uint16_t) rows->places[last] == file &&
 		rows->line_nums[last] == line_num)
 		return true;
-	return append_row(run, run->address << 16 | file, line_num);
+	return line_program_append_row(run, run->address << 16 | file, line_num);
 }
 
 /*
@@ -338,7 +338,7 @@ run_extended(LineTable *table, LineRun *run)
 		case DW_LNE_define_file:
 			file.name = dwarf_cursor_string(&inside);
 			file = read_old_file(&inside, file.name);
-			return add_file(table, &room, &file);
+			return line_program_add_file(table, &room, &file);
 		default:
 			return true;
 	}

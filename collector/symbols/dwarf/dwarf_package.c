@@ -55,7 +55,7 @@ typedef struct Index
 } Index;
 
 static bool
-read_index(const DwarfSpan *span, Index *index)
+package_read_index(const DwarfSpan *span, Index *index)
 {
 	DwarfCursor cursor = dwarf_cursor(span, 0);
 	uint64_t end;
@@ -201,7 +201,7 @@ dwarf_package_find(const DwarfPackage *package, const DwarfUnit *skeleton, Dwarf
 
 	dwarf_file_init_part(part, &package->file);
 	if (span->bytes == NULL ||
-		(read_index(span, &index) && find_row(&index, skeleton->split_id, &row) &&
+		(package_read_index(span, &index) && find_row(&index, skeleton->split_id, &row) &&
 		 cut_parts(&index, row, part)))
 	{
 		if (dwarf_units_read(part) == 0)

@@ -15,7 +15,7 @@
 
 /* Reads the header of a unit. Returns false if it cannot be used; the cursor is then behind it. */
 static bool
-read_header(DwarfFile *file, DwarfCursor *cursor, DwarfUnit *unit)
+dwarf_unit_read_header(DwarfFile *file, DwarfCursor *cursor, DwarfUnit *unit)
 {
 	const uint8_t *begin = file->sections[DWARF_INFO].bytes;
 	DwarfCursor inside = *cursor;
@@ -62,7 +62,7 @@ dwarf_units_read(DwarfFile *file)
 	{
 		DwarfUnit unit;
 
-		if (!read_header(file, &cursor, &unit))
+		if (!dwarf_unit_read_header(file, &cursor, &unit))
 			continue;
 		if (grow_array(&file->units, &room, file->unit_count, sizeof(unit)) != 0)
 			return -ENOMEM;
@@ -193,7 +193,8 @@ read_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs 
 
 /* Like dwarf_entry_read(), with abbreviations other than the unit's. */
 static bool
-read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t offset, DwarfEntry *entry)
+dwarf_unit_read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t offset,
+					  DwarfEntry *entry)
 {
 	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
 	DwarfCursor cursor = { section + offset, section + unit->end, false };
@@ -223,7 +224,7 @@ read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t offset, DwarfE
 bool
 dwarf_entry_read(DwarfUnit *unit, uint64_t offset, DwarfEntry *entry)
 {
-	return find_abbrevs(unit) && read_entry(unit, unit->abbrevs, offset, entry);
+	return find_abbrevs(unit) && dwarf_unit_read_entry(unit, unit->abbrevs, offset, entry);
 }
 
 /* Skips the attributes of an entry. */
@@ -270,7 +271,7 @@ dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfE
 		if (abbrev == NULL || !abbrev->is_plain)
 		{
 			*depth += inside;
-			return read_entry(unit, unit->abbrevs, (uint64_t) (before - section), entry);
+			return dwarf_unit_read_entry(unit, unit->abbrevs, (uint64_t) (before - section), entry);
 		}
 		if (!skip_attributes(&cursor, section, unit->abbrevs, abbrev))
 			return false;
@@ -346,7 +347,7 @@ dwarf_unit_read_root_entry(DwarfUnit *unit, DwarfEntry *root)
 	if (unit->abbrevs == NULL)
 		first = dwarf_abbrevs_read(&unit->file->sections[DWARF_ABBREV], unit->abbrev_offset,
 								   &unit->sizes, 1);
-	read = (first != NULL && read_entry(unit, first, unit->root, root)) ||
+	read = (first != NULL && dwarf_unit_read_entry(unit, first, unit->root, root)) ||
 		   dwarf_entry_read(unit, unit->root, root);
 	dwarf_abbrevs_free(first);
 	return read;

@@ -286,7 +286,7 @@ find_supplement(Search *search)
  * there is no file that counts.
  */
 static bool
-take_path(Search *search, int root_fd, const char *path, bool is_named)
+search_take_path(Search *search, int root_fd, const char *path, bool is_named)
 {
 	Found *found = &search->found[0];
 	struct stat status;
@@ -306,7 +306,7 @@ take_path(Search *search, int root_fd, const char *path, bool is_named)
 	return true;
 }
 
-/* Like take_path(), but makes the path; false if it is too long. */
+/* Like search_take_path(), but makes the path; false if it is too long. */
 __attribute__((format(printf, 4, 5))) static bool
 take_made_path(Search *search, int root_fd, bool is_named, const char *format, ...)
 {
@@ -317,7 +317,7 @@ take_made_path(Search *search, int root_fd, bool is_named, const char *format, .
 	va_start(arguments, format);
 	length = vsnprintf(path, sizeof(path), format, arguments);
 	va_end(arguments);
-	return length < (int) sizeof(path) && take_path(search, root_fd, path, is_named);
+	return length < (int) sizeof(path) && search_take_path(search, root_fd, path, is_named);
 }
 
 /* Tries the package of a binary below one root. */
@@ -359,7 +359,7 @@ find_package(Search *search)
 
 /* Searches the file of a split unit: the link is its path. */
 static void
-find_split(Search *search)
+search_find_split(Search *search)
 {
 	const char *name = search->name;
 	const char *end = strrchr(name, '/');
@@ -369,7 +369,7 @@ find_split(Search *search)
 	{
 		int root_fd = search->root_fds[i];
 
-		if ((search->link[0] == '/' && take_path(search, root_fd, search->link, true)) ||
+		if ((search->link[0] == '/' && search_take_path(search, root_fd, search->link, true)) ||
 			(name[0] == '/' && take_made_path(search, root_fd, true, "%.*s/%s", (int) (end - name),
 											  name, base != NULL ? base + 1 : search->link)))
 			return;
@@ -518,7 +518,7 @@ open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces 
  * Opens the supplement of the file that has DWARF, by the build ID or the path that the file names.
  */
 static int
-open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *places)
+search_open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *places)
 {
 	Quest quest = { find_supplement, elf_file_init_supplement, &links->alternative_id, NULL, NULL };
 	DebugLinks none = { 0 };
@@ -573,7 +573,7 @@ int
 debug_split_open(const char *path, const DebugPlaces *places, int *fd)
 {
 	const ElfBuildId no_id = { 0 };
-	const Quest quest = { find_split, NULL, &no_id, places->name, path };
+	const Quest quest = { search_find_split, NULL, &no_id, places->name, path };
 	DebugLinks none = { 0 };
 	ElfFile file = { .source.fd = -1 };
 	FileIdentity identity;
@@ -598,7 +598,7 @@ debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces
 	if (!wanted->has_dwarf)
 		err = open_debug_file(files, wanted, places, &links);
 	if (err == 0)
-		err = open_supplement(files, wanted->has_dwarf ? wanted->links : &links, places);
+		err = search_open_supplement(files, wanted->has_dwarf ? wanted->links : &links, places);
 	if (err == 0)
 		err = open_package(files, wanted, places);
 	debug_links_fini(&links);

@@ -57,7 +57,7 @@ read_segments(ElfFile *file, ElfHeaders *headers)
 
 /* Sets a symbol table and its strings if both lie inside of the file. */
 static void
-note_symbols(ElfFile *file, ElfHeaders *headers, const Elf64_Shdr *section)
+elf_file_note_symbols(ElfFile *file, ElfHeaders *headers, const Elf64_Shdr *section)
 {
 	ElfSymbols *symbols = &file->symbols[section->sh_type == SHT_SYMTAB ? ELF_SYMTAB : ELF_DYNSYM];
 	uint64_t entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -156,7 +156,7 @@ read_sections(ElfFile *file, ElfHeaders *headers)
 		if (!elf_headers_name(headers, &section, name))
 			name[0] = '\0';
 		if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
-			note_symbols(file, headers, &section);
+			elf_file_note_symbols(file, headers, &section);
 		else if (section.sh_type == SHT_RELA || section.sh_type == SHT_REL)
 			note_relocations(file, name, &section);
 		else if (section.sh_type == SHT_NOTE)
@@ -177,7 +177,7 @@ read_sections(ElfFile *file, ElfHeaders *headers)
 
 /* Describes the file of headers whose reading ended with err. Returns like elf_file_init(). */
 static int
-describe_file(ElfFile *file, ElfHeaders *headers, int err)
+elf_file_describe_file(ElfFile *file, ElfHeaders *headers, int err)
 {
 	memset(file, 0, sizeof(*file));
 	file->source = headers->source;
@@ -198,7 +198,7 @@ elf_file_init(ElfFile *file, const ElfSource *source)
 	ElfHeaders headers;
 	int err = elf_headers_read(&headers, source);
 
-	return describe_file(file, &headers, err);
+	return elf_file_describe_file(file, &headers, err);
 }
 
 int
@@ -207,7 +207,7 @@ elf_file_init_supplement(ElfFile *file, const ElfSource *source)
 	ElfHeaders headers;
 	int err = elf_headers_read_supplement(&headers, source);
 
-	return describe_file(file, &headers, err);
+	return elf_file_describe_file(file, &headers, err);
 }
 
 void

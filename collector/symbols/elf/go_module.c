@@ -33,7 +33,7 @@ data_offset(const GoModule *module)
 }
 
 static bool
-read_word(Search *search, uint64_t address, uint64_t *word)
+go_module_read_word(Search *search, uint64_t address, uint64_t *word)
 {
 	return elf_headers_read_at(&search->headers, address, word, sizeof(*word));
 }
@@ -45,9 +45,11 @@ read_description(Search *search, uint64_t address, uint64_t *data)
 	uint64_t names;
 	uint64_t text;
 
-	return read_word(search, address + MODULE_NAMES, &names) && names == search->module->names &&
-		   read_word(search, address + MODULE_TEXT, &text) && text == search->module->text &&
-		   read_word(search, address + data_offset(search->module), data);
+	return go_module_read_word(search, address + MODULE_NAMES, &names) &&
+		   names == search->module->names &&
+		   go_module_read_word(search, address + MODULE_TEXT, &text) &&
+		   text == search->module->text &&
+		   go_module_read_word(search, address + data_offset(search->module), data);
 }
 
 /* Searches a data section for the description. */

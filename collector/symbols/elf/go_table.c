@@ -81,7 +81,7 @@ typedef struct Entry
 } Entry;
 
 static bool
-read_bytes(const GoTable *table, uint64_t offset, void *bytes, size_t length)
+go_table_read_bytes(const GoTable *table, uint64_t offset, void *bytes, size_t length)
 {
 	return offset <= table->section.size_bytes && length <= table->section.size_bytes - offset &&
 		   elf_source_read(&table->source, table->section.offset + offset, bytes, length);
@@ -144,8 +144,8 @@ go_table_make(const ElfSource *source, const ElfExtent *section, const ElfExtent
 	};
 	table->layout.data = NULL;
 	if (table->starts == NULL ||
-		!read_bytes(table, HEADER_NAMES, table->parts, sizeof(table->parts)) ||
-		!read_bytes(table, layout->functions, table->starts, bytes))
+		!go_table_read_bytes(table, HEADER_NAMES, table->parts, sizeof(table->parts)) ||
+		!go_table_read_bytes(table, layout->functions, table->starts, bytes))
 	{
 		int err = table->starts == NULL ? -ENOMEM : -ENOENT;
 
@@ -217,7 +217,7 @@ next_byte(Values *values, uint8_t *byte)
 		values->at = 0;
 		values->length = left < VALUES_CHUNK ? (size_t) left : VALUES_CHUNK;
 		if (values->length == 0 ||
-			!read_bytes(values->table, values->offset, values->chunk, values->length))
+			!go_table_read_bytes(values->table, values->offset, values->chunk, values->length))
 			return false;
 		values->offset += values->length;
 	}
@@ -278,7 +278,7 @@ value_at(const GoTable *table, uint32_t offset, uint64_t distance)
  * there is none, or no room for it.
  */
 static const char *
-read_string(GoTable *table, uint64_t offset, uint64_t at, size_t size_max)
+go_table_read_string(GoTable *table, uint64_t offset, uint64_t at, size_t size_max)
 {
 	const ElfExtent strings = { table->section.offset + offset,
 								table->section.size_bytes - offset };
@@ -306,7 +306,7 @@ u32_at(const uint8_t *bytes, size_t offset)
 static const char *
 function_name(GoTable *table, uint32_t at)
 {
-	return read_string(table, table_part(table, HEADER_NAMES), at, SYMBOL_NAME_MAX_BYTES);
+	return go_table_read_string(table, table_part(table, HEADER_NAMES), at, SYMBOL_NAME_MAX_BYTES);
 }
 
 /*
@@ -321,9 +321,9 @@ file_name(GoTable *table, const Entry *entry, int32_t file)
 		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, ENTRY_UNIT) + (uint32_t) file);
 	uint32_t name;
 
-	if (file < 0 || !read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE)
+	if (file < 0 || !go_table_read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE)
 		return "";
-	return read_string(table, table_part(table, HEADER_FILES), name, FILE_BYTES);
+	return go_table_read_string(table, table_part(table, HEADER_FILES), name, FILE_BYTES);
 }
 
 /* Returns the number of the inlined call that code at a distance belongs to; -1 if none. */
@@ -334,7 +334,7 @@ inlined_call(const GoTable *table, const Entry *entry, uint64_t distance)
 	uint32_t offset;
 
 	if (u32_at(entry->bytes, ENTRY_DATA_COUNT) <= DATA_INLINED ||
-		!read_bytes(table, place, &offset, sizeof(offset)))
+		!go_table_read_bytes(table, place, &offset, sizeof(offset)))
 		return -1;
 	return value_at(table, offset, distance);
 }
@@ -357,7 +357,7 @@ read_call(GoTable *table, const Entry *entry, int32_t number, GoFunction *functi
 	uint64_t at;
 
 	if (entry->bytes[entry_bytes(table) - 1] <= PART_INLINED ||
-		!read_bytes(table, place, &offset, sizeof(offset)) || offset == UINT32_MAX)
+		!go_table_read_bytes(table, place, &offset, sizeof(offset)) || offset == UINT32_MAX)
 		return false;
 	at = offset + (uint64_t) number * size_bytes;
 	if (at > table->data.size_bytes || table->data.size_bytes - at < size_bytes ||
@@ -408,7 +408,7 @@ find_start(const GoTable *table, uint64_t offset, uint32_t *number)
 
 /* Reads the entry of the function whose code contains an address. */
 static bool
-find_entry(GoTable *table, uint64_t address, Entry *entry, uint64_t *distance)
+go_table_find_entry(GoTable *table, uint64_t address, Entry *entry, uint64_t *distance)
 {
 	uint32_t number;
 
@@ -416,7 +416,7 @@ find_entry(GoTable *table, uint64_t address, Entry *entry, uint64_t *distance)
 		return false;
 	*distance = address - table->layout.text - table->starts[2 * number];
 	entry->offset = table->layout.functions + table->starts[2 * number + 1];
-	return read_bytes(table, entry->offset, entry->bytes, entry_bytes(table));
+	return go_table_read_bytes(table, entry->offset, entry->bytes, entry_bytes(table));
 }
 
 int
@@ -429,7 +429,7 @@ go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max)
 	Entry entry;
 
 	table->text_used = 0;
-	if (!find_entry(table, address, &entry, &distance))
+	if (!go_table_find_entry(table, address, &entry, &distance))
 		return 0;
 	function.name = function_name(table, u32_at(entry.bytes, ENTRY_NAME));
 	if (function.name[0] == '\0')

@@ -16,7 +16,7 @@
 
 /* Returns the unpacked size by the index of an xz stream; 0 if it has no readable index. */
 static uint64_t
-unpacked_size(const uint8_t *packed, size_t packed_bytes)
+mini_debug_unpacked_size(const uint8_t *packed, size_t packed_bytes)
 {
 	uint64_t memory_bytes = MINI_DECODER_BYTES;
 	lzma_stream_flags footer;
@@ -72,7 +72,7 @@ mini_debug_open(const ElfFile *binary, size_t room_bytes, MiniDebug *mini)
 	packed = malloc(section->size_bytes);
 	if (packed != NULL &&
 		elf_source_read(&binary->source, section->offset, packed, section->size_bytes))
-		source.size_bytes = unpacked_size(packed, section->size_bytes);
+		source.size_bytes = mini_debug_unpacked_size(packed, section->size_bytes);
 	if (source.size_bytes > 0 && source.size_bytes <= MINI_MAX_BYTES &&
 		source.size_bytes <= part_bytes)
 		mini->bytes = malloc(source.size_bytes);

@@ -51,8 +51,8 @@ read_place(const ElfFile *const *files, uint32_t place, ElfSymbol *symbol)
 }
 
 static bool
-read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol, char *name,
-		  size_t size_bytes)
+symbol_table_read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol,
+					   char *name, size_t size_bytes)
 {
 	const ElfFile *file = place_file(files, place);
 
@@ -174,7 +174,7 @@ candidates_choose(const ElfFile *const *files, const Candidate *first, const Can
 
 		if ((at->size_bytes == 0) != (first->size_bytes == 0) ||
 			!read_place(files, at->place, &symbol) ||
-			!read_name(files, at->place, &symbol, name, sizeof(name)))
+			!symbol_table_read_name(files, at->place, &symbol, name, sizeof(name)))
 			continue;
 		symbol_name_cut_version(name);
 		if (best_name[0] == '\0' || symbol_name_compare(name, best_name) < 0)
@@ -324,7 +324,7 @@ symbol_table_find(const SymbolTable *table, const ElfFile *const *files, uint64_
 			return false;
 		if (!covers)
 			continue;
-		if (!read_name(files, entry->place, &symbol, name, SYMBOL_NAME_MAX_BYTES))
+		if (!symbol_table_read_name(files, entry->place, &symbol, name, SYMBOL_NAME_MAX_BYTES))
 			return false;
 		symbol_name_cut_version(name);
 		*start = at;

@@ -157,7 +157,7 @@ functions_read_cfi(UnnamedFunctions *functions, ElfHeaders *headers, const ElfFi
 
 /* Reads code from the segment that has all of it in the file. */
 static bool
-read_code(const ElfFile *file, uint64_t address, uint8_t *code, size_t size_bytes)
+unnamed_read_code(const ElfFile *file, uint64_t address, uint8_t *code, size_t size_bytes)
 {
 	for (uint32_t i = 0; i < file->segment_count; i++)
 	{
@@ -187,7 +187,7 @@ functions_hash_own(UnnamedFunctions *functions, const ElfFile *file, MaskedCode 
 
 		if (function->size_bytes > UNNAMED_FUNCTION_MAX_BYTES ||
 			function->size_bytes > left_bytes ||
-			!read_code(file, function->start, code, function->size_bytes))
+			!unnamed_read_code(file, function->start, code, function->size_bytes))
 			continue;
 		left_bytes -= function->size_bytes;
 		place.start = function->start;

@@ -62,7 +62,7 @@ keep(Demangled *slot, const char *name, const char *text)
 
 /* Returns the full form of a name, which the caller frees. */
 static char *
-full_name(Demangler *demangler, const char *name)
+demangler_full_name(Demangler *demangler, const char *name)
 {
 	uint64_t hash = hash_bytes(demangler->seed, name, strlen(name));
 	Demangled *slot = &demangler->kept[hash % DEMANGLED_KEPT];
@@ -91,7 +91,7 @@ is_cpp(const char *name)
 char *
 demangler_name(Demangler *demangler, const char *name, NameStyle style)
 {
-	char *text = full_name(demangler, name);
+	char *text = demangler_full_name(demangler, name);
 
 	if (text != NULL && style == NAME_STYLE_SIMPLE && is_cpp(name))
 		simple_name(text);

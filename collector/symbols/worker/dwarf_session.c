@@ -138,7 +138,7 @@ scope_value(size_t index)
  * around it, and becomes its own: NO_SCOPE for a function without code.
  */
 static int
-add_scope(DwarfSession *session, Unit *unit, const DwarfEntry *entry, uint32_t *scope)
+session_add_scope(DwarfSession *session, Unit *unit, const DwarfEntry *entry, uint32_t *scope)
 {
 	uint64_t place = entry->offset - unit->content->root;
 	bool is_call = entry->tag == DW_TAG_inlined_subroutine;
@@ -205,7 +205,7 @@ index_unit(DwarfSession *session, Unit *unit)
 		{
 			if (depth < DEPTH_MAX &&
 				(entry.tag == DW_TAG_subprogram || entry.tag == DW_TAG_inlined_subroutine))
-				err = add_scope(session, unit, &entry, &scope);
+				err = session_add_scope(session, unit, &entry, &scope);
 			depth += entry.has_children;
 			if (entry.has_children && depth < DEPTH_MAX)
 				around[depth] = scope;
@@ -282,7 +282,7 @@ index_units(DwarfSession *session)
 
 /* Opens the supplement; without it names are missing. Returns 0, -EFBIG or -ENOMEM. */
 static int
-open_supplement(DwarfSession *session)
+session_open_supplement(DwarfSession *session)
 {
 	if (session->fds.alternative < 0)
 		return 0;
@@ -310,7 +310,7 @@ open_files(DwarfSession *session)
 		return -EFBIG;
 	err = dwarf_file_init(&session->file, session->elf, false);
 	if (err == 0)
-		err = open_supplement(session);
+		err = session_open_supplement(session);
 	if (err != 0 || session->fds.package < 0)
 		return err;
 	err = dwarf_package_open(&session->package, session->fds.package, &session->room_bytes);
@@ -318,7 +318,7 @@ open_files(DwarfSession *session)
 }
 
 static void
-close_fds(const DwarfFds *fds)
+session_close_fds(const DwarfFds *fds)
 {
 	close(fds->file);
 	if (fds->alternative >= 0)
@@ -335,7 +335,7 @@ dwarf_session_open(const DwarfFds *fds, size_t unpacked_max, DwarfSession **sess
 
 	if (made == NULL)
 	{
-		close_fds(fds);
+		session_close_fds(fds);
 		return -ENOMEM;
 	}
 	made->fds = *fds;
@@ -389,7 +389,7 @@ dwarf_session_close(DwarfSession *session)
 	dwarf_package_close(&session->package);
 	elf_end(session->elf);
 	elf_end(session->alt_elf);
-	close_fds(&session->fds);
+	session_close_fds(&session->fds);
 	free(session);
 }
 
@@ -480,7 +480,7 @@ dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd)
 
 /* Looks for the split unit of a skeleton. Returns false if its file is not known yet. */
 static bool
-find_split(DwarfSession *session, Unit *unit)
+session_find_split(DwarfSession *session, Unit *unit)
 {
 	if (unit->split_known)
 		return true;
@@ -609,7 +609,7 @@ describe_function(const DwarfSession *session, const DwarfEntry *function, Dwarf
 
 /* Reads the entry of a scope. */
 static bool
-read_scope(const Unit *unit, uint32_t scope, DwarfEntry *entry)
+session_read_scope(const Unit *unit, uint32_t scope, DwarfEntry *entry)
 {
 	return dwarf_entry_read(unit->content, unit->content->root + unit->scopes[scope].entry, entry);
 }
@@ -628,7 +628,7 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	if (!address_ranges_find(&session->ranges, address, &value))
 		return 0;
 	unit = &session->units[value];
-	if (!find_split(session, unit))
+	if (!session_find_split(session, unit))
 		return -ENOLINK;
 	if (index_unit(session, unit) != 0)
 		return -ENOMEM;
@@ -650,7 +650,7 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	{
 		uint64_t number;
 
-		if (!read_scope(unit, scope, &entry))
+		if (!session_read_scope(unit, scope, &entry))
 			continue;
 		describe_function(session, &entry, &frame);
 		/* names may be in a supplement that was not found; the caller's line is then known still */
@@ -661,7 +661,7 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 		if (dwarf_entry_number(&entry, DWARF_CALL_LINE, &number) && number <= INT32_MAX)
 			frame.line = (int32_t) number;
 	}
-	if (read_scope(unit, scope, &entry))
+	if (session_read_scope(unit, scope, &entry))
 		describe_function(session, &entry, &frame);
 	frames[count++] = frame;
 	return count;

@@ -30,7 +30,7 @@ is_word(char c)
 }
 
 static bool
-begins_with(const char *text, const char *prefix)
+name_begins_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -57,12 +57,12 @@ operator_length(const Written *written, const char *at)
 {
 	size_t length = strlen(OPERATOR);
 
-	if (!begins_with(at, OPERATOR) || is_word(at[length]) ||
+	if (!name_begins_with(at, OPERATOR) || is_word(at[length]) ||
 		(written->length > 0 && is_word(written->name[written->length - 1])))
 		return 0;
 	for (size_t i = 0; i < sizeof(bracket_operators) / sizeof(bracket_operators[0]); i++)
 	{
-		if (begins_with(at + length, bracket_operators[i]))
+		if (name_begins_with(at + length, bracket_operators[i]))
 			return length + strlen(bracket_operators[i]);
 	}
 	return length;
@@ -126,7 +126,7 @@ qualifiers_length(const char *at)
 
 	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++)
 	{
-		if (begins_with(at + length, qualifiers[i]))
+		if (name_begins_with(at + length, qualifiers[i]))
 			length += strlen(qualifiers[i]);
 	}
 	return length;
@@ -150,7 +150,7 @@ read_round(Written *written, const char *at)
 	char before = written->length > 0 ? written->name[written->length - 1] : ' ';
 
 	/* parameters follow a name */
-	if (begins_with(at, "(anonymous namespace)") || ends_with(written, "decltype ") ||
+	if (name_begins_with(at, "(anonymous namespace)") || ends_with(written, "decltype ") ||
 		(!is_word(before) && strchr("}])>=<|!*+-/%^&~,\"", before) == NULL))
 	{
 		write_bytes(written, at, length);
@@ -158,7 +158,8 @@ read_round(Written *written, const char *at)
 	}
 	end_function(written);
 	length += qualifiers_length(at + length);
-	if (begins_with(at + length, "::")) /* of the function that a lambda or a type is inside of */
+	if (name_begins_with(at + length,
+						 "::")) /* of the function that a lambda or a type is inside of */
 		write_bytes(written, "()", 2);
 	return length;
 }
@@ -185,7 +186,7 @@ simple_name(char *name)
 	Written written = { .name = name };
 	const char *at = name;
 
-	while (*at != '\0' && !begins_with(at, " [clone "))
+	while (*at != '\0' && !name_begins_with(at, " [clone "))
 	{
 		size_t length = operator_length(&written, at);
 

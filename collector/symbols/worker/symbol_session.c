@@ -45,7 +45,7 @@ struct SymbolSession
 };
 
 static int
-describe_file(int fd, ElfFile *file)
+symbol_session_describe_file(int fd, ElfFile *file)
 {
 	ElfSource source = { .fd = fd };
 	struct stat status;
@@ -100,14 +100,14 @@ symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_byte
 	}
 	made->files = *files;
 	made->room_bytes = room_bytes;
-	err = describe_file(files->binary, &made->binary);
+	err = symbol_session_describe_file(files->binary, &made->binary);
 	if (err != 0)
 	{
 		symbol_session_close(made);
 		return err;
 	}
 	made->symbol_files[made->symbol_file_count++] = &made->binary;
-	if (files->debug >= 0 && describe_file(files->debug, &made->debug) == 0)
+	if (files->debug >= 0 && symbol_session_describe_file(files->debug, &made->debug) == 0)
 		made->symbol_files[made->symbol_file_count++] = &made->debug;
 	else if (made->binary.symbols[ELF_SYMTAB].count == 0 &&
 			 mini_debug_open(&made->binary, room_bytes, &made->mini))

@@ -253,7 +253,7 @@ close_down_to(Worker *worker, size_t limit_bytes)
 }
 
 static void
-close_fds(const int fds[WORKER_FILES_MAX])
+worker_close_fds(const int fds[WORKER_FILES_MAX])
 {
 	for (int i = 0; i < WORKER_FILES_MAX; i++)
 	{
@@ -335,12 +335,12 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	if (fds[0] < 0 || (with_debug && files.debug < 0) ||
 		(with_alternative && files.alternative < 0) || (with_package && files.package < 0))
 	{
-		close_fds(fds);
+		worker_close_fds(fds);
 		return -EINVAL;
 	}
 	if (add_dwarf(worker, request))
 	{
-		close_fds(fds);
+		worker_close_fds(fds);
 		return 0;
 	}
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
@@ -348,7 +348,7 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	close_session(session);
 	if (fstat(files.binary, &session->status) != 0 || !is_wanted_file(request, &session->status))
 	{
-		close_fds(fds);
+		worker_close_fds(fds);
 		return -ENOEXEC;
 	}
 	session->fd = files.binary;
@@ -526,7 +526,7 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 
 /* Compares a file's CRC-32. Takes the descriptor. Returns 0 or -EBADMSG. */
 static int
-compare_checksum(int fd, uint32_t expected)
+worker_compare_checksum(int fd, uint32_t expected)
 {
 	ElfSource source = { .fd = fd };
 	uint8_t block[16384];
@@ -552,7 +552,7 @@ compare_checksum(int fd, uint32_t expected)
 
 /* Compares two files byte by byte. Takes the descriptors. Returns 0 or -EBADMSG. */
 static int
-compare_files(const int fds[WORKER_FILES_MAX])
+worker_compare_files(const int fds[WORKER_FILES_MAX])
 {
 	static uint8_t blocks[2][65536];
 	struct stat status[2];
@@ -575,7 +575,7 @@ compare_files(const int fds[WORKER_FILES_MAX])
 		}
 		equal = equal && memcmp(blocks[0], blocks[1], step) == 0;
 	}
-	close_fds(fds);
+	worker_close_fds(fds);
 	return equal ? 0 : -EBADMSG;
 }
 
@@ -589,7 +589,7 @@ exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKE
 	if (session != NULL && fds[0] >= 0)
 		err = request->kind == WORKER_LOAD ? symbol_session_load_table(session->symbols, fds[0])
 										   : symbol_session_keep_table(session->symbols, fds[0]);
-	close_fds(fds);
+	worker_close_fds(fds);
 	return err;
 }
 
@@ -602,12 +602,12 @@ add_split(Worker *worker, const WorkerRequest *request, int fds[WORKER_FILES_MAX
 
 	if (dwarf == NULL)
 	{
-		close_fds(fds);
+		worker_close_fds(fds);
 		return -ESTALE;
 	}
 	dwarf_session_add_split(dwarf, request->argument, fds[0]);
 	fds[0] = -1;
-	close_fds(fds);
+	worker_close_fds(fds);
 	return 0;
 }
 
@@ -626,9 +626,9 @@ answer_request(Worker *worker, size_t size_bytes, int fds[WORKER_FILES_MAX])
 	if (size_bytes == sizeof(request) && request.kind == WORKER_OPEN)
 		return answer_open(worker, &request, fds);
 	else if (size_bytes == sizeof(request) && request.kind == WORKER_CHECKSUM)
-		err = compare_checksum(fds[0], (uint32_t) request.argument);
+		err = worker_compare_checksum(fds[0], (uint32_t) request.argument);
 	else if (size_bytes == sizeof(request) && request.kind == WORKER_COMPARE)
-		err = compare_files(fds);
+		err = worker_compare_files(fds);
 	else if (size_bytes == sizeof(request) &&
 			 (request.kind == WORKER_LOAD || request.kind == WORKER_KEEP))
 		err = exchange_table(worker, &request, fds);
@@ -639,7 +639,7 @@ answer_request(Worker *worker, size_t size_bytes, int fds[WORKER_FILES_MAX])
 			 size_bytes == sizeof(request) + request.argument * sizeof(uint64_t))
 		return answer_lookup(worker, &request);
 	else
-		close_fds(fds);
+		worker_close_fds(fds);
 	return worker_reply_encode(worker->message, err, NULL, 0);
 }
 

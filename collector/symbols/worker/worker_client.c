@@ -140,7 +140,7 @@ stuck_reap(Stuck *stuck, int *status)
 
 /* Returns a free slot for the next worker that is killed; NULL if all are in use. */
 static Stuck *
-free_slot(WorkerClient *client)
+client_free_slot(WorkerClient *client)
 {
 	Stuck *found = NULL;
 	int status;
@@ -226,7 +226,7 @@ static int
 end_worker(WorkerClient *client, const Blame *known)
 {
 	const struct timespec pause = { 0, REAP_PAUSE_NS };
-	Stuck *stuck = free_slot(client); /* start_worker() made sure that there is one */
+	Stuck *stuck = client_free_slot(client); /* start_worker() made sure that there is one */
 	int status = SIGKILL;
 
 	if (client->socket < 0)
@@ -353,7 +353,7 @@ start_worker(WorkerClient *client)
 		return 0;
 	if (!may_start())
 		return -EAGAIN;
-	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || free_slot(client) == NULL)
+	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || client_free_slot(client) == NULL)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
 		return -EAGAIN;
@@ -726,8 +726,8 @@ make_free(WorkerClient *client, int64_t deadline_ns)
  * replaced once without counting a failure.
  */
 static int
-ask_worker(WorkerClient *client, const Question *question, const int *fds, size_t fd_count,
-		   const SymbolAsk *terms)
+client_ask_worker(WorkerClient *client, const Question *question, const int *fds, size_t fd_count,
+				  const SymbolAsk *terms)
 {
 	int status;
 
@@ -797,7 +797,7 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 		open.head.argument |= WORKER_WITH_PACKAGE;
 		fds[count++] = files->package;
 	}
-	return ask_worker(client, &open, fds, count, terms);
+	return client_ask_worker(client, &open, fds, count, terms);
 }
 
 /*
@@ -808,7 +808,7 @@ static int
 load_table(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
 {
 	const Question load = { .head = { .kind = WORKER_LOAD, .binary = binary } };
-	int err = ask_worker(client, &load, &fd, 1, terms);
+	int err = client_ask_worker(client, &load, &fd, 1, terms);
 
 	client->tables_loaded += err == 0;
 	client->tables_damaged += err == -EBADMSG;
@@ -828,7 +828,7 @@ static bool
 may_ask(WorkerClient *client, const int fds[WORKER_FILES_MAX], uint64_t owners)
 {
 	note_devices(client, fds);
-	(void) free_slot(client); /* workers that have ended are not charged */
+	(void) client_free_slot(client); /* workers that have ended are not charged */
 	return worker_accounts_may_ask(&client->accounts, owners, clock_ns(CLOCK_MONOTONIC)) &&
 		   !would_hang(client, owners);
 }
@@ -861,7 +861,7 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 		return -EAGAIN;
 	}
 	memcpy(lookup.addresses, addresses, count * sizeof(*addresses));
-	err = ask_worker(client, &lookup, NULL, 0, terms);
+	err = client_ask_worker(client, &lookup, NULL, 0, terms);
 	if (err == -ESTALE)
 	{
 		err = open_binary(client, binary, files, terms);
@@ -869,7 +869,7 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 			err = load_table(client, binary, files->table, terms);
 		if (err != 0)
 			return err;
-		err = ask_worker(client, &lookup, NULL, 0, terms);
+		err = client_ask_worker(client, &lookup, NULL, 0, terms);
 	}
 	if (err == -EAGAIN)
 		client->unavailable += count;
@@ -899,7 +899,7 @@ worker_client_add_split(WorkerClient *client, uint64_t binary, uint64_t id, int 
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
-	return ask_worker(client, &split, fds, fd >= 0 ? 1 : 0, terms);
+	return client_ask_worker(client, &split, fds, fd >= 0 ? 1 : 0, terms);
 }
 
 int
@@ -918,7 +918,7 @@ worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, const File
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
-	return ask_worker(client, &question, fds, 1, terms);
+	return client_ask_worker(client, &question, fds, 1, terms);
 }
 
 int
@@ -930,7 +930,7 @@ worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t ot
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
-	return ask_worker(client, &question, fds, 2, terms);
+	return client_ask_worker(client, &question, fds, 2, terms);
 }
 
 int
@@ -938,7 +938,7 @@ worker_client_keep(WorkerClient *client, uint64_t binary, int fd, const SymbolAs
 {
 	const Question keep = { .head = { .kind = WORKER_KEEP, .binary = binary } };
 
-	return ask_worker(client, &keep, &fd, 1, terms);
+	return client_ask_worker(client, &keep, &fd, 1, terms);
 }
 
 uint64_t

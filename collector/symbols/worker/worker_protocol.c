@@ -9,7 +9,7 @@
 
 /* Appends a string, cut to limit_bytes, and returns its offset. */
 static uint32_t
-put_string(char *text, uint32_t *text_bytes, const char *string, size_t limit_bytes)
+protocol_put_string(char *text, uint32_t *text_bytes, const char *string, size_t limit_bytes)
 {
 	uint32_t offset = *text_bytes;
 	size_t length = strnlen(string, limit_bytes - 1);
@@ -33,12 +33,13 @@ worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint
 		limit_bytes = WORKER_STRING_MAX;
 	for (uint32_t i = 0; i < count; i++)
 	{
-		frame.name = put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
+		frame.name = protocol_put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
 		frame.system_name =
 			strcmp(lines[i].system_name, lines[i].name) == 0
 				? frame.name
-				: put_string(text, &reply.text_bytes, lines[i].system_name, limit_bytes);
-		frame.filename = put_string(text, &reply.text_bytes, lines[i].filename, limit_bytes);
+				: protocol_put_string(text, &reply.text_bytes, lines[i].system_name, limit_bytes);
+		frame.filename =
+			protocol_put_string(text, &reply.text_bytes, lines[i].filename, limit_bytes);
 		frame.start_line = lines[i].start_line;
 		frame.line = lines[i].line;
 		memcpy((char *) message + sizeof(reply) + i * sizeof(frame), &frame, sizeof(frame));

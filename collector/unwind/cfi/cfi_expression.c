@@ -95,7 +95,7 @@ recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *
  * error.
  */
 static bool
-read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule)
+cfi_read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule)
 {
 	static const uint8_t times_eight[] = { 0, DW_OP_lit8, DW_OP_mul, DW_OP_plus };
 	uint8_t number;
@@ -131,7 +131,7 @@ cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 	if (cursor.offset == length)
 		return true;
 
-	if (!read_index(&cursor, machine, rule) || cfi_read_u8(&cursor) != DW_OP_deref)
+	if (!cfi_read_index(&cursor, machine, rule) || cfi_read_u8(&cursor) != DW_OP_deref)
 		return false;
 	rule->flags |= PFS_UNWIND_CFA_DEREF;
 	if (cursor.offset < length && (cfi_read_u8(&cursor) != DW_OP_plus_uconst ||

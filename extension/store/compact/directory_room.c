@@ -111,7 +111,7 @@ list_far_rows(Relation relation, Relation toast, Snapshot snapshot, BlockNumber 
 
 /* Moves the rows. Returns false if another transaction has changed one of them. */
 static bool
-move_rows(Relation relation, Relation toast, const FarRows *far, BlockNumber mark)
+directory_room_move_rows(Relation relation, Relation toast, const FarRows *far, BlockNumber mark)
 {
 	PfsHiddenPages *hidden = pfs_toast_hide(toast, mark);
 	PfsDirectoryWriter *writer = pfs_directory_writer_open();
@@ -147,7 +147,7 @@ room_relocate(Relation relation, Relation toast, Snapshot snapshot)
 	if (far.count == 0)
 		return PFS_RELOCATION_NONE;
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
-	if (!move_rows(relation, toast, &far, mark))
+	if (!directory_room_move_rows(relation, toast, &far, mark))
 		return PFS_RELOCATION_GIVEN_UP;
 	/*
 	 * the file has grown, so the map was wrong about free space, and another call would do no

@@ -18,7 +18,7 @@
  * filter, or NULL.
  */
 static bool
-find_series_filter(const PfsBlockScan *scan, const PfsScanFilter **found)
+chunks_find_series_filter(const PfsBlockScan *scan, const PfsScanFilter **found)
 {
 	*found = NULL;
 	for (int i = 0; i < scan->unit_filter_count; i++)
@@ -49,7 +49,7 @@ pfs_scan_keep_unit(PfsBlockScan *scan)
 	keeping->has_all_series = true;
 	if (scan->unit_is_skipped || scan->input == NULL || scan->verdicts == NULL ||
 		scan->verdicts->recall == NULL || scan->added == NULL || !scan->has_groups ||
-		pfs_scan_current_unit(scan)->is_rollup || !find_series_filter(scan, &filter))
+		pfs_scan_current_unit(scan)->is_rollup || !chunks_find_series_filter(scan, &filter))
 		return;
 	for (int i = 0; i < scan->attribute_count; i++)
 		if (scan->attributes[i]->position < 0 || scan->attributes[i]->may_be_null)

@@ -304,8 +304,8 @@ parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *pa
  * roll-up sums.
  */
 static bool
-find_series_filter(const PfsRollup *rollup, Relation relation, int filter_count,
-				   const PfsBlockFilter *filters, const PfsBlockFilter **by_series)
+rollup_find_series_filter(const PfsRollup *rollup, Relation relation, int filter_count,
+						  const PfsBlockFilter *filters, const PfsBlockFilter **by_series)
 {
 	PfsRowKey key = pfs_row_key(relation);
 
@@ -335,7 +335,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 
 	*parts = (PfsNumbers){ 0, NULL };
 	if (rollup->stack_count <= 0 ||
-		!find_series_filter(rollup, relation, filter_count, filters, &by_series))
+		!rollup_find_series_filter(rollup, relation, filter_count, filters, &by_series))
 		return false;
 	if (by_series == NULL)
 		return rollup->others.count == 0;
@@ -386,7 +386,7 @@ pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_co
 	const PfsBlockFilter *by_series;
 
 	if (rollup->pieces.count == 0 ||
-		!find_series_filter(rollup, relation, filter_count, filters, &by_series) ||
+		!rollup_find_series_filter(rollup, relation, filter_count, filters, &by_series) ||
 		by_series == NULL || passes_any(by_series, rollup->others))
 		return false;
 	*pieces = list_pieces(rollup, by_series);

@@ -92,7 +92,8 @@ passing_add_rows(const PfsPassing *passing, const PfsSampleBlock *block, uint32 
 }
 
 static void
-passing_add_block(const PfsPassing *passing, const PfsSampleBlock *block, PfsBucketSums *buckets)
+passing_sums_passing_add_block(const PfsPassing *passing, const PfsSampleBlock *block,
+							   PfsBucketSums *buckets)
 {
 	const PfsSeries *series = NULL;
 
@@ -113,7 +114,7 @@ add_scan(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *buckets)
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
-		passing_add_block(passing, &block, buckets);
+		passing_sums_passing_add_block(passing, &block, buckets);
 }
 
 static void
