@@ -17,7 +17,6 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/regproc.h"
 #include "utils/varlena.h"
 
 #include "base/arrays.h"
@@ -129,7 +128,7 @@ node_tables(ArrayType *names, const int32 *keys, int key_count, int32 key)
 
 		if (keys[i] != key)
 			continue;
-		name = stringToQualifiedNameList(TextDatumGetCString(elements[i]));
+		name = textToQualifiedNameList(DatumGetTextPP(elements[i]));
 		tables = lappend_oid(tables, RangeVarGetRelid(makeRangeVarFromNameList(name),
 													  AccessShareLock, false));
 	}
