@@ -264,15 +264,18 @@ call_take_path(Call *call, const char *value, size_t length)
 	return call_copy_text(call->path, sizeof(call->path), value, end);
 }
 
-/* Takes the key of Datadog's clients as a bearer token. */
+/* Takes the key of Datadog's clients as a bearer token. The header "authorization" precedes it. */
 static bool
 call_take_key(Call *call, const char *value, size_t length)
 {
 	static const char scheme[] = "Bearer ";
 	const size_t before = sizeof(scheme) - 1;
 
-	if (call->authorization != NULL || length > AUTHORIZATION_MAX)
+	if (call->has_key_only || length > AUTHORIZATION_MAX)
 		return false;
+	if (call->authorization != NULL)
+		return true;
+	call->has_key_only = true;
 	call->authorization = calloc(1, before + length + 1);
 	if (call->authorization == NULL)
 		return false;
@@ -319,8 +322,10 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 		call->accepts_open |= metrics_accepts_open(value, length);
 	else if (is_token(name, name_length, "authorization"))
 	{
-		if (call->authorization != NULL || length > AUTHORIZATION_MAX)
+		if ((call->authorization != NULL && !call->has_key_only) || length > AUTHORIZATION_MAX)
 			return false;
+		free(call->authorization);
+		call->has_key_only = false;
 		call->authorization = strndup(value, length);
 		return call->authorization != NULL;
 	}

@@ -111,6 +111,7 @@ struct Call
 	uint64_t length;	 /* content length; UINT64_MAX: not announced */
 	int64_t timeout_ns;	 /* grpc-timeout, or that of Connect; 0: no timeout */
 	char *authorization; /* owned; NULL: absent */
+	bool has_key_only;	 /* authorization comes from Datadog's key */
 	/* owned; NULL: absent, or the service does not use it, once it is known */
 	char *query;
 	char content_type[CALL_TYPE_MAX]; /* cut if longer */

@@ -556,6 +556,7 @@ querier_diff(Host *host, Call *call)
 							  answer_diff(&asked, &left, &right, flame_levels_put_message,
 										  &message),
 							  &message) &&
+				 (!call->answer.body.failed || asked_no_memory(&asked)) &&
 				 querier_write_json(&asked, &schema_diff_answer))
 			metric_add(&asked.serving->metrics.questions_answered_total, 1);
 	}

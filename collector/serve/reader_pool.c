@@ -130,6 +130,12 @@ session_prepare(const ReaderPool *pool, ReaderSession *session, const char *role
 	};
 	DbOutcome outcome;
 
+	/* SET ROLE none would leave the session with the rights of all readers */
+	if (strcmp(role, "none") == 0)
+	{
+		db_error_set(error, NULL, "could not take the role", "Role \"none\" does not exist.", NULL);
+		return DB_DENIED;
+	}
 	snprintf(text, sizeof(text), "%" PRId64 "ms", pool->query_ms);
 	buffer_put_bytes(&limit, text, strlen(text));
 	buffer_put_bytes(&name, role, strlen(role));

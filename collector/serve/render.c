@@ -96,6 +96,9 @@ render_read(Asked *asked, RenderQuery *query)
 		query->sides[i] = (RenderSide){ { "", 0 }, now_us, now_us };
 	while (error == NULL && query_next(&rest, &query->arena, &key, &value, &error))
 		error = render_read_parameter(query, key, value, now_us);
+	for (int i = 0; i < 2 && error == NULL; i++)
+		if (query->sides[i].from_us > query->sides[i].until_us)
+			error = "the time range ends before it begins";
 	return error == NULL || asked_refuse(asked, GRPC_INVALID_ARGUMENT, error);
 }
 

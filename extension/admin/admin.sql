@@ -167,6 +167,11 @@ DECLARE
 	other name;
 	changed regclass;
 BEGIN
+	IF profstore_internal.is_spread('profstore.samples') THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = 'a selector cannot restrict writers of distributed samples',
+			HINT = 'Let one collector store the samples of all tenants: workers store rows without looking at the selector of their writer.';
+	END IF;
 	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = role AND a.rolsuper) THEN
 		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" is a superuser, so a selector cannot restrict it', role);
 	END IF;
@@ -183,10 +188,10 @@ BEGIN
 			MESSAGE = format('role "%s" could store any series as role "%s", of which it is a member', role, other),
 			HINT = 'Revoke that membership, or give that role a selector, first.';
 	END IF;
-	SELECT c.oid INTO changed FROM pg_class AS c
+	SELECT c.oid INTO changed FROM pg_class AS c JOIN pg_roles AS a ON pg_has_role(role, a.oid, 'MEMBER')
 	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('samples', 'losses', 'targets', 'unwind_counts')
 		AND NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = c.oid)
-		AND (has_any_column_privilege(role, c.oid, 'INSERT, UPDATE') OR has_table_privilege(role, c.oid, 'DELETE, TRUNCATE, TRIGGER'))
+		AND (has_any_column_privilege(a.oid, c.oid, 'INSERT, UPDATE') OR has_table_privilege(a.oid, c.oid, 'DELETE, TRUNCATE, TRIGGER'))
 	ORDER BY c.relname LIMIT 1;
 	IF changed IS NOT NULL THEN
 		RAISE invalid_grant_operation USING

@@ -82,7 +82,14 @@ BEGIN
 	IF FOUND THEN
 		RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s is distributed already', part);
 	END IF;
+	IF EXISTS (SELECT FROM profstore.bound_writers) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = 'samples cannot be distributed while a writer has a selector',
+			DETAIL = 'Workers store rows without looking at the selector of their writer.',
+			HINT = 'Revoke the access of the roles in profstore.bound_writers with profstore.revoke_access() first.';
+	END IF;
 	shards := profstore_internal.check_nodes() * shards_per_node;
+	PERFORM set_config('citus.shard_replication_factor', '1', true); -- a copy of a shard would be summed, too
 	PERFORM create_distributed_table('profstore.samples', 'series_id', colocate_with => 'none', shard_count => shards);
 	FOREACH part IN ARRAY '{profstore.samples_minute,profstore.samples_hour,profstore.shard_keys}'::regclass[] LOOP
 		PERFORM create_distributed_table(part, CASE part WHEN 'profstore.shard_keys'::regclass THEN 'key' ELSE 'series_id' END,
@@ -196,9 +203,9 @@ $$;
 COMMENT ON FUNCTION profstore_internal.prepare_tier(regclass, text) IS 'makes the partitions that get the sums of a distributed partition; commit before retain()';
 REVOKE EXECUTE ON FUNCTION profstore_internal.prepare_tier(regclass, text) FROM PUBLIC;
 
--- Rows of traces stay until their own partition is due, at the same age.
+-- Rows of traces stay until their own partition is due, at the same age. A node reads the time that is sent as text with settings of its own.
 CREATE FUNCTION profstore_internal.retain_shards(part regclass, action text, before timestamptz, OUT rows int8, OUT sums int8)
-	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS
 $$
 DECLARE
 	target regclass := CASE action WHEN 'minute' THEN 'profstore.samples_minute' WHEN 'hour' THEN 'profstore.samples_hour' ELSE part::text END;

@@ -28,9 +28,9 @@ BEGIN
 	SELECT r.key, r.low, r.high, n.groupid, n.nodename, n.nodeport,
 		(SELECT array_agg(shard_name(t.part, s.shardid) ORDER BY t.place)
 		 FROM unnest(parts) WITH ORDINALITY AS t(part, place)
-			LEFT JOIN pg_dist_shard AS s ON s.logicalrelid = t.part AND s.shardminvalue::int4 = r.low)
+			LEFT JOIN pg_dist_shard AS s ON s.logicalrelid = t.part AND s.shardminvalue = r.low::text)
 	FROM profstore.shard_ranges AS r
-		JOIN pg_dist_shard AS k ON k.logicalrelid = 'profstore.shard_keys'::regclass AND k.shardminvalue::int4 = r.low
+		JOIN pg_dist_shard AS k ON k.logicalrelid = 'profstore.shard_keys'::regclass AND k.shardminvalue = r.low::text
 		JOIN pg_dist_placement AS p ON p.shardid = k.shardid
 		JOIN pg_dist_node AS n ON n.groupid = p.groupid AND n.noderole = 'primary'
 	ORDER BY r.key;

@@ -287,6 +287,9 @@ def test_datadog():
     guarded.ready()
     same(datadog(guarded, "dd.key", datadog_profile(now, 5), headers={"DD-API-KEY": "key-of-team"}, path="/api/v2/profile")[0], 200, "the key is a token")
     same(datadog(guarded, "dd.key", datadog_profile(now, 5), headers={"DD-API-KEY": "other"})[:2], (401, "unauthenticated"), "another key")
+    for order in (("Authorization", "DD-API-KEY"), ("DD-API-KEY", "Authorization")):
+        both = {"Authorization": "Bearer key-of-team", "DD-API-KEY": "other"}
+        same(datadog(guarded, "dd.key", datadog_profile(now, 5), headers={name: both[name] for name in order})[0], 200, f"the key beside a proxy's token: {order[0]} first")
     same(series_of("dd.key")[0][1]["tenant"], "team", "and names the tenant")
     guarded.stop()
 

@@ -274,6 +274,7 @@ def test_render():
     same(unfold(graph, 0, 7), folded(f'{DELTA}{{service_name="shop"}}'), "render-diff: left")
     same(unfold(graph, 1, 7), {k.replace("other", "other()"): v for k, v in folded(f'{DELTA}{{service_name="api"}}').items()}, "render-diff: right")
     for path, parameters in (("render", {}), ("render", {"query": "{}"}), ("render", {"query": CPU + "{", "from": START}), ("render", {"query": CPU, "from": "x"}),
+                             ("render", {"query": CPU + '{service_name="none"}', "from": "now", "until": "now-1h"}),
                              ("render", {"query": CPU, "format": "svg"}), ("render-diff", {"leftQuery": CPU, "rightQuery": INUSE})):
         status, kind, text = get(path, **parameters)
         same((status, json.loads(text)["code"]), (400, "invalid_argument"), f"{path} {parameters}: {text}")

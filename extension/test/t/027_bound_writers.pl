@@ -127,6 +127,10 @@ $node->safe_psql('postgres', 'CREATE ROLE suspect LOGIN; GRANT UPDATE (labels) O
 refused(q(SELECT profstore.grant_write('suspect', '{team="a"}')), qr/could change table profstore.series/, 'a privilege on a column');
 $node->safe_psql('postgres', q(REVOKE UPDATE (labels) ON profstore.series FROM suspect; SELECT profstore.grant_write('suspect', '{team="s"}')));
 
+$node->safe_psql('postgres', 'CREATE ROLE changer; GRANT UPDATE (labels) ON profstore.series TO changer; CREATE ROLE switcher LOGIN NOINHERIT IN ROLE changer');
+refused(q(SELECT profstore.grant_write('switcher', '{team="a"}')), qr/could change table profstore.series/, 'a privilege by SET ROLE');
+$node->safe_psql('postgres', 'DROP OWNED BY changer; DROP ROLE switcher, changer');
+
 # a writer's session keeps no id that its role may no longer use
 my $session = $node->background_psql('postgres', extra_params => [ '-U', 'suspect' ], on_error_stop => 0);
 my $in_session = sub {
