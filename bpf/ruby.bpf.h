@@ -88,7 +88,10 @@ pfs_find_ruby_method(struct pfs_scratch *scratch)
 	return scratch->chain.block[PFS_RUBY_ENTRY];
 }
 
-/* Appends a frame of a method that is written in C. Without an entry it has no name. */
+/*
+ * Appends a frame for a method that is written in C. Appends nothing if no entry of the method is
+ * found, because the frame would have no name.
+ */
 static __always_inline void
 pfs_put_ruby_c_frame(struct pfs_scratch *scratch, __u32 first)
 {

@@ -128,7 +128,7 @@ struct pfs_perl_layout {
 	__u8 stack_type;	   /* in words of four bytes */
 	__u8 context_function; /* in words of eight bytes */
 	__u8 has_short_contexts;
-	/* names of packages follow their bodies (from 5.36 on), not their arrays */
+	/* the name of a package follows its body (Perl 5.36 and later), otherwise its array */
 	__u8 has_names_behind_body;
 };
 

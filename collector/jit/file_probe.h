@@ -40,7 +40,8 @@ typedef struct FileProbe
 	uint64_t written_ns;
 	uint64_t spent_ns; /* CPU time used; finding the file may take more than reading it */
 	size_t length;
-	char *bytes; /* buffer of FILE_PROBE_BYTES, lent for a read; the probe's after a timeout */
+	/* buffer of FILE_PROBE_BYTES; the caller owns it, but after a timeout the probe does */
+	char *bytes;
 } FileProbe;
 
 /* Makes a probe for a file of the process, to be read from its beginning. NULL on out of memory. */

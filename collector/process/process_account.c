@@ -12,7 +12,8 @@
 
 #include "process/owner.h"
 
-#define OWNER_SHARE 4 /* an owner with more than 1/OWNER_SHARE of the memory gets short lists */
+/* lists of mappings are cut for an owner with more than 1/OWNER_SHARE of the memory limit */
+#define OWNER_SHARE 4
 
 /*
  * Determines the owner. For most processes the path is known by the group's ids, so /proc is not

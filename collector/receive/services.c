@@ -12,7 +12,8 @@
 #define PYROSCOPE	 "/push.v1.PusherService/"
 #define ALLOY_UPLOAD "/debuginfo.v1alpha1.DebuginfoService/"
 
-#define STORE_MS 600000 /* for a large file, behind those of others */
+/* deadline of the answer to an upload: a large file may wait behind other tenants' files */
+#define STORE_MS 600000
 
 static const Service services[] = {
 	{ OTLP "Export", "POST", .is_grpc = true, .work = otlp_export },

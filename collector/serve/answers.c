@@ -70,7 +70,10 @@ answer_flamegraph(Asked *asked, const SelectRequest *request, LevelsPut put, Buf
 	return good;
 }
 
-/* Compares the profile types of two requests, which must be the same. */
+/*
+ * Returns true if both requests of a difference have the same profile type, which a difference
+ * requires.
+ */
 static bool
 types_are_equal(const SelectRequest *left, const SelectRequest *right)
 {

@@ -34,7 +34,7 @@
 
 struct Symbolizer
 {
-	Patience patience; /* with file systems */
+	Patience patience; /* its prober bounds the waits for files, whose file system may hang */
 	Lookup lookup;
 	Kallsyms *kallsyms;
 	Binary *by_file;

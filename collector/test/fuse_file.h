@@ -125,7 +125,10 @@ fuse_run(void *argument)
 	const struct fuse_in_header *header = (const void *) file->request;
 	const struct sched_param first = { .sched_priority = 1 };
 
-	/* on a busy machine it would be late with answers that it means to give; as far as we may */
+	/*
+	 * on a busy machine, answers that are not held back must still be in time; fails without
+	 * CAP_SYS_NICE, which is harmless
+	 */
 	(void) pthread_setschedparam(pthread_self(), SCHED_RR, &first);
 	while (read(file->fd, file->request, sizeof(file->request)) >= (ssize_t) sizeof(*header))
 	{

@@ -709,7 +709,7 @@ test_refused(void **state)
 	assert_int_equal(refused_calls(), 3);
 	assert_samples("7");
 
-	/* one that takes too long is left out, the others are stored */
+	/* a file whose statement is canceled (57014) is skipped; the other files are stored */
 	refuse_by("IF from_ts < '2024-01-01' THEN RAISE 'too slow' USING ERRCODE = '57014'; END IF");
 	assert_int_equal(import_refused(files, 3, false), EXIT_IO);
 	assert_samples("9");

@@ -57,7 +57,11 @@ typedef struct World
 	pthread_t poller;
 	atomic_bool stopping;
 	pthread_mutex_t
-		mutex;	  /* guards what follows: records come from the ring, and as waits are tended */
+		/*
+		 * guards the members below: the poller and sampler_tend(), in another thread, both deliver
+		 * records
+		 */
+		mutex;
 	uint32_t pid; /* whose threads are looked at */
 	Waits threads[THREADS];
 	size_t count;

@@ -318,7 +318,7 @@ check_stale(const char *perl)
 	memcpy(other, frame.more, sizeof(other));
 	other[PFS_PERL_MORE_FILE] += 8;
 	wanted[1].more = other;
-	/* an eval is one even if its file's name is gone; which file was required is not known then */
+	/* with an unreadable file name, an eval is still named "(eval)", but a require has no name */
 	wanted[3].more = other;
 	wanted[3].key.address = PFS_PERL_EVAL;
 	wanted[4].more = other;

@@ -672,7 +672,7 @@ test_collected_ids_are_interned_again(void **state)
 						"100");
 }
 
-/* The extension made anew behind an open connection. */
+/* Drops and creates the extension again while the writer's connection is open. */
 static void
 test_extension_made_anew(void **state)
 {

@@ -41,7 +41,8 @@ typedef struct Retry
 	int64_t denied_ms;	/* maximum duration of RETRY_DENIED */
 	RetryState state;
 	int64_t since_ns; /* start of the state, CLOCK_MONOTONIC */
-	char sqlstate[6]; /* the reason that was logged last, with message */
+	/* SQLSTATE and message of the failure that was logged last; message NULL: none */
+	char sqlstate[6];
 	const char *message;
 	int attempts;	   /* failures since the last success */
 	int delay_ms;	   /* next wait, before its random reduction */

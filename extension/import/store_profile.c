@@ -115,7 +115,7 @@ days_ensure_partitions(const Storing *storing)
 	if (day_count > MAX_DAYS)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("cannot import samples of more than %d days at once", MAX_DAYS),
-						errdetail("The profile has samples of %u days.", day_count)));
+						errdetail("The profile has samples on %u different days.", day_count)));
 	for (uint32 i = 0; i < day_count; i++)
 	{
 		Oid type = TIMESTAMPTZOID;

@@ -41,7 +41,10 @@
 /* Cells may use this part of a query's memory. */
 #define CELLS_SHARE(bytes) ((bytes) / 4)
 
-/* The name of all code; with rates, its row shows the cost of a request. */
+/*
+ * Function name of the row that represents all code. The row exists only with rates; its cost is
+ * that of a request.
+ */
 #define ALL_CODE "(whole)"
 
 /* The share of the function for which detectable_at_1_percent is computed. */

@@ -26,8 +26,8 @@ typedef struct PfsBucketSums
 } PfsBucketSums;
 
 /*
- * Allocates sums for the buckets that overlap [from, to), aligned to the epoch, in
- * CurrentMemoryContext; NULL if they would take more than bytes.
+ * Allocates, in CurrentMemoryContext, sums for the buckets (aligned to the epoch) that overlap
+ * [from, to). Returns NULL if they would need more memory than the limit "bytes".
  */
 PfsBucketSums *pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 									 TimestampTz to, int64 step_us, Size bytes);

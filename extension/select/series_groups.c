@@ -119,13 +119,13 @@ pfs_series_groups(const PfsSelection *selection, ArrayType *by)
 
 	if (array_contains_nulls(by))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument by must not contain nulls")));
+						errmsg("argument \"by\" must not contain nulls")));
 	deconstruct_array(by, TEXTOID, -1, false, TYPALIGN_INT, &labels, NULL, &label_count);
 	if (label_count > MAX_GROUPING_LABELS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("argument by has too many labels"),
-				 errdetail("It has %d labels, at most %d are allowed.", label_count,
-						   MAX_GROUPING_LABELS)));
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("argument \"by\" has too many labels"),
+						errdetail("It has %d labels, at most %d are allowed.", label_count,
+								  MAX_GROUPING_LABELS)));
 	for (int i = 0; i < selection->series_count; i++)
 	{
 		const PfsSeries *series = &selection->series[i];

@@ -65,7 +65,7 @@ typedef struct Entry
 	UnwindBinary *binary; /* held; NULL if the file is unreadable */
 	FileFacts facts;
 	uint64_t number; /* number of its table, never reused */
-	bool loaded;	 /* or cannot be loaded */
+	bool loaded;	 /* true if the table is loaded, or if it never can be */
 	/* walks that ended because the table, or a part of it, was missing */
 	uint32_t wanted;
 	PackedParts parts;		   /* parts that these walks need, if the table is large */

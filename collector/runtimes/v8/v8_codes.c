@@ -1,6 +1,7 @@
 /*
  * v8_codes.c
- *		Looks back from an instruction for the object before its code.
+ *		Finds the piece of V8's machine code that contains an instruction, by searching backwards
+ *		for the object before it.
  */
 #include "runtimes/v8/v8_codes.h"
 

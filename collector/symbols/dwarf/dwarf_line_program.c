@@ -296,8 +296,8 @@ note_row(LineRun *run, bool is_end)
 }
 
 /*
- * Ends a sequence. Linkers leave the rows of discarded functions at address 0, or below the end of
- * all addresses; they must not end the rows of real functions.
+ * Ends a sequence. Drops its rows if it begins at address 0 or at 2^48 and above: linkers leave the
+ * rows of discarded functions there, and those rows must not end the rows of real functions.
  */
 static bool
 end_sequence(LineRun *run)

@@ -318,8 +318,11 @@ may_start(void)
 	if (symbolizer_worker_can_start())
 		return true;
 	if (!atomic_flag_test_and_set(&told))
-		log_event(LOG_ERROR, "symbols", "could not start the symbol worker",
-				  log_text("detail", "This program cannot run as its own symbol worker."));
+		log_event(
+			LOG_ERROR, "symbols", "could not start the symbol worker",
+			log_text(
+				"detail",
+				"Environment variable PROFSTORE_SYMBOL_WORKER is set, or main() did not call symbolizer_worker_main()."));
 	return false;
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define ROUNDS		  3000
-#define PAGES		  20 /* of a tenth of a round */
+#define PAGES		  20 /* pages touched in each tenth of a round */
 #define CALLS		  40
 #define CALL_BYTES	  (16 << 10)
 #define BLOCKS_OF_TEN 10

@@ -188,7 +188,10 @@ is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
 		   stack->depth < DEPTH_MAX && graph->visits_left > 0;
 }
 
-/* Follows the calls of a function that is never called, recursively. */
+/*
+ * Places costs along the calls of a function that is never called, depth first, with a stack of its
+ * own.
+ */
 static bool
 place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
 {

@@ -95,8 +95,9 @@ find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 }
 
 /*
- * Reports values that no segment names: that segment is missing. A value is written and deleted in
- * the transaction of its segment, so the snapshot sees both or none.
+ * Reports TOAST values that no row of the directory refers to: the directory lacks their segment. A
+ * value is written and deleted in the transaction of its segment, so the snapshot sees both or
+ * neither.
  */
 static void
 find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
