@@ -38,7 +38,8 @@ wire_cursor(const bytea *bytes)
 pg_noreturn static void
 wire_fail(const char *what)
 {
-	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid %s of shards", what)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION), errmsg("invalid %s of shards", what)));
 }
 
 static void
