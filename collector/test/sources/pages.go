@@ -98,7 +98,7 @@ func testPages() {
 	s = startScraper("pages", config, "--listen", "127.0.0.1:0", "--db", "host=/nonexistent")
 	at = s.address()
 	status, text = page(at, "/-/ready")
-	ok(status == 503 && strings.Contains(text, "database is away"), "pages: not ready while the database is not available", status, text)
+	ok(status == 503 && strings.Contains(text, "database is not available"), "pages: not ready while the database is not available", status, text)
 	status, _ = page(at, "/-/healthy")
 	ok(status == 200, "pages: healthy all the same", status)
 	s.stop()
