@@ -239,6 +239,7 @@ start_gpu_meter(Agent *agent, Failure *failure)
 	GpuMeterOptions options = {
 		.library = NVML_LIBRARY,
 		.interval_ns = agent->options->interval_ms * NS_PER_MS,
+		.open_ns = GPU_METER_OPEN_NS,
 		.reader = agent->reader,
 		.losses = &agent->losses,
 	};

@@ -25,7 +25,6 @@
 
 #define TICK_NS		  NS_PER_S
 #define READ_EARLY_NS (300 * NS_PER_MS) /* read this long before a window ends */
-#define OPEN_NS		  (60 * NS_PER_S)	/* time between two attempts to find a driver */
 #define STOP_NS		  NS_PER_S
 #define CHECK_NS	  (10 * NS_PER_S)
 #define DEVICE_FRAME  "[gpu]"
@@ -34,6 +33,14 @@
 #define CPU_SHARE	   1000
 #define READ_DEBT_NS   (NS_PER_MS * CPU_SHARE) /* CPU time owed above which nothing is read … */
 #define GLANCE_DEBT_NS (10 * NS_PER_MS * CPU_SHARE) /* … or looked at */
+
+/* What the log has said last. */
+typedef enum MeterNews
+{
+	NEWS_NONE,
+	NEWS_UNREAD, /* no GPU is read */
+	NEWS_READ
+} MeterNews;
 
 struct GpuMeter
 {
@@ -49,9 +56,9 @@ struct GpuMeter
 	bool has_ended;
 	GpuMeterStats stats;
 
-	Nvml *nvml;		 /* the thread's, as all that follows; NULL: no driver was found yet */
+	Nvml *nvml;		 /* the thread's, as all that follows; NULL: no driver that answers was found */
 	int64_t open_ns; /* next attempt to find one */
-	bool has_complained;
+	MeterNews news;
 	int64_t paid_until_ns; /* all CPU time is paid for at this time of CLOCK_MONOTONIC */
 	int64_t read_window;   /* number of the last window that was read */
 	int64_t memory_us;	   /* stored time of the last sizes of memory; 0: none */
@@ -75,7 +82,19 @@ meter_owes_less(const GpuMeter *meter, int64_t debt_ns)
 	return meter->paid_until_ns - clock_ns(CLOCK_MONOTONIC) < debt_ns;
 }
 
-/* Looks for a driver, which may be installed while the agent runs. */
+/* Closes the driver's library. It is opened anew later, when the driver may have been reloaded. */
+static void
+meter_give_up(GpuMeter *meter, const char *problem)
+{
+	nvml_close(meter->nvml);
+	meter->nvml = NULL;
+	meter->open_ns = clock_ns(CLOCK_MONOTONIC) + meter->options.open_ns;
+	if (meter->news != NEWS_UNREAD)
+		log_event(LOG_WARNING, "gpu", "no GPU is read", log_text("detail", problem));
+	meter->news = NEWS_UNREAD;
+}
+
+/* Looks for a driver and devices, which may come while the agent runs. */
 static void
 meter_open(GpuMeter *meter)
 {
@@ -84,17 +103,9 @@ meter_open(GpuMeter *meter)
 	if (clock_ns(CLOCK_MONOTONIC) < meter->open_ns)
 		return;
 	if (nvml_open(meter->options.library, &meter->nvml, problem) != 0)
-	{
-		meter->nvml = NULL;
-		meter->open_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_NS;
-		if (!meter->has_complained)
-			log_event(LOG_WARNING, "gpu", "no GPU is read", log_text("detail", problem));
-		meter->has_complained = true;
-		return;
-	}
-	log_event(LOG_INFO, "gpu", "reading GPUs",
-			  log_number("devices", nvml_device_count(meter->nvml)),
-			  log_text("driver", nvml_driver_version(meter->nvml)));
+		meter_give_up(meter, problem);
+	else if (nvml_device_count(meter->nvml) == 0)
+		meter_give_up(meter, "The driver has no device.");
 }
 
 /* Where amounts of one device go. */
@@ -189,6 +200,27 @@ meter_lock_parts(GpuMeter *meter)
 	return false;
 }
 
+/* Notes a reading of all devices, of which some did not answer a single call. */
+static void
+meter_end_reading(GpuMeter *meter, uint32_t silent)
+{
+	uint32_t count = nvml_device_count(meter->nvml);
+
+	pthread_mutex_lock(&meter->mutex);
+	meter->stats.readings++;
+	meter->stats.devices = count;
+	pthread_mutex_unlock(&meter->mutex);
+	if (silent == count)
+	{
+		meter_give_up(meter, "The driver does not answer for any device.");
+		return;
+	}
+	if (meter->news != NEWS_READ)
+		log_event(LOG_INFO, "gpu", "reading GPUs", log_number("devices", count),
+				  log_text("driver", nvml_driver_version(meter->nvml)));
+	meter->news = NEWS_READ;
+}
+
 /*
  * Reads all devices. Sizes of memory are stored once in a window, because sizes of one time are
  * summed.
@@ -197,6 +229,7 @@ static void
 meter_read(GpuMeter *meter)
 {
 	int64_t memory_us = 0;
+	uint32_t silent = 0;
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 
 	for (uint32_t i = 0; i < nvml_device_count(meter->nvml); i++)
@@ -208,12 +241,10 @@ meter_read(GpuMeter *meter)
 			memory_us = reader_stored_time(meter->options.reader, now_ns);
 		meter_add_reading(meter, i, now_ns, memory_us != meter->memory_us);
 		pthread_mutex_unlock(&meter->mutex);
+		silent += meter->reading.failures > 0 && !meter->reading.has_answer;
 	}
 	meter->memory_us = memory_us;
-	pthread_mutex_lock(&meter->mutex);
-	meter->stats.readings++;
-	meter->stats.devices = nvml_device_count(meter->nvml);
-	pthread_mutex_unlock(&meter->mutex);
+	meter_end_reading(meter, silent);
 }
 
 /* Looks at devices that must be looked at often. */

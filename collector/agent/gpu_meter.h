@@ -15,12 +15,16 @@
 #include "agent/reader/reader.h"
 #include "batch/losses.h"
 
+/* Time between two attempts to find a driver that answers. */
+#define GPU_METER_OPEN_NS INT64_C(60000000000)
+
 typedef struct GpuMeter GpuMeter;
 
 typedef struct GpuMeterOptions
 {
 	const char *library; /* NVML_LIBRARY */
 	int64_t interval_ns;
+	int64_t open_ns; /* GPU_METER_OPEN_NS */
 	Reader *reader;
 	Losses *losses;
 	CodeTable *names; /* of devices */

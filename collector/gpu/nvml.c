@@ -219,12 +219,13 @@ nvml_device_uuid(const Nvml *nvml, uint32_t device)
 	return nvml->devices[device].uuid;
 }
 
-/* Counts a failed call. Returns whether the call succeeded. */
+/* Notes the result of a call. Returns whether the call succeeded. */
 static bool
 call_succeeded(int result, GpuReading *reading)
 {
 	reading->failures +=
 		result != NVML_DONE && result != NVML_NOT_SUPPORTED && result != NVML_NOT_FOUND;
+	reading->has_answer |= result == NVML_DONE;
 	return result == NVML_DONE;
 }
 

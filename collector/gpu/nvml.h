@@ -41,6 +41,7 @@ typedef struct GpuReading
 	uint32_t process_count;
 	GpuProcess processes[NVML_PROCESSES_MAX];
 	uint32_t failures; /* calls that failed, except those that the device does not support */
+	bool has_answer;   /* a call succeeded */
 } GpuReading;
 
 /*

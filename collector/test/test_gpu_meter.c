@@ -208,6 +208,7 @@ run_meter_for(Fixture *fixture, CodeTable *names, int64_t interval_ns, useconds_
 {
 	GpuMeterOptions options = { .library = FAKE_NVML,
 								.interval_ns = interval_ns,
+								.open_ns = GPU_METER_OPEN_NS,
 								.reader = fixture->reader,
 								.losses = &fixture->losses,
 								.names = names };
@@ -338,6 +339,69 @@ test_hang(void **state)
 	usleep(100000); /* the thread finds that the parts are gone, and ends */
 }
 
+/* Waits until the library was started so many times. */
+static void
+await_starts(unsigned int starts)
+{
+	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 20 * NS_PER_S;
+
+	while (atomic_load(&fake->starts) < starts && clock_ns(CLOCK_MONOTONIC) < until_ns)
+		usleep(10000);
+	assert_int_equal(atomic_load(&fake->starts), starts);
+}
+
+/*
+ * A driver that has no device, or answers for none, is opened again; one that fails some calls is
+ * not.
+ */
+static void
+test_reopening(void **state)
+{
+	Fixture *fixture = *state;
+	GpuMeterOptions options = { .library = FAKE_NVML,
+								.interval_ns = NS_PER_S,
+								.open_ns = NS_PER_S / 2,
+								.losses = &fixture->losses };
+	GpuMeterStats stats = { 0 };
+	CodeTable *names;
+	GpuMeter *meter;
+	int64_t until_ns;
+
+	reset_fake();
+	fake->missing = FAKE_DEVICES;
+	fake->energy_result = 999;
+	assert_int_equal(code_table_create(1 << 20, &names), 0);
+	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
+								   &fixture->reader),
+					 0);
+	options.reader = fixture->reader;
+	options.names = names;
+	assert_int_equal(gpu_meter_start(&options, &meter), 0);
+	await_starts(2);
+	fake->missing = 0;
+	await_starts(3);
+	/* two readings whose calls about energy fail */
+	until_ns = clock_ns(CLOCK_MONOTONIC) + 20 * NS_PER_S;
+	while (losses_total(&fixture->losses, LOSS_GPU_UNREAD) < 2 * FAKE_DEVICES &&
+		   clock_ns(CLOCK_MONOTONIC) < until_ns)
+		usleep(10000);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_GPU_UNREAD), 2 * FAKE_DEVICES);
+	assert_int_equal(atomic_load(&fake->starts), 3);
+	fake->energy_result = 0;
+	atomic_store(&fake->stale_result, 999);
+	await_starts(4);
+	usleep(2500000);
+	gpu_meter_stop(meter, &stats);
+	assert_int_equal(atomic_load(&fake->starts), 4);
+	assert_int_equal(stats.devices, FAKE_DEVICES);
+	finish(fixture);
+	assert_true(sum_of(fixture->batch, "gpu:energy:", "0", "") > 0);
+	assert_true(sum_of(fixture->batch, "gpu:energy:", "1", "") > 0);
+	reader_free(fixture->reader);
+	fixture->reader = NULL;
+	code_table_free(names);
+}
+
 /* A process that was sampled is found by its pid; one that was not is read. */
 static void
 test_pids(void **state)
@@ -400,6 +464,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_meter, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hang, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reopening, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pids, setup, teardown),
 	};
 

@@ -35,6 +35,15 @@ device_of(NvmlHandle handle)
 	return (uint32_t) (uintptr_t) handle - 1;
 }
 
+/* Returns the result of a call about a device that has this result while the driver answers. */
+static int
+device_result(int result)
+{
+	int stale_result = atomic_load(&fake_nvml.stale_result);
+
+	return stale_result != NVML_DONE ? stale_result : result;
+}
+
 EXPORT int
 nvmlInit_v2(void)
 {
@@ -48,6 +57,8 @@ nvmlInit_v2(void)
 		fake_nvml.processes[fake_nvml.process_count++] = one;
 		at += used + (at[used] == ',');
 	}
+	atomic_store(&fake_nvml.stale_result, NVML_DONE);
+	atomic_fetch_add(&fake_nvml.starts, 1);
 	return fake_nvml.init_result;
 }
 
@@ -73,7 +84,7 @@ nvmlSystemGetDriverVersion(char *text, uint32_t size)
 EXPORT int
 nvmlDeviceGetCount_v2(uint32_t *count)
 {
-	*count = FAKE_DEVICES;
+	*count = FAKE_DEVICES - fake_nvml.missing;
 	return NVML_DONE;
 }
 
@@ -110,14 +121,14 @@ nvmlDeviceGetTotalEnergyConsumption(NvmlHandle device, unsigned long long *milli
 	*millijoules = (unsigned long long) ((double) now_ns(CLOCK_MONOTONIC) / 1e9 *
 										 (double) fake_nvml.milliwatts) -
 				   fake_nvml.restart;
-	return fake_nvml.energy_result;
+	return device_result(fake_nvml.energy_result);
 }
 
 EXPORT int
 nvmlDeviceGetUtilizationRates(NvmlHandle device, NvmlUtilization *utilization)
 {
 	*utilization = (NvmlUtilization){ fake_nvml.utilization, 0 };
-	return device_of(device) == 1 ? NVML_DONE : NVML_NOT_SUPPORTED;
+	return device_result(device_of(device) == 1 ? NVML_DONE : NVML_NOT_SUPPORTED);
 }
 
 EXPORT int
@@ -137,7 +148,7 @@ nvmlDeviceGetComputeRunningProcesses_v3(NvmlHandle device, uint32_t *count,
 		processes[found++] = (NvmlProcessInfo){ process->pid, process->bytes, 0, 0 };
 	}
 	*count = found;
-	return fake_nvml.processes_result;
+	return device_result(fake_nvml.processes_result);
 }
 
 EXPORT int
@@ -160,7 +171,7 @@ nvmlDeviceGetProcessUtilization(NvmlHandle device, NvmlProcessUtilization *sampl
 			};
 	}
 	*count = found;
-	return found > 0 ? NVML_DONE : NVML_NOT_FOUND;
+	return device_result(found > 0 ? NVML_DONE : NVML_NOT_FOUND);
 }
 
 EXPORT int
@@ -188,7 +199,7 @@ EXPORT int
 nvmlGpmSampleGet(NvmlHandle device, void *sample)
 {
 	*(uint64_t *) sample = now_ns(CLOCK_MONOTONIC);
-	return device_of(device) == 0 ? NVML_DONE : NVML_NOT_SUPPORTED;
+	return device_result(device_of(device) == 0 ? NVML_DONE : NVML_NOT_SUPPORTED);
 }
 
 /* Samples in the wrong order, or one that was never taken, are an error, as with the driver. */

@@ -25,11 +25,14 @@ typedef struct FakeProcess
 typedef struct FakeNvml
 {
 	int init_result;
-	int energy_result; /* result of reading the energy */
+	atomic_int energy_result; /* result of reading the energy */
 	int processes_result;
-	uint64_t milliwatts;		/* of each device */
-	double percent;				/* activity of device 0, which has GPM */
-	uint32_t utilization;		/* activity of device 1, which has none */
+	atomic_uint missing;	 /* number of devices that there are not, the last ones */
+	atomic_uint starts;		 /* how often the library was started */
+	atomic_int stale_result; /* result of all calls about a device until the next start; 0: none */
+	uint64_t milliwatts;	 /* of each device */
+	double percent;			 /* activity of device 0, which has GPM */
+	uint32_t utilization;	 /* activity of device 1, which has none */
 	unsigned long long restart; /* subtracted from the energy */
 	uint64_t burn_ns;			/* CPU time of reading the energy */
 	atomic_bool hangs;			/* reading the energy does not return before this is false */
