@@ -102,7 +102,6 @@ typedef struct PassingStacks
 	int64 *ids;
 	uint32 count;
 	uint32 capacity;
-	bool all; /* no stack was dropped */
 } PassingStacks;
 
 static void
@@ -118,7 +117,6 @@ shard_rows_passing_add_block(PassingStacks *passing, const PfsVerdicts *verdicts
 	{
 		passing->ids[passing->count] = stacks[row];
 		passing->count += passes[row];
-		passing->all = passing->all && passes[row];
 	}
 }
 
@@ -136,22 +134,24 @@ passing_finish(PassingStacks *passing)
 	return (PfsNumbers){ count, passing->ids };
 }
 
-/* Restricts a request to the stacks of the selection that pass. */
+/*
+ * Restricts a request to the stacks of the selection that pass, even if all pass: others may be
+ * stored before the nodes answer it.
+ */
 static void
 request_judge(PfsShardRequest *request, const PfsSelection *selection, const PfsVerdicts *verdicts)
 {
 	PfsShardRequest stacks = request_make(selection, PFS_SAMPLE_STACK, PFS_PART_PAIRS);
 	PfsShardRows *rows = shard_rows_ask(selection, &stacks, false);
-	PassingStacks passing = { .all = true };
+	PassingStacks passing = { 0 };
 	const PfsShardBlock *block;
 
 	while ((block = pfs_shard_rows_next(rows)) != NULL)
 		if (block->kind != PFS_SHARD_SCRAPES)
 			shard_rows_passing_add_block(&passing, verdicts, block);
 	pfs_shard_rows_end(rows);
-	request->has_stacks = !passing.all;
-	if (request->has_stacks)
-		request->stacks = passing_finish(&passing);
+	request->has_stacks = true;
+	request->stacks = passing_finish(&passing);
 }
 
 /* --- rows --- */

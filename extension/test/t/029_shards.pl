@@ -79,6 +79,15 @@ is($status, 3, 'without one node there is no answer');
 $nodes[1]->start;
 is(differences($expected, answers($coordinator, 'postgres')), '', 'queries answer again');
 
+# stacks that are stored after the nodes have listed those of the selection: the list has none, and the filter lets none pass
+my $heatmap = q(SELECT count(*) > 0 FROM profstore.heatmap('process_cpu:cpu', '2026-01-02', '2026-01-04', '1 hour', focus => '%s'));
+is($coordinator->safe_psql('postgres', sprintf($heatmap, 'f7')), 't', 'a filter lets stacks pass');
+my $definition = $coordinator->safe_psql('postgres', q(SELECT pg_get_functiondef('profstore_internal.node_rows'::regproc)));
+(my $late = $definition) =~ s/AS d \(block bytea\)/$& WHERE get_byte(request, 1) <> 4/ or die $definition;
+$coordinator->safe_psql('postgres', $late);
+is($coordinator->safe_psql('postgres', sprintf($heatmap, 'nothing')), 'f', 'stacks that were stored later are not counted unfiltered');
+$coordinator->safe_psql('postgres', $definition);
+
 # requests that no coordinator writes
 my $ask = "profstore_internal.node_rows(1, %s, '{1}', '{profstore.samples_0}', '{profstore.samples_minute_0}', '{profstore.samples_hour_0}')";
 ($status, $out, $err) = $nodes[0]->psql('postgres', '\set VERBOSITY verbose' . "\nSELECT " . sprintf($ask, q('\x02')));
