@@ -21,6 +21,8 @@
 
 struct PfsShardRows
 {
+	const PfsSelection *selection;
+	int columns; /* of the request */
 	Portal portal;
 	PfsShardBlock block;
 };
@@ -71,6 +73,8 @@ shard_rows_ask(const PfsSelection *selection, const PfsShardRequest *request, bo
 	const char nulls[PARAMETER_COUNT] = { ' ', all_nodes ? 'n' : ' ', ' ' };
 	PfsCaller caller;
 
+	rows->selection = selection;
+	rows->columns = request->columns;
 	pfs_shard_block_init(&rows->block);
 	/* ask_shards() is in the inner schema, and runs as its own owner when rows are fetched */
 	caller = pfs_become_owner();
@@ -147,8 +151,7 @@ request_judge(PfsShardRequest *request, const PfsSelection *selection, const Pfs
 	const PfsShardBlock *block;
 
 	while ((block = pfs_shard_rows_next(rows)) != NULL)
-		if (block->kind != PFS_SHARD_SCRAPES)
-			shard_rows_passing_add_block(&passing, verdicts, block);
+		shard_rows_passing_add_block(&passing, verdicts, block);
 	pfs_shard_rows_end(rows);
 	request->has_stacks = true;
 	request->stacks = passing_finish(&passing);
@@ -167,6 +170,60 @@ pfs_shard_rows_begin(const PfsSelection *selection, int columns, PfsSegmentPart 
 	return shard_rows_ask(selection, &request, false);
 }
 
+/* Returns true if the block is of a kind, and has columns, that the request asks for. */
+static bool
+shard_rows_are_asked(const PfsShardRows *rows)
+{
+	const PfsShardBlock *block = &rows->block;
+	const int scrape_keys = PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES;
+
+	switch (block->kind)
+	{
+		case PFS_SHARD_ENDS:
+			return rows->columns == 0 && block->columns == (PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE);
+		case PFS_SHARD_SCRAPES:
+			return !rows->selection->delta && (rows->columns & scrape_keys) == scrape_keys &&
+				   block->columns == (scrape_keys | PFS_SAMPLE_VALUE);
+		default:
+			return rows->columns != 0 && block->columns == rows->columns;
+	}
+}
+
+/* Returns true if all rows have times and series of the selection, as far as they have either. */
+static bool
+shard_rows_are_selected(const PfsShardRows *rows)
+{
+	const PfsShardBlock *block = &rows->block;
+	const PfsSelection *selection = rows->selection;
+	const int64 *times = block->columns & PFS_SAMPLE_TIME ? block->values[PFS_COLUMN_TIME] : NULL;
+	const int64 *series =
+		block->columns & PFS_SAMPLE_SERIES ? block->values[PFS_COLUMN_SERIES] : NULL;
+
+	for (uint32 row = 0; row < block->row_count; row++)
+	{
+		if (times != NULL && (times[row] < selection->from || times[row] >= selection->to))
+			return false;
+		if (series != NULL && (row == 0 || series[row] != series[row - 1]) &&
+			pfs_selection_series(selection, series[row]) == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* Callers read the columns that they asked for, and index arrays by series and time. */
+static void
+shard_rows_check(const PfsShardRows *rows)
+{
+	const PfsShardBlock *block = &rows->block;
+
+	if (!shard_rows_are_asked(rows))
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("a node's answer has other columns than were asked for")));
+	if (block->kind != PFS_SHARD_ENDS && !shard_rows_are_selected(rows))
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("a node's answer has series or times that were not asked for")));
+}
+
 /* Decodes the next answer; returns false at the end. */
 static bool
 shard_rows_fetch(PfsShardRows *rows)
@@ -181,7 +238,10 @@ shard_rows_fetch(PfsShardRows *rows)
 		bool is_null;
 		Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
 
+		if (is_null)
+			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("a node's answer is null")));
 		pfs_shard_block_decode(&rows->block, DatumGetByteaPP(value));
+		shard_rows_check(rows);
 	}
 	SPI_finish();
 	return found;
@@ -221,8 +281,6 @@ pfs_shard_tier_ends(const PfsSelection *selection, TimestampTz *ends)
 		ends[i] = DT_NOBEGIN;
 	while ((block = pfs_shard_rows_next(rows)) != NULL)
 	{
-		if (block->kind != PFS_SHARD_ENDS)
-			continue;
 		ends[0] = Max(ends[0], block->values[PFS_COLUMN_TIME][0]);
 		ends[1] = Max(ends[1], block->values[PFS_COLUMN_VALUE][0]);
 	}

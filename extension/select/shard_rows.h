@@ -28,7 +28,11 @@ typedef struct PfsShardRows PfsShardRows;
 PfsShardRows *pfs_shard_rows_begin(const PfsSelection *selection, int columns, PfsSegmentPart sums,
 								   PfsVerdicts verdicts);
 
-/* Returns the next block, which is valid until the next call; NULL at the end. */
+/*
+ * Returns the next block, which is valid until the next call; NULL at the end. It has the columns
+ * that were asked for (scrapes: time, series, value), and only series and times of the selection;
+ * raises DATA_CORRUPTED for other answers.
+ */
 const PfsShardBlock *pfs_shard_rows_next(PfsShardRows *rows);
 void pfs_shard_rows_end(PfsShardRows *rows);
 

@@ -106,15 +106,17 @@ is($nodes[0]->safe_psql('postgres', qq(
 			 UNION ALL SELECT substr(w.request, 1, i) FROM whole AS w, generate_series(0, length(w.request)) AS i)
 	SELECT count(*) > 4000, count(*) FILTER (WHERE o.outcome = 'refused') > 1000, count(DISTINCT o.outcome)
 	FROM changed AS c, outcome(c.request) AS o (outcome))), 't|t|2', 'every changed or shortened request is answered or refused');
+
+# answers that no node writes, to all requests but those for the ends of tiers
 $coordinator->safe_psql('postgres', q(CREATE TABLE answer (block bytea);
 	CREATE OR REPLACE FUNCTION profstore_internal.node_rows(key int4, request bytea, keys int4[], samples text[], minutes text[], hours text[]) RETURNS SETOF bytea
-		LANGUAGE sql STABLE AS 'SELECT block FROM public.answer LIMIT 1'));
+		LANGUAGE sql STABLE AS $$SELECT CASE WHEN get_byte(request, 1) = 0 THEN '\x0409010000' ELSE block END FROM public.answer LIMIT 1$$));
 is($coordinator->safe_psql('postgres', q(
-	CREATE FUNCTION outcome(new bytea) RETURNS text LANGUAGE plpgsql AS $$
+	CREATE FUNCTION outcome(new bytea, call text DEFAULT $$top('process_cpu:cpu', '2026-01-02', '2026-01-03')$$) RETURNS text LANGUAGE plpgsql AS $$
 	BEGIN
 		DELETE FROM answer;
 		INSERT INTO answer VALUES (new);
-		PERFORM profstore.top('process_cpu:cpu', '2026-01-02', '2026-01-03');
+		EXECUTE 'SELECT count(*) FROM profstore.' || call;
 		RETURN 'rows';
 	EXCEPTION WHEN data_corrupted THEN
 		RETURN 'refused';
@@ -125,5 +127,46 @@ is($coordinator->safe_psql('postgres', q(
 			 UNION ALL SELECT substr(w.block, 1, i) FROM whole AS w, generate_series(0, length(w.block)) AS i)
 	SELECT count(*) > 500, count(*) FILTER (WHERE o.outcome = 'refused') > 100, count(DISTINCT o.outcome) FROM changed AS c, outcome(c.block) AS o (outcome))), 't|t|2',
 	'every changed or shortened answer is read or refused');
+is($coordinator->safe_psql('postgres', 'SELECT outcome(NULL)'), 'refused', 'so is an answer that is null');
+
+# one row of each kind and each set of columns: read if it has the columns of the request
+$coordinator->safe_psql('postgres', q(
+	CREATE FUNCTION signed_varint(number int8) RETURNS bytea LANGUAGE plpgsql AS $$
+	DECLARE
+		rest int8 := number * 2;
+		bytes bytea := '';
+	BEGIN
+		WHILE rest > 127 LOOP
+			bytes := bytes || set_byte('\x00', 0, ((rest & 127) | 128)::int);
+			rest := rest >> 7;
+		END LOOP;
+		RETURN bytes || set_byte('\x00', 0, rest::int);
+	END $$;
+	CREATE FUNCTION answer_of(kind int, columns int, at timestamptz, series int) RETURNS bytea LANGUAGE sql AS $$
+		SELECT set_byte(set_byte('\x000001', 0, kind), 1, columns)
+			|| CASE WHEN columns & 1 > 0 THEN signed_varint((extract(epoch FROM at - '2000-01-01 00:00+00'::timestamptz) * 1000000)::int8) ELSE '' END
+			|| CASE WHEN columns & 2 > 0 THEN signed_varint(series) ELSE '' END
+			|| CASE WHEN columns & 4 > 0 THEN '\x00'::bytea ELSE '' END
+			|| CASE WHEN columns & 8 > 0 THEN '\x02'::bytea ELSE '' END $$));
+my $day = "'2026-01-02', '2026-01-03'";
+for my $case (["top('process_cpu:cpu', $day)", '1:12 2:12'],
+	["timeseries('memory:inuse_space', $day, step => '1 hour')", '1:11 2:11 3:11'], ["flamechart('process_cpu:cpu', $day)", '1:15 2:15'],
+	["heatmap('process_cpu:cpu', $day, '1 hour')", '1:11 2:11'], ["heatmap('process_cpu:cpu', $day, '1 hour', focus => 'f7')", ''])
+{
+	my ($call, $expected_blocks) = @$case;
+	my ($type) = $call =~ /'([^']*)'/;
+	my $read = sub {
+		my ($at, $series) = @_;
+		return $coordinator->safe_psql('postgres', qq(SET timezone = 'UTC';
+			SELECT string_agg(kind || ':' || columns, ' ' ORDER BY kind, columns) FROM generate_series(1, 4) AS kind, generate_series(0, 15) AS columns
+			WHERE outcome(answer_of(kind, columns, '$at', $series), \$call\$$call\$call\$) = 'rows'));
+	};
+	my $series = $coordinator->safe_psql('postgres',
+		"SELECT min(s.id) FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = s.profile_type WHERE concat(t.name, ':', t.sample_type) = '$type'");
+	is($read->('2026-01-02 02:00', $series), $expected_blocks, "$call reads answers that have the columns of the request");
+	next if $expected_blocks !~ /:1[15]/;
+	is($read->('2026-01-02 02:00', 999999999), '', 'but not with a series that it did not ask for');
+	is($read->($_, $series), '', "nor with the time $_") for '2026-01-01 23:59:59', '2026-01-03 00:00';
+}
 
 done_testing();
