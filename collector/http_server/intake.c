@@ -646,6 +646,25 @@ answer_after_ns(const Loop *loop, const Call *call)
 }
 
 /*
+ * Sets the answer to a request that took too long. What was to be stored is sent again; a question
+ * is not, because it would take as long.
+ */
+static void
+fail_late(Loop *loop, Call *call, const char *text)
+{
+	HostMetrics *metrics = &loop->host->metrics;
+
+	if (loop->host->writer != NULL)
+	{
+		metric_add(&metrics->requests_unavailable_total, 1);
+		call_retry(call, text, RETRY_S);
+		return;
+	}
+	metric_add(&metrics->requests_late_total, 1);
+	call_fail(call, GRPC_DEADLINE_EXCEEDED, "the request was not answered in time");
+}
+
+/*
  * Answers a call that another thread owns: a new call takes its stream, and the old one is dropped
  * when it comes back.
  */
@@ -665,11 +684,7 @@ stand_in(Loop *loop, Call *call)
 	other->part = call->part;
 	other->part_at = call->part_at;
 	call->part = (Buffer){ NULL };
-	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(other,
-			   loop->host->writer != NULL ? "the request is not stored yet"
-										  : "the request was not answered in time",
-			   RETRY_S);
+	fail_late(loop, other, "the request is not stored yet");
 	call->is_refused = true;
 	if (loop->host->writer == NULL) /* otherwise it is stored nevertheless */
 		atomic_store(&call->is_unwanted, true);
@@ -684,7 +699,7 @@ stand_in(Loop *loop, Call *call)
 	answer(loop, other);
 }
 
-/* Answers a call that waits for a worker, so that its client retries; a stream is not retried. */
+/* Answers a call that waits for a worker, or that a worker or the writer has for too long. */
 static void
 answer_late(Loop *loop, Call *call)
 {
@@ -695,8 +710,7 @@ answer_late(Loop *loop, Call *call)
 		stand_in(loop, call);
 		return;
 	}
-	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(call, "the request has waited too long to be decoded", RETRY_S);
+	fail_late(loop, call, "the request has waited too long to be decoded");
 	answer(loop, call);
 }
 

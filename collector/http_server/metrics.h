@@ -11,19 +11,20 @@
 #include "program/figures.h"
 
 /* X(name, help): /metrics shows the name with the prefix profstore_PART_. */
-#define HOST_METRICS(X)                                                                       \
-	X(connections_total, "Connections that were accepted.")                                   \
-	X(connections_refused_total, "Connections beyond the limits, closed at once.")            \
-	X(connections_timed_out_total, "Connections that were closed as idle or too slow.")       \
-	X(connections_flooded_total, "Connections that were closed for too many control frames.") \
-	X(tls_failures_total, "TLS handshakes that failed.")                                      \
-	X(requests_total, "Requests that arrived completely.")                                    \
-	X(requests_invalid_total, "Requests that were malformed.")                                \
-	X(requests_too_large_total, "Requests beyond the limits of size.")                        \
-	X(requests_unauthenticated_total, "Requests without a valid token or certificate.")       \
-	X(requests_throttled_total, "Requests beyond a client's rate or memory.")                 \
-	X(requests_unavailable_total, "Requests whose client was asked to retry.")                \
-	X(requests_cancelled_total, "Requests whose client disconnected.")                        \
+#define HOST_METRICS(X)                                                                        \
+	X(connections_total, "Connections that were accepted.")                                    \
+	X(connections_refused_total, "Connections beyond the limits, closed at once.")             \
+	X(connections_timed_out_total, "Connections that were closed as idle or too slow.")        \
+	X(connections_flooded_total, "Connections that were closed for too many control frames.")  \
+	X(tls_failures_total, "TLS handshakes that failed.")                                       \
+	X(requests_total, "Requests that arrived completely.")                                     \
+	X(requests_invalid_total, "Requests that were malformed.")                                 \
+	X(requests_too_large_total, "Requests beyond the limits of size.")                         \
+	X(requests_unauthenticated_total, "Requests without a valid token or certificate.")        \
+	X(requests_throttled_total, "Requests beyond a client's rate or memory.")                  \
+	X(requests_unavailable_total, "Requests whose client was asked to retry.")                 \
+	X(requests_late_total, "Requests without an answer in the time of their client or limit.") \
+	X(requests_cancelled_total, "Requests whose client disconnected.")                         \
 	X(bytes_total, "Bytes of requests as received.")
 
 typedef struct HostMetrics

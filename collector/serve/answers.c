@@ -180,8 +180,12 @@ bool
 answer_dot(Asked *asked, const SelectRequest *request, Buffer *out)
 {
 	Selection selection;
-	bool good = selection_read(asked, &selection, request->type, request->selector);
+	bool good;
 
+	if (request->call_count > 1)
+		return asked_refuse(asked, GRPC_UNIMPLEMENTED,
+							"a call graph can select one function, not a call site");
+	good = selection_read(asked, &selection, request->type, request->selector);
 	if (good && !selection.is_empty)
 	{
 		Result *result = query_dot(asked, request, &selection);

@@ -123,7 +123,7 @@ subset_is_function(const Subset *subset, uint64_t id, Span name)
 
 /*
  * Compares the functions of a location, of which the last line is the outermost, with the names
- * from *matched on. Returns false if one differs.
+ * from *matched on. Returns false if one differs, or if the location has none.
  */
 static bool
 subset_match_location(const Subset *subset, uint64_t id, size_t *matched)
@@ -138,6 +138,8 @@ subset_match_location(const Subset *subset, uint64_t id, size_t *matched)
 	while (message_next(&walk) && count < sizeof(lines) / sizeof(lines[0]))
 		if (field_is_message(&walk.field, LOCATION_LINE))
 			lines[count++] = subset_number(field_span(&walk.field), LINE_FUNCTION_ID);
+	if (count == 0)
+		return false;
 	while (count > 0 && *matched < subset->name_count)
 	{
 		if (!subset_is_function(subset, lines[--count], subset->names[*matched]))

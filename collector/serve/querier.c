@@ -335,6 +335,8 @@ step_is_good(Asked *asked, const SelectRequest *request)
 {
 	const double length_s = (double) (request->end_ms - request->start_ms) / 1000;
 
+	if (request->start_ms == 0 || request->end_ms == 0)
+		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the range must have a start and an end");
 	if (!(request->step_s >= 0.001 && request->step_s <= 1e9))
 		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the step must be 1 ms to 1e9 s");
 	if (length_s / request->step_s > POINTS_MAX)

@@ -456,6 +456,7 @@ Result *
 query_timeseries(Asked *asked, const SelectRequest *request, const Selection *selection)
 {
 	QueryParams params = { .count = 0 };
+	Result *result;
 	char step[64];
 
 	if (!request_is_good(asked, request))
@@ -466,7 +467,7 @@ query_timeseries(Asked *asked, const SelectRequest *request, const Selection *se
 	param_texts(&params, &request->labels);
 	param_int4(&params, request->limit > 0 && request->limit < QUERY_LIST_MAX ? request->limit
 																			  : QUERY_LIST_MAX + 1);
-	return query_run(
+	result = query_run(
 		asked,
 		"WITH points AS (SELECT t.labels, (extract(epoch FROM t.\"time\") * 1000)::int8 AS ms, t.value"
 		" FROM profstore.timeseries($1, $2, $3, step => $7::interval, \"by\" => $8, " STACKS ") t),"
@@ -475,6 +476,14 @@ query_timeseries(Asked *asked, const SelectRequest *request, const Selection *se
 		" LIMIT $9) p)"
 		" SELECT t.n, CASE WHEN row_number() OVER (PARTITION BY t.n ORDER BY p.ms) = 1 THEN " PAIRS(
 			"jsonb_strip_nulls(t.labels)") " END, p.ms, p.value"
-										   " FROM points p JOIN top t ON t.labels = p.labels ORDER BY t.n, p.ms",
+										   " FROM points p JOIN top t ON t.labels = p.labels ORDER BY t.n, p.ms"
+										   " LIMIT 500001",
 		&params);
+	if (result == NULL || result_rows(result) <= QUERY_POINTS_MAX)
+		return result;
+	result_free(result);
+	asked_refuse(
+		asked, GRPC_RESOURCE_EXHAUSTED,
+		"the series have more than 500000 points: use a longer step, fewer labels or a limit");
+	return NULL;
 }

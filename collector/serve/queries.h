@@ -14,6 +14,9 @@
 /* Most rows of a list; a query returns one more if there are more. */
 #define QUERY_LIST_MAX 100000
 
+/* Most points of all series of a query. */
+#define QUERY_POINTS_MAX 500000
+
 /* A profile type with label matchers, and a range, as SQL functions take them. */
 typedef struct Selection
 {
