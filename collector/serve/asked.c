@@ -122,17 +122,15 @@ asked_fail_login(Asked *asked, DbOutcome outcome, const DbError *error)
 		call_fail(asked->call, GRPC_FAILED_PRECONDITION, "the database refuses this server");
 }
 
-/* Takes a session of the client. Returns false after answering. */
+/* Takes a session of the client, or opens the one that was lost. Returns false after answering. */
 static bool
-asked_begin(Asked *asked)
+asked_open(Asked *asked)
 {
 	char text[IDENTITY_BASIC_MAX + 1];
 	Reader reader = { .role = asked->call->tenant };
 	DbOutcome outcome = DB_DENIED;
 	DbError error;
 
-	if (asked->session != NULL)
-		return true;
 	db_error_set(&error, "28000", "could not connect to database",
 				 "The request has no Basic authentication.", NULL);
 	if (asked->serving->options->authenticate != SERVE_AS_LOGIN ||
@@ -146,24 +144,43 @@ asked_begin(Asked *asked)
 }
 
 /*
- * Runs a query. Connections that the server has ended since earlier questions are replaced, because
- * asking again changes nothing.
+ * Returns whether a query failed for a reason that is not the query's: the server has ended the
+ * connection since an earlier question, or a pooler has changed the session.
  */
+static bool
+asked_is_unlucky(const DbError *error, bool is_reused)
+{
+	static const struct
+	{
+		const char *sqlstate;
+		bool is_of_reuse;
+	} rules[] = {
+		{ "", true },		/* the connection is lost */
+		{ "57P01", true },	/* ended by an administrator or a shutdown */
+		{ "57P05", true },	/* idle for too long */
+		{ "26000", false }, /* the session does not know a prepared statement */
+		{ "42P05", false }, /* the session has prepared it already */
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (strcmp(error->sqlstate, rules[i].sqlstate) == 0)
+			return is_reused || !rules[i].is_of_reuse;
+	return false;
+}
+
+/* Runs a query, once more with another connection if this one was at fault. */
 static DbOutcome
 asked_run(Asked *asked, const Statement *statement, Result **result, DbError *error)
 {
-	for (;;)
-	{
-		const bool is_reused = asked->session->is_reused;
-		DbOutcome outcome =
-			connection_run(&asked->session->connection, statement, 1, result, error);
+	ReaderPool *pool = &asked->serving->pool;
+	const char *role = asked->call->tenant;
+	const bool is_reused = asked->session->is_reused;
+	DbOutcome outcome = reader_pool_run(pool, asked->session, role, statement, result, error);
 
-		if (outcome != DB_AWAY || !is_reused || asked->session->connection.pg != NULL)
-			return outcome;
-		asked_end(asked);
-		if (!asked_begin(asked))
-			return DB_STOPPED;
-	}
+	if (outcome != DB_AWAY || !asked_is_unlucky(error, is_reused))
+		return outcome;
+	return asked_open(asked) ? reader_pool_run(pool, asked->session, role, statement, result, error)
+							 : DB_STOPPED;
 }
 
 Result *
@@ -173,7 +190,7 @@ asked_query(Asked *asked, const Statement *statement)
 	DbError error;
 	DbOutcome outcome;
 
-	if (!asked_begin(asked))
+	if (asked->session == NULL && !asked_open(asked))
 		return NULL;
 	outcome = asked_run(asked, statement, &result, &error);
 	if (outcome != DB_OK)

@@ -26,11 +26,15 @@ bool
 reader_pool_init(ReaderPool *pool, const char *conninfo, int64_t query_ms, size_t count,
 				 ServeMetrics *metrics)
 {
-	*pool = (ReaderPool){ .conninfo = conninfo, .query_ms = query_ms, .metrics = metrics };
+	char limit[32];
+
+	*pool = (ReaderPool){ .conninfo = conninfo, .metrics = metrics };
 	pthread_mutex_init(&pool->lock, NULL);
+	snprintf(limit, sizeof(limit), "%" PRId64 "ms", query_ms);
+	buffer_put_bytes(&pool->query_limit, limit, strlen(limit));
 	pool->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pool->sessions = calloc(count, sizeof(ReaderSession));
-	if (pool->sessions == NULL || pool->stop_fd < 0)
+	if (pool->sessions == NULL || pool->stop_fd < 0 || pool->query_limit.failed)
 		return false;
 	pool->count = count;
 	for (size_t i = 0; i < count; i++)
@@ -44,6 +48,7 @@ reader_pool_fini(ReaderPool *pool)
 	for (size_t i = 0; i < pool->count; i++)
 		connection_close(&pool->sessions[i].connection);
 	free(pool->sessions);
+	buffer_fini(&pool->query_limit);
 	if (pool->stop_fd >= 0)
 		close(pool->stop_fd);
 	pthread_mutex_destroy(&pool->lock);
@@ -105,29 +110,27 @@ pool_choose(ReaderPool *pool, const uint8_t key[READER_KEY_BYTES])
 	return chosen;
 }
 
-/*
- * Makes the session read-only and bounded, and takes the role. The settings override those of the
- * role, which its owner may change.
- */
-static DbOutcome
-session_prepare(const ReaderPool *pool, ReaderSession *session, const char *role, DbError *error)
+DbOutcome
+reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role,
+				const Statement *query, Result **result, DbError *error)
 {
-	Buffer limit = { NULL };
+	static const char settings[] =
+		"SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),"
+		" pg_catalog.set_config('statement_timeout', $1, true),"
+		" pg_catalog.set_config('transaction_read_only', 'on', true),"
+		" pg_catalog.set_config('standard_conforming_strings', 'on', true),"
+		" pg_catalog.set_config('client_connection_check_interval', '" HANGUP_CHECK "', true)";
+	static const char take_role[] = "SELECT pg_catalog.set_config('role', $1, true)";
+	/* while a connection is being opened, no statement of another one may be in the way */
+	const bool keep = query != NULL;
 	Buffer name = { NULL };
-	char text[32];
-	const Statement statements[] = {
-		{ .sql = "SELECT set_config('statement_timeout', $1, false),"
-				 " set_config('default_transaction_read_only', 'on', false),"
-				 " set_config('standard_conforming_strings', 'on', false),"
-				 " set_config('client_connection_check_interval', '" HANGUP_CHECK "', false)",
-		  .failure = "could not prepare the session",
-		  .param_count = 1,
-		  .params = { { WIRE_TEXT, &limit } } },
-		{ .sql = "SELECT set_config('role', $1, false)",
-		  .failure = "could not take the role",
-		  .param_count = 1,
-		  .params = { { WIRE_TEXT, &name } } },
-	};
+	Statement statements[3] = { { .sql = settings,
+								  .failure = "could not prepare the session",
+								  .keep = keep,
+								  .param_count = 1,
+								  .params = { { WIRE_TEXT, &pool->query_limit } } } };
+	Result *results[3];
+	size_t count = 1;
 	DbOutcome outcome;
 
 	/* SET ROLE none would leave the session with the rights of all readers */
@@ -136,13 +139,20 @@ session_prepare(const ReaderPool *pool, ReaderSession *session, const char *role
 		db_error_set(error, NULL, "could not take the role", "Role \"none\" does not exist.", NULL);
 		return DB_DENIED;
 	}
-	snprintf(text, sizeof(text), "%" PRId64 "ms", pool->query_ms);
-	buffer_put_bytes(&limit, text, strlen(text));
 	buffer_put_bytes(&name, role, strlen(role));
-	outcome = connection_execute(&session->connection, &statements[0], error);
-	if (outcome == DB_OK && role[0] != '\0')
-		outcome = connection_execute(&session->connection, &statements[1], error);
-	buffer_fini(&limit);
+	if (role[0] != '\0')
+		statements[count++] = (Statement){ .sql = take_role,
+										   .failure = "could not take the role",
+										   .keep = keep,
+										   .param_count = 1,
+										   .params = { { WIRE_TEXT, &name } } };
+	if (query != NULL)
+		statements[count++] = *query;
+	outcome = connection_run(&session->connection, statements, count, results, error);
+	if (query != NULL)
+		*result = results[--count];
+	for (size_t i = 0; i < count; i++)
+		result_free(results[i]);
 	buffer_fini(&name);
 	return outcome;
 }
@@ -161,7 +171,7 @@ session_begin(ReaderPool *pool, ReaderSession *session, const Reader *reader, Db
 		return outcome;
 	metric_add(&pool->metrics->database_connections_total, 1);
 	session->opened_ns = clock_ns(CLOCK_MONOTONIC);
-	outcome = session_prepare(pool, session, reader->role, error);
+	outcome = reader_pool_run(pool, session, reader->role, NULL, NULL, error);
 	if (outcome != DB_OK)
 		connection_close(connection);
 	return outcome;
@@ -176,7 +186,7 @@ reader_pool_take(ReaderPool *pool, const Reader *reader, const atomic_bool *is_u
 	DbOutcome outcome = DB_OK;
 
 	reader_key(reader, key);
-	chosen = pool_choose(pool, key);
+	chosen = *session != NULL ? *session : pool_choose(pool, key);
 	if (chosen == NULL)
 	{
 		db_error_set(error, NULL, "too many queries at a time", NULL, NULL);

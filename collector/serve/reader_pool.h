@@ -38,7 +38,7 @@ typedef struct ReaderPool
 {
 	pthread_mutex_t lock; /* guards is_busy and used_ns of the sessions */
 	const char *conninfo;
-	int64_t query_ms;
+	Buffer query_limit; /* statement_timeout of queries, such as "30000ms" */
 	ServeMetrics *metrics;
 	int stop_fd; /* eventfd: readable once no more queries may run */
 	ReaderSession *sessions;
@@ -54,12 +54,23 @@ void reader_pool_fini(ReaderPool *pool); /* call when no session is in use */
 void reader_pool_stop(ReaderPool *pool);
 
 /*
- * Takes a session of the reader, which must be returned with reader_pool_release(). There must be
+ * Takes a session of the reader, which must be returned with reader_pool_release(). If *session is
+ * not NULL, it is one of the reader whose connection was lost, and is opened again. There must be
  * no more callers at a time than sessions. On failure returns the outcome with *error and no
  * session.
  */
 DbOutcome reader_pool_take(ReaderPool *pool, const Reader *reader, const atomic_bool *is_unwanted,
 						   ReaderSession **session, DbError *error);
+
+/*
+ * Runs a query as the role ("": none), read-only and bounded; query may be NULL: only tries the
+ * role. The settings come first in the query's transaction and end with it, because a pooler may
+ * give each transaction another session, which then serves other readers. They override those of
+ * the role, which its owner may change.
+ */
+DbOutcome reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role,
+						  const Statement *query, Result **result, DbError *error);
+
 void reader_pool_release(ReaderPool *pool, ReaderSession *session); /* accepts NULL */
 
 #endif

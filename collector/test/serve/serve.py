@@ -4,9 +4,12 @@ import base64
 import gzip
 import json
 import os
+import pwd
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -101,7 +104,7 @@ def varint(value):
 
 
 def pprof(kind, unit, stacks, labels=None):
-    """A profile in the format of pprof with stacks, root first."""
+    """A profile in the format of pprof with stacks, root first; a frame that is a number is an address without a function."""
     texts, out = [""], b""
 
     def text(value):
@@ -111,14 +114,15 @@ def pprof(kind, unit, stacks, labels=None):
 
     period = {"cpu": ("cpu", "nanoseconds"), "inuse_space": ("space", "bytes")}[kind]
     out += field(1, field(1, text(kind)) + field(2, text(unit)))
-    functions = sorted({f for stack in stacks for f in stack})
+    functions = sorted({f for stack in stacks for f in stack}, key=str)
     for stack, value in stacks.items():
         ids = b"".join(field(1, functions.index(f) + 1) for f in reversed(stack))
         marks = b"".join(field(3, field(1, text(k)) + field(2, text(v))) for k, v in (labels or {}).items())
         out += field(2, ids + field(2, value) + marks)
     for i, function in enumerate(functions):
-        out += field(4, field(1, i + 1) + field(4, field(1, i + 1)))
-        out += field(5, field(1, i + 1) + field(2, text(function)))
+        is_address = isinstance(function, int)
+        out += field(4, field(1, i + 1) + (field(3, function) if is_address else field(4, field(1, i + 1))))
+        out += field(5, field(1, i + 1) + field(2, text("" if is_address else function)))
     out += field(11, field(1, text(period[0])) + field(2, text(period[1]))) + field(12, 1)
     if kind == "cpu":
         out += field(10, 1_000_000_000)
@@ -214,6 +218,14 @@ def test_call_site():
         expected = {k: v for k, v in folded(DELTA).items() if k.split(";")[:len(path)] == path}
         same(unfold(answer["flamegraph"]) if answer else {}, expected, f"stacks below {path}")
         same(main.ask("SelectMergeProfile", selecting(stackTraceSelector=stacks))[2], expected, f"and as a profile")
+    profile = base64.b64encode(pprof("cpu", "nanoseconds", {("main", 0x4711, "work"): 7})).decode()
+    sql(f"SELECT profstore.import_pprof(decode('{profile}', 'base64'), '{{\"__name__\": \"bare\"}}', to_timestamp({NOW - 200}))")
+    bare = CPU.replace("process_cpu", "bare")
+    same(main.ask("SelectMergeProfile", selecting(profileTypeID=bare))[2], {"main;work": 7}, "a stack with an address between its functions")
+    for path, expected in ((["main"], {"main;work": 7}), (["main", "work"], {})):
+        stacks = {"callSite": [{"name": n} for n in path]}
+        same(main.ask("SelectMergeProfile", selecting(profileTypeID=bare, stackTraceSelector=stacks))[2], expected, f"the address is a frame below {path}")
+    same(main.ask("SelectMergeStacktraces", selecting(profileTypeID=bare, stackTraceSelector=stacks))[1], {}, "as in the flame graph")
 
 
 def test_profile():
@@ -223,6 +235,9 @@ def test_profile():
     same(stacks, folded(DELTA), "PROFILE_FORMAT_PPROF")
     answer, _ = main.good("SelectMergeStacktraces", selecting(format="PROFILE_FORMAT_DOT"))
     same(answer["dot"], "\n".join(r[0] for r in sql(f"SELECT profstore.callgraph_dot('{DELTA}{{}}', {RANGE}, max_nodes => 100)")), "PROFILE_FORMAT_DOT")
+    for path, expected in ((["work"], "ok"), (["main", "work"], "unimplemented")):
+        stacks = {"callSite": [{"name": n} for n in path]}
+        same(main.ask("SelectMergeStacktraces", selecting(format="PROFILE_FORMAT_DOT", stackTraceSelector=stacks))[0], expected, f"a call graph below {path}")
     same(main.ask("SelectMergeProfile", selecting('{service_name="none"}'))[2], {}, "no samples, no stacks")
 
 
@@ -313,7 +328,8 @@ def test_select_series():
     limited = main.ask("SelectSeries", selecting(step=60, groupBy=["service_name"], limit=1))[1]["series"]
     same([s["labels"][0]["value"] for s in limited], ["shop"], "the largest series alone")
     same([p["value"] for p in main.ask("SelectSeries", selecting(profileTypeID=INUSE, step=60))[1]["series"][0]["points"]], [4096], "a level is no sum")
-    for what, request in (("step of 0", {"step": 0}), ("too many steps", {"step": 0.001}), ("start after end", {"start": END + 1, "step": 15})):
+    for what, request in (("step of 0", {"step": 0}), ("too many steps", {"step": 0.001}), ("start after end", {"start": END + 1, "step": 15}),
+                          ("no start", {"start": 0, "step": 15}), ("no end", {"end": 0, "step": 15}), ("no range", {"start": 0, "end": 0, "step": 15})):
         same(main.ask("SelectSeries", selecting(**request))[0], "invalid_argument", what)
     same(main.ask("SelectSeries", selecting(step=15, aggregation="TIME_SERIES_AGGREGATION_TYPE_AVERAGE"))[0], "unimplemented", "averages of profiles")
     same(main.ask("SelectSeries", selecting(step=15, exemplarType="EXEMPLAR_TYPE_SPAN"))[0], "unimplemented", "exemplars")
@@ -423,6 +439,51 @@ def test_tokens():
     server.stop()
 
 
+class Pooler:
+    """PgBouncer with transactions of all its clients in one session of the server."""
+
+    def __init__(self, role):
+        self.directory = tempfile.mkdtemp(prefix="serve-pooler-")
+        os.chmod(self.directory, 0o755)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            self.port = taken.getsockname()[1]
+        with open(f"{self.directory}/pgbouncer.ini", "w") as out:
+            out.write(f"[databases]\n* = host={os.environ['PGHOST']} port={os.environ.get('PGPORT', 5432)} user={role}\n[pgbouncer]\n"
+                      f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 1\n")
+        owner = pwd.getpwuid(os.stat(os.environ["PGHOST"]).st_uid).pw_name  # of the directory of the server's socket
+        command = ["pgbouncer", *(["-u", owner] if os.getuid() == 0 else []), f"{self.directory}/pgbouncer.ini"]
+        self.log = open(f"{self.directory}/log", "w+")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin"})
+        if not eventually(self.listens):
+            raise RuntimeError("no PgBouncer: " + os.pread(self.log.fileno(), 1 << 16, 0).decode())
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.directory)
+
+
+def test_pooled():
+    """Behind a pooler of transactions a query has the rights of its reader, not of the reader before."""
+    pooler = Pooler("serve_gateway")
+    server = Server(f"--tokens={SCRATCH}/serve-tokens", "--query-timeout=500ms", db=f"host=127.0.0.1 port={pooler.port} user=serve_gateway")
+    shop, everything = ("Bearer shop-token", ["shop"]), ("Bearer all-token", ["api", "shop", "traced", "twin"])
+    for authorization, expected in (shop, everything, shop, everything, everything, shop):
+        same(services_of(server.ask(*SERVICES, authorization=authorization)), expected, f"{authorization} behind a pooler")
+    with Locked():
+        same(server.ask("ProfileTypes", {}, authorization=shop[0])[0], "deadline_exceeded", "a query that takes too long behind a pooler")
+    same(services_of(server.ask(*SERVICES, authorization=shop[0])), ["shop"], "the next is answered")
+    same(services_of(server.ask(*SERVICES, authorization="Bearer none-token")), "failed_precondition", "a role that the server may not take, behind a pooler")
+    sql("REVOKE serve_shop FROM serve_gateway")
+    same(services_of(server.ask(*SERVICES, authorization=shop[0])), "permission_denied", "a role that was taken away while its session stands")
+    server.stop()
+    pooler.stop()
+
+
 # --- limits ---
 
 class Locked:
@@ -449,6 +510,38 @@ def test_timeout():
         same(server.ask("ProfileTypes", {})[0], "deadline_exceeded", "a query that takes too long")
     same(server.metric("questions_timed_out_total"), 1, "and is counted")
     same(server.ask("ProfileTypes", {})[0], "ok", "the next is answered")
+    server.stop()
+    refused = Server("--query-timeout=2m", expect_start=False)
+    ok("It takes from 100ms to 100s." in refused.wait_for_end(), "a limit beyond the time that the server is waited for")
+
+
+def test_late():
+    """The server keeps to a client's timeout, whether the question has a connection or waits for one."""
+    server = Server("--connections=1")
+    codes = []
+
+    def ask():
+        status, _, text = server.post("/querier.v1.QuerierService/ProfileTypes", b"{}", JSON, Connect_Timeout_Ms="900")
+        codes.append((status, json.loads(text)["code"]))
+    with Locked():
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    same(codes, [(504, "deadline_exceeded")] * 2, "answers at the end of the client's time")
+    same(server.metric("requests_late_total"), 2, "and are counted")
+    server.stop()
+
+
+def test_once():
+    """A query that failed for itself is not repeated, although its connection was opened for an earlier question."""
+    server = Server(db="options='-c lock_timeout=300ms'")
+    same(server.ask("ProfileTypes", {})[0], "ok", "a question opens a connection")
+    with Locked():
+        same(server.ask("ProfileTypes", {})[0], "unavailable", "the next meets a lock")
+    same(server.metric("database_connections_total"), 1, "and is not repeated with another connection")
+    same(server.ask("ProfileTypes", {})[0], "ok", "the one after it is answered")
     server.stop()
 
 
@@ -502,6 +595,21 @@ def test_stop():
     server = Server(db="dbname=template1")
     same(server.ask("ProfileTypes", {})[0], "failed_precondition", "a database without the extension")
     server.stop()
+
+
+def test_many_points():
+    """An answer with more points than one may have is refused, instead of cut or collected."""
+    sql(f"SELECT count(profstore.import_folded('main 5', ('{{\"__name__\": \"many\", \"shard\": \"' || n || '\"}}')::jsonb, to_timestamp({NOW - 600}), 'x', 'count'))"
+        " FROM generate_series(1, 46) n")
+    sql("INSERT INTO profstore.samples SELECT r.time + n * interval '55 ms', s.id, r.stack_id, 1 FROM profstore.series s JOIN profstore.samples r ON r.series_id = s.id,"
+        " generate_series(1, 10900) n WHERE s.labels ? 'shard'")
+    request = selecting(profileTypeID=sql("SELECT regexp_replace(profile_type, ':delta$', '') FROM profstore.profile_types() WHERE profile_type LIKE 'many:%'")[0][0],
+                        groupBy=["shard"])
+    code, text, _ = main.ask("SelectSeries", {**request, "step": 0.055})
+    same((code, "more than 500000 points" in text), ("resource_exhausted", True), "46 series of 10900 points")
+    same(len(main.ask("SelectSeries", {**request, "step": 1})[1]["series"]), 46, "with a longer step they are answered")
+    answer = main.ask("SelectSeries", {**request, "step": 0.055, "limit": 2})[1]
+    ok(all(len(s["points"]) > 10800 for s in answer["series"]) and len(answer["series"]) == 2, "two of them as well", [len(s["points"]) for s in answer["series"]])
 
 
 def drop_roles():
