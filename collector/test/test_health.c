@@ -52,13 +52,13 @@ test_judged(void **state)
 	health.walker_busy_ms = 180 * S;
 	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
 	health.walker_busy_ms = 181 * S;
-	assert_int_equal(judge(&health, 1000 * NS, "walker thread"), EXIT_INTERNAL);
+	assert_int_equal(judge(&health, 1000 * NS, "Thread \"walker\""), EXIT_INTERNAL);
 	health.walker_busy_ms = 0;
 	health.ring_busy_ms = 181 * S;
-	assert_int_equal(judge(&health, 1000 * NS, "ring thread"), EXIT_INTERNAL);
+	assert_int_equal(judge(&health, 1000 * NS, "Thread \"ring\""), EXIT_INTERNAL);
 	health.ring_busy_ms = 0;
 	health.flusher_busy_ms = 181 * S;
-	assert_int_equal(judge(&health, 1000 * NS, "flusher thread"), EXIT_INTERNAL);
+	assert_int_equal(judge(&health, 1000 * NS, "Thread \"flusher\""), EXIT_INTERNAL);
 	health.flusher_busy_ms = 0;
 
 	health.held_ms = 181 * S;

@@ -97,7 +97,7 @@ is($nodes[0]->safe_psql('postgres', qq(
 	BEGIN
 		PERFORM ) . sprintf($ask, 'request') . q(;
 		RETURN 'rows';
-	EXCEPTION WHEN data_corrupted OR object_not_in_prerequisite_state THEN
+	EXCEPTION WHEN invalid_binary_representation OR object_not_in_prerequisite_state THEN
 		RETURN 'refused';
 	END $$;
 	WITH whole AS (SELECT '\x010c01010080e0d2c1a49bfd0403020101'::bytea AS request),
@@ -118,7 +118,7 @@ is($coordinator->safe_psql('postgres', q(
 		INSERT INTO answer VALUES (new);
 		EXECUTE 'SELECT count(*) FROM profstore.' || call;
 		RETURN 'rows';
-	EXCEPTION WHEN data_corrupted THEN
+	EXCEPTION WHEN data_corrupted OR invalid_binary_representation THEN
 		RETURN 'refused';
 	END $$;
 	WITH whole AS (SELECT '\x010c0202040406'::bytea AS block),
