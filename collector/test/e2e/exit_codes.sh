@@ -69,7 +69,7 @@ exits 6 'CREATE EXTENSION' "extension missing" "$collector" agent --db "dbname=p
 exits 6 'database +profstore +missing' "check without server" "$collector" check --db "host=/nonexistent"
 exits 2 'no status file given' "health without a file" "$collector" health
 exits 7 'could not read the agent.s status' "health of an agent that is not there" "$collector" health --status /nonexistent
-exits 7 'no status of an agent' "health by a file that is something else" "$collector" health --status /etc/passwd
+exits 7 'not the status of an agent' "health by a file that is something else" "$collector" health --status /etc/passwd
 exits 7 'could not write the status' "status not writable" "$collector" agent --duration 1s --status /nonexistent/status
 exits 2 'no file given' "import without a file" "$collector" import
 exits 2 'no selector given' "export without a selector" "$collector" export
