@@ -29,12 +29,12 @@
 #define CHECK_NS	  (10 * NS_PER_S)
 #define DEVICE_FRAME  "[gpu]"
 
-/* A CPU's time is charged this many times over: one part in so many may be used. */
+/* Readings may use 1/CPU_SHARE of a CPU. */
 #define CPU_SHARE	   1000
 #define READ_DEBT_NS   (NS_PER_MS * CPU_SHARE) /* CPU time owed above which nothing is read … */
 #define GLANCE_DEBT_NS (10 * NS_PER_MS * CPU_SHARE) /* … or looked at */
 
-/* What the log has said last. */
+/* The state of the GPUs that was logged last. */
 typedef enum MeterNews
 {
 	NEWS_NONE,

@@ -13,7 +13,7 @@
 
 #include "unwind_types.h"
 
-/* What a count of this reason says about samples. */
+/* The effect on samples that a reason counts. */
 typedef enum LossKind
 {
 	LOSS_LOST,	  /* not stored */

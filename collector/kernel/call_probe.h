@@ -54,7 +54,7 @@ typedef struct CallProbe
 	const CallProbeKind *kind;
 	struct bpf_program *program;
 	__u64 *shared_period; /* the program's; in the unit of the samples' values */
-	__u32 *shared_one_in; /* the program's; calls are watched for one second in so many */
+	__u32 *shared_one_in; /* the program's: calls are watched in one second of this many */
 	ProbedFile *files;
 	size_t file_count;
 	Patience patience; /* of the thread that attaches and detaches; one thread at a time */

@@ -34,7 +34,6 @@ typedef struct Datadog
 	DatadogEvent event;
 	SampleTypes no_types;
 	JfrLabels no_contexts;
-	bool has_event;
 	uint8_t digests[MULTIPART_PARTS_MAX * SHA256_DIGEST_LENGTH]; /* of the parts */
 	size_t digests_length;
 } Datadog;

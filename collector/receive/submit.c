@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "http_server/json_body.h"
 #include "receive/inflate.h"
 #include "receive/services.h"
 
@@ -160,27 +161,13 @@ submit_unpack(Receiver *receiver, Call *call)
 static bool
 read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 {
-	const Span text = { call->body, call->body_length };
-	const char *error;
-	size_t length;
-	size_t offset;
-	uint8_t *protobuf = json_to_protobuf(text, message, call->memory, &length, &error, &offset);
+	const JsonBodyEnd end = json_body_read(call, message);
 
-	if (protobuf == NULL && error == NULL)
-	{
+	if (end == JSON_BODY_NO_MEMORY)
 		submit_no_memory(receiver, call);
-		return false;
-	}
-	if (protobuf == NULL)
-	{
+	else if (end == JSON_BODY_INVALID)
 		metric_add(&receiver->host.metrics.requests_invalid_total, 1);
-		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu", error, offset);
-		return false;
-	}
-	free(call->body);
-	call->body = protobuf;
-	call->body_length = call->body_capacity = length;
-	return true;
+	return end == JSON_BODY_READ;
 }
 
 /* Ends what is_first() began. */

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "http_server/json_body.h"
 #include "http_server/protobuf.h"
 #include "otlp/json.h"
 #include "receive/inflate.h"
@@ -59,28 +60,16 @@ querier_inflate(Asked *asked)
 static bool
 querier_read_json(Asked *asked, const JsonMessage *schema)
 {
-	Call *call = asked->call;
-	const Span text = { call->body, call->body_length };
-	const char *error;
-	size_t length;
-	size_t offset;
-	uint8_t *message;
+	JsonBodyEnd end;
 
-	if (call->content != CONTENT_JSON)
+	if (asked->call->content != CONTENT_JSON)
 		return true;
-	message = json_to_protobuf(text, schema, call->memory, &length, &error, &offset);
-	if (message == NULL && error == NULL)
+	end = json_body_read(asked->call, schema);
+	if (end == JSON_BODY_NO_MEMORY)
 		return asked_no_memory(asked);
-	if (message == NULL)
-	{
+	if (end == JSON_BODY_INVALID)
 		metric_add(&asked->serving->metrics.questions_refused_total, 1);
-		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu", error, offset);
-		return false;
-	}
-	free(call->body);
-	call->body = message;
-	call->body_length = call->body_capacity = length;
-	return true;
+	return end == JSON_BODY_READ;
 }
 
 /* Replaces the answer's protobuf by its JSON. Returns false after answering. */
