@@ -17,11 +17,16 @@ export V PG_CONFIG BUILD WERROR
 
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
+ifeq ($(MAKELEVEL)$(MAKECMDGOALS),0)
+$(info building profstore, which takes a minute or two the first time; "make V=1" shows the commands)
+endif
+
 .DELETE_ON_ERROR:
 .PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check check-majors check-citus installcheck \
         bench faults fuzz soak lint dashboards kubernetes format format-check clean help
 
 all: extension collector ## Build extension and collector
+	$(QUIET)echo "built profstore $$(cat VERSION) for $$($(PG_CONFIG) --version): $(BUILD)/extension, $(BUILD)/collector"
 
 extension:
 	$(QUIET)mkdir -p $(BUILD)/extension
@@ -42,13 +47,15 @@ install uninstall: extension ## Install the extension into the PostgreSQL of PG_
 	$(QUIET)echo "$@ed profstore $$(cat VERSION) of $$($(PG_CONFIG) --version): $(DESTDIR)$$($(PG_CONFIG) --pkglibdir), $(DESTDIR)$$($(PG_CONFIG) --sharedir)/extension"
 
 PREFIX ?= /usr/local
-install-collector: collector ## Install the collector's programs and systemd units under PREFIX (/usr/local)
+install-collector: collector ## Install the collector's programs, GPU library and systemd units under PREFIX (/usr/local)
 	$(QUIET)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/systemd/system
 	$(QUIET)install $(BUILD)/collector/profstore-collector $(BUILD)/collector/profstore-sources $(DESTDIR)$(PREFIX)/bin
+	$(QUIET)install -d $(DESTDIR)$(PREFIX)/lib/profstore
+	$(QUIET)install -m 644 $(BUILD)/collector/libprofstore-gpu.so $(DESTDIR)$(PREFIX)/lib/profstore
 	$(QUIET)for unit in collector/systemd/*.service; do \
 		sed 's,@BINDIR@,$(PREFIX)/bin,' $$unit >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/} || exit 1; \
 	done
-	$(QUIET)echo "installed profstore-collector and profstore-sources: $(DESTDIR)$(PREFIX)/bin, units in $(DESTDIR)$(PREFIX)/lib/systemd/system"
+	$(QUIET)echo "installed profstore-collector and profstore-sources: $(DESTDIR)$(PREFIX)/bin, library for programs with a GPU in $(DESTDIR)$(PREFIX)/lib/profstore, units in $(DESTDIR)$(PREFIX)/lib/systemd/system"
 
 deb: ## Build Debian packages of what is committed into build/deb
 	$(QUIET).dev/deps build package

@@ -16,7 +16,8 @@
 #include "runtime_types.h"
 #include "scratch.h"
 
-#define PFS_CHAIN_STEPS 64 /* number of frames between two readings of the clock */
+#define PFS_CHAIN_STEPS	  64 /* number of frames between two readings of the clock */
+#define PFS_SMALLEST_PAGE 4096ULL
 
 static __always_inline int
 pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
@@ -25,10 +26,12 @@ pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
 	return 1;
 }
 
-/* Empties the cache of objects. */
+/* Empties the caches of objects and of frames. */
 static __always_inline void
-pfs_forget_objects(struct pfs_chain_walk *chain)
+pfs_forget_memory(struct pfs_chain_walk *chain)
 {
+	chain->frames.start = 0;
+	chain->environments.start = 0;
 	chain->sample_number = (chain->sample_number + 1) & 0xffff;
 	if (chain->sample_number)
 		return;
@@ -46,6 +49,57 @@ pfs_known_object(struct pfs_chain_walk *chain, __u64 address, __u64 *key)
 {
 	*key = chain->sample_number << 48 | (address & ((1ULL << 48) - 1));
 	return &chain->known[address * PFS_HASH_FACTOR >> (64 - PFS_KNOWN_BITS)];
+}
+
+/*
+ * Returns the start of the memory that is read with a block. It ends with the block if frames are
+ * followed towards lower addresses, or begins with it; but it has no page that the block has not.
+ */
+static __always_inline __u64
+pfs_beside_start(__u64 address, __u64 bytes, int is_descending)
+{
+	__u64 page = address & ~(PFS_SMALLEST_PAGE - 1);
+	__u64 low = address + bytes - PFS_BESIDE_BYTES;
+
+	if (is_descending)
+		return low < page ? page : low;
+	if (address + bytes <= page + PFS_SMALLEST_PAGE &&
+		address + PFS_BESIDE_BYTES > page + PFS_SMALLEST_PAGE)
+		return page + PFS_SMALLEST_PAGE - PFS_BESIDE_BYTES;
+	return address;
+}
+
+/*
+ * Reads count words, a constant of PFS_FRAME_BLOCK_MOST_WORDS at most, together with what lies
+ * beside them, unless that was read before. Returns non-zero if they cannot be read.
+ */
+static __always_inline long
+pfs_read_beside(struct pfs_beside *beside, __u64 address, const __u32 count, int is_descending,
+				__u64 *to)
+{
+	const __u32 bytes = 8 * count;
+	__u64 at = address - beside->start;
+
+	if (address & 7) /* not the address of a frame */
+		return bpf_probe_read_user(to, bytes, (void *) address);
+	if (!beside->start || at > PFS_BESIDE_BYTES - bytes)
+	{
+		beside->start = pfs_beside_start(address, bytes, is_descending);
+		if (bpf_probe_read_user(beside->words, PFS_BESIDE_BYTES, (void *) beside->start))
+		{
+			beside->start = 0;
+			return bpf_probe_read_user(to, bytes, (void *) address);
+		}
+		at = address - beside->start;
+	}
+	at = at >> 3 & (PFS_BESIDE_WORDS - 1);
+	barrier_var(at);
+	if (at >= PFS_BESIDE_WORDS)
+		return 1;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < count; i++)
+		to[i] = beside->words[at + i];
+	return 0;
 }
 
 /* Appends a word. first is the place of the chain's first word. */

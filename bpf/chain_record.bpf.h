@@ -42,7 +42,7 @@ pfs_find_runtime(struct pfs_scratch *scratch)
 }
 
 /*
- * Appends the chain's section to a record that has words words behind its head. Returns the number
+ * Appends the chain's section to a record that has words words after its head. Returns the number
  * of the section's words. This is a global function, so that the kernel verifies it once, however
  * many paths lead to it.
  */

@@ -63,21 +63,25 @@ enum pfs_controller {
 /*
  * Meaning of a sample's value. The sums of each kind are a separate series with its own profile
  * type and, if several kinds share the type, with a label that names the kind: X(identifier,
- * profile type, label, its value). Amounts of GPU_… come from the collector, not from programs.
+ * profile type, label, its value). Amounts of the kinds whose names begin with GPU_ come from the
+ * collector, not from BPF programs.
  */
-#define PFS_KINDS(X)                                                         \
-	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "", "")   \
-	X(WAIT_SLEEP, PFS_WALL, "wait", "sleep")                                 \
-	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "wait", "uninterruptible")             \
-	X(WAIT_IO, PFS_WALL, "wait", "io")                                       \
-	X(WAIT_PREEMPTED, PFS_WALL, "wait", "preempted")                         \
-	X(FAULT_MINOR, PFS_FAULTS, "fault", "minor")                             \
-	X(FAULT_MAJOR, PFS_FAULTS, "fault", "major")                             \
-	X(ALLOCATION, "memory:alloc_space:bytes:space:bytes:delta", "", "")      \
-	X(GPU_LAUNCH, "gpu:launches:count:launches:count:delta", "", "")         \
-	X(GPU_ACTIVE, "gpu:active:nanoseconds:gpu:nanoseconds:delta", "", "")    \
-	X(GPU_ENERGY, "gpu:energy:millijoules:energy:millijoules:delta", "", "") \
-	X(GPU_MEMORY, "gpu:memory:bytes:space:bytes", "", "")
+#define PFS_KINDS(X)                                                                \
+	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "", "")          \
+	X(WAIT_SLEEP, PFS_WALL, "wait", "sleep")                                        \
+	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "wait", "uninterruptible")                    \
+	X(WAIT_IO, PFS_WALL, "wait", "io")                                              \
+	X(WAIT_PREEMPTED, PFS_WALL, "wait", "preempted")                                \
+	X(FAULT_MINOR, PFS_FAULTS, "fault", "minor")                                    \
+	X(FAULT_MAJOR, PFS_FAULTS, "fault", "major")                                    \
+	X(ALLOCATION, "memory:alloc_space:bytes:space:bytes:delta", "", "")             \
+	X(GPU_LAUNCH, "gpu:launches:count:launches:count:delta", "", "")                \
+	X(GPU_ACTIVE, "gpu:active:nanoseconds:gpu:nanoseconds:delta", "", "")           \
+	X(GPU_ENERGY, "gpu:energy:millijoules:energy:millijoules:delta", "", "")        \
+	X(GPU_MEMORY, "gpu:memory:bytes:space:bytes", "", "")                           \
+	X(GPU_KERNEL_TIME, "gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta", "", "") \
+	X(GPU_COPY_TIME, "gpu:copy_time:nanoseconds:copy:nanoseconds:delta", "", "")    \
+	X(GPU_COPY_BYTES, "gpu:copy:bytes:copy:bytes:delta", "", "")
 
 enum pfs_kind {
 #define PFS_KIND_ID(identifier, profile_type, label, value) PFS_KIND_##identifier,
@@ -86,7 +90,22 @@ enum pfs_kind {
 	PFS_KIND_COUNT
 };
 
-/* Number of libraries of GPUs' drivers that are probed at a time. */
+/*
+ * Kinds of records that are no samples. GPU_KEPT is followed by a stack as a sample is: its value
+ * is the correlation of a launch that a program's library has kept, its period one of how many
+ * launches were kept. GPU_ROWS is followed by value struct pfs_gpu_row (gpu_rows.h); its period is
+ * the cookie of the library.
+ */
+#define PFS_RECORD_GPU_KEPT 0xF0
+#define PFS_RECORD_GPU_ROWS 0xF1
+
+/* Limit of the launches that a program's library keeps in a second. It keeps 512 in a window. */
+#define PFS_GPU_KEPT_LIMIT 1500
+
+/* Flag in the cookie of the library's function for kept launches. */
+#define PFS_GPU_KEEPS (1ULL << 63)
+
+/* Number of libraries of GPUs' drivers that are probed at a time; and of our own in programs. */
 #define PFS_LAUNCH_LIBRARIES 64
 
 /* How a probed function receives the number of bytes to allocate; the cookie of a probe. */
@@ -110,13 +129,13 @@ enum pfs_call {
 
 struct pfs_sample {
 	__u64 time_ns;	 /* CLOCK_MONOTONIC */
-	__u64 value;	 /* amount that the sample stands for, in the unit of its kind */
-	__u64 period;	 /* sampling period, in the same unit */
+	__u64 value;	 /* value that the sample represents, in the unit of its kind */
+	__u64 period;	 /* sampling period, in the unit of value */
 	__u64 cgroup_id; /* id in the unified hierarchy */
 	/* id in the hierarchy of the chosen controller; 0: none was chosen */
 	__u64 controller_cgroup_id;
 	__u64 start_time_ns; /* start of the process, since boot */
-	__u64 exec_id;		 /* distinguishes the images that one process executes in turn */
+	__u64 exec_id;		 /* distinguishes the images that one process executes one after another */
 	__u64 arg_start;	 /* mm->arg_start, also in /proc/PID/stat; 0: not set yet */
 	__u32 pid;			 /* process (tgid) in the initial pid namespace */
 	__u32 tid;
@@ -129,8 +148,8 @@ struct pfs_sample {
 	__u8 user_status;				   /* enum pfs_walk_status */
 	__u8 flags;						   /* PFS_SAMPLE_* */
 	__u8 kind;						   /* enum pfs_kind */
-	char comm[PFS_COMM_BYTES];		   /* of the thread */
-	char process_comm[PFS_COMM_BYTES]; /* of the thread group's leader */
+	char comm[PFS_COMM_BYTES];		   /* name of the thread */
+	char process_comm[PFS_COMM_BYTES]; /* name of the thread group's leader */
 };
 
 /*
@@ -150,13 +169,13 @@ struct pfs_image {
 
 /*
  * Precedes each sample of an ongoing wait that pfs_tend_waits writes. The pfs_late of such a sample
- * has no bytes: chunks are the pages that the collector must read.
+ * has no bytes: its chunks are the pages that the collector must read.
  */
 #define PFS_TEND_PAGES 4 /* few, because idle threads are many and their stacks are shallow */
 
 struct pfs_tended {
 	__u64 mark;	  /* pfs_confirm_waits writes it if the thread has not run since */
-	__u64 length; /* bytes of the sample and all that follows it */
+	__u64 length; /* length in bytes of the sample and its parts */
 };
 
 /* The place where the walk stopped, and the stack from there on as it was at that moment. */
@@ -164,11 +183,11 @@ struct pfs_late {
 	struct pfs_walk_state at;
 	__u64 address; /* start of the page that contains at.sp */
 	__u64 chunks;  /* bit i: page i from address on was copied */
-	/* as address, for the stack that frame pointers lead to, if that is another stack */
+	/* like address, but for the stack to which frame pointers lead, if that is another one */
 	__u64 other_address;
 	__u64 other_chunks;
 	__u64 thread_pointer; /* register that leads to thread-local variables */
-	__u64 length;		  /* of bytes, which contain only the copied pages */
+	__u64 length;		  /* number of bytes, which contain only the copied pages */
 	__u8 bytes[(PFS_LATE_CHUNKS + PFS_LATE_OTHER_CHUNKS) * PFS_LATE_CHUNK_BYTES];
 };
 
@@ -176,14 +195,15 @@ struct pfs_late {
 _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no hidden padding");
 #endif
 
-/* Counters of losses: the collector has a loss of each identifier (batch/losses.h). */
+/* Counters of losses. The collector has a loss with each of these identifiers (batch/losses.h). */
 #define PFS_LOSS_COUNTERS(X)                                                                  \
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")                \
 	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no free scratch")           \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack")       \
 	X(WAIT_NO_ROOM, "wait_no_room", "times that no memory was available for a thread")        \
 	X(THREAD_LABELS_FAILED, "thread_labels_failed", "threads whose labels could not be read") \
-	X(THREAD_LABELS_CUT, "thread_labels_cut", "incomplete sets of labels")
+	X(THREAD_LABELS_CUT, "thread_labels_cut", "incomplete sets of labels")                    \
+	X(GPU_FULL, "gpu_full", "kept launches and rows of GPU libraries for which there was no room")
 
 /*
  * Counters of the programs, each a slot of a per-CPU array. Every early return increments one:
@@ -198,6 +218,8 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
 	  "calls of probed functions that were kept, as samples or lost ones")                         \
 	X(LAUNCH_CALLS, "launch_calls", "calls that launch work of a GPU")                             \
 	X(LAUNCHES, "launches", "launches of a GPU that were kept, as samples or lost ones")           \
+	X(GPU_KEPT, "gpu_kept", "launches that GPU libraries in programs have kept")                   \
+	X(GPU_ROWS, "gpu_rows", "batches of rows of GPU libraries in programs")                        \
 	X(IDLE, "idle", "ticks that found the CPU idle")                                               \
 	X(SELF, "self", "ticks in the collector itself, which is excluded")                            \
 	X(DROPPED, "dropped", "ticks in processes that must not be sampled")                           \

@@ -17,10 +17,16 @@
 
 #include "probes.bpf.h"
 
-/* The collector lengthens it if there are more samples than its limit. */
+/*
+ * Mean number of launches for each kept one. The collector lengthens it if there are more samples
+ * than its limit.
+ */
 volatile __u64 pfs_launch_period = 0;
 
-/* Launches are watched for one second in this number, and stand for all of them. */
+/*
+ * Launches are watched during one of this number of seconds; each counts as this number of
+ * launches.
+ */
 volatile __u32 pfs_launches_one_in = 0;
 
 /* First scratch of launches, and their number. Set before loading. */
@@ -30,7 +36,7 @@ const volatile __u32 pfs_launch_slots = 0;
 /* Cookies of the libraries that are probed, each at its remainder; 0: none. */
 volatile __u64 pfs_launch_cookies[PFS_LAUNCH_LIBRARIES] = { 0 };
 
-/* A process that launches; both together are unique. */
+/* A process that launches work on a GPU. Pid and start time together are unique. */
 struct pfs_launcher {
 	__u64 start_time_ns;
 	__u64 pid;

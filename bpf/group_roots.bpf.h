@@ -20,7 +20,7 @@
 
 /* Results of pfs_read_group_root. */
 volatile __u32 pfs_group_found = 0;				/* the hierarchy exists */
-volatile __u32 pfs_group_hierarchy = 0;			/* its number in /proc/PID/cgroup */
+volatile __u32 pfs_group_hierarchy = 0;			/* number of the hierarchy in /proc/PID/cgroup */
 char pfs_group_name[PFS_GROUP_NAME_BYTES] = ""; /* "" for the root of the hierarchy */
 
 /*

@@ -51,7 +51,7 @@ pfs_step_over_hotspot(struct pfs_walk *walk, __u64 *frame)
 
 #define PFS_SEGMENT_STEPS	 12			 /* real maps need at most two */
 
-/* The first bytes of the names of descriptions. */
+/* The names that the JVM gives to its code blobs: each number is the first four bytes of a name. */
 #define PFS_NAME_INTERPRETER 0x65746e49U /* "Interpreter" */
 #define PFS_NAME_NMETHOD	 0x74656d6eU /* "nmethod" */
 #define PFS_NAME_NATIVE		 0x6974616eU /* "native nmethod" */
@@ -194,7 +194,7 @@ pfs_look_for_setup(__u32 slot)
 							   : PFS_FRAME_PUSHED;
 		return 1;
 	}
-	/* that instruction is the next one */
+	/* the next instruction stores the frame pointer */
 	if (walk->code.next == 1 && code[0] == 0x48 && code[1] == 0x89 &&
 		(code[2] == 0x6c || code[2] == 0xac) && code[3] == 0x24)
 	{
@@ -241,15 +241,15 @@ pfs_follow_leaving(__u32 slot)
 	}
 	else if (code[0] == 0xc5 && code[1] == 0xf8 && code[2] == 0x77) /* vzeroupper */
 		bytes = 3;
-	else if (code[0] == 0x85 && code[1] == 0x05) /* test of the polling page, to JDK 9 */
+	else if (code[0] == 0x85 && code[1] == 0x05) /* test of the polling page, up to JDK 9 */
 		bytes = 6;
-	/* … through a register, from JDK 10 on */
+	/* test of the polling page through a register, from JDK 10 on */
 	else if (code[0] == 0x4d && code[1] == 0x8b && code[2] == 0x97)
 		bytes = 7;
 	else if (code[0] == 0x41 && code[1] == 0x85 && code[2] == 0x02)
 		bytes = 3;
 	else if (code[0] == 0x49 && code[1] == 0x3b &&
-			 code[2] == 0xa7) /* … compared with the stack pointer, from JDK 16 on */
+			 code[2] == 0xa7) /* polling word compared with the stack pointer, from JDK 16 on */
 		bytes = 7;
 	else if (code[0] == 0x49 && code[1] == 0x3b && code[2] == 0x67)
 		bytes = 4;
@@ -384,9 +384,9 @@ pfs_bytecode_place(const struct pfs_hotspot_layout *layout, __u64 constant, __u6
 /* A frame of the interpreter. */
 struct pfs_interpreted {
 	__u64 method;
-	__u64 constant; /* its constant part */
-	__u64 place;	/* of the bytecode in that */
-	__u64 sp;		/* the caller's */
+	__u64 constant; /* ConstMethod of the method */
+	__u64 place;	/* address of the bytecode, which is in ConstMethod */
+	__u64 sp;		/* stack pointer of the caller */
 };
 
 /*
@@ -471,7 +471,7 @@ pfs_step_over_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout
 	return 0;
 }
 
-/* Adapters and tables of methods do not change the stack. */
+/* Steps over a stub. Adapters and tables of methods have not changed the stack. */
 static __always_inline int
 pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout)
 {
@@ -484,8 +484,8 @@ pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layou
 	if (name == PFS_NAME_VTABLE || name == PFS_NAME_ADAPTER || name == PFS_NAME_CACHE)
 		return pfs_leave_hotspot_frame(walk, sp + 8, 0);
 	/*
-	 * while the stub saves registers, the frame is still smaller, and the frame pointer is already
-	 * at its end
+	 * A stub that still saves registers has not set up its whole frame; then the frame pointer
+	 * already marks the end of the frame, closer to the stack pointer than the frame's size.
 	 */
 	if (size && !(pfs_is_leaf(walk) && fp >= sp && fp - sp < size - 16))
 		return pfs_leave_hotspot_frame(walk, sp + size, sp + size - 16);

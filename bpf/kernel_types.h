@@ -24,7 +24,7 @@ struct kernfs_node {
 };
 
 struct cgroup_root {
-	int hierarchy_id; /* as in /proc/PID/cgroup */
+	int hierarchy_id; /* number of the hierarchy, as in /proc/PID/cgroup */
 };
 
 struct cgroup;
@@ -85,7 +85,7 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 	unsigned long start_code;  /* 0 until an image is in place that can be run */
 	unsigned long start_stack; /* where the first thread's stack began */
-	unsigned long arg_start;   /* of the image's arguments, near the randomized top of its stack */
+	unsigned long arg_start;   /* start of the arguments, near the stack's randomized top */
 };
 
 /* Contains the address of thread-local variables. */
@@ -103,7 +103,7 @@ struct thread_struct {
 struct return_instance {
 	unsigned long stack; /* stack pointer at the function's entry */
 	unsigned long orig_ret_vaddr;
-	struct return_instance *next; /* of the next traced call outwards */
+	struct return_instance *next; /* return probe of the next outer traced call */
 };
 
 /* A task in probed code. */
@@ -138,7 +138,7 @@ struct task_struct {
 	int on_cpu;
 	unsigned long nvcsw; /* voluntary and involuntary switches */
 	unsigned long nivcsw;
-	unsigned int sched_contributes_to_load : 1; /* its last sleep was uninterruptible */
+	unsigned int sched_contributes_to_load : 1; /* the last sleep was uninterruptible */
 	unsigned int in_iowait : 1;
 };
 

@@ -12,6 +12,7 @@
 
 #include "chain.bpf.h"
 #include "luajit_check.h"
+#include "luajit_trace.bpf.h"
 
 #define PFS_LUAJIT_GUARDS 4 /* limit of nested protected calls without a Lua frame */
 
@@ -69,9 +70,12 @@ pfs_luajit_register_base(struct pfs_chain_walk *chain)
 	return base;
 }
 
-/* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
+/*
+ * Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status.
+ * stopped_pc: where the walk of the machine's frames ended.
+ */
 static __always_inline int
-pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64 stopped_pc)
 {
 	const struct pfs_luajit_layout *layout = &chain->runtime.luajit;
 	__u64 compiled;
@@ -79,6 +83,8 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 
 	chain->luajit.pc = 0;
 	chain->luajit.last = 0;
+	chain->luajit.function = 0;
+	chain->luajit.entries = 0;
 	if (pfs_read_luajit_global(chain, chain->leaf_r14 - layout->dispatch))
 	{
 		if (thread_pointer != layout->thread_pointer)
@@ -95,6 +101,8 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 		base = chain->block[PFS_LUAJIT_STATE_BASE];
 	if (pfs_take_luajit_state(chain, base))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (compiled)
+		pfs_begin_luajit_trace(chain, chain->leaf_pc, stopped_pc);
 	return 0;
 }
 
@@ -213,7 +221,7 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 		distance = 8 * ((instruction >> 8 & 255) + 2ULL);
 	}
 	else if ((link & 7) == PFS_LUAJIT_LINK_VARARG)
-		/* the function is still running: its frame was moved behind its arguments */
+		/* the function is still running: its frame was moved after its arguments */
 		chain->luajit.pc = pc;
 	else if ((link & 3) == PFS_LUAJIT_LINK_CONTINUE && !(link & 4))
 	{
@@ -226,6 +234,26 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	chain->frame = frame - distance;
 	return 0;
+}
+
+/* Appends the frame of the next function in a compiled trace, if the next entry has one. */
+static __always_inline void
+pfs_luajit_inlined_step(struct pfs_scratch *scratch, __u32 first)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 function;
+	__u64 link;
+
+	if (!pfs_next_luajit_inlined(chain, &function, &link) || (link & 7) == PFS_LUAJIT_LINK_VARARG)
+		return;
+	if (function)
+		pfs_put_luajit_frame(scratch, first, function);
+	else
+	{
+		pfs_chain_put_frame(scratch, first, chain->luajit.pc, 1);
+		pfs_chain_put_more(scratch, first, PFS_LUAJIT_NO_CHECK);
+	}
+	chain->luajit.pc = (link & 3) == PFS_LUAJIT_LINK_LUA ? link : 0;
 }
 
 /*
@@ -243,6 +271,11 @@ pfs_luajit_step(__u32 slot, __u32 first)
 	if (!scratch)
 		return 1;
 	chain = &scratch->chain;
+	if (chain->luajit.entries)
+	{
+		pfs_luajit_inlined_step(scratch, first);
+		return 0;
+	}
 	frame = chain->frame;
 	if (frame <= chain->record)
 	{
@@ -250,11 +283,16 @@ pfs_luajit_step(__u32 slot, __u32 first)
 			return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
 		return 0;
 	}
-	if (bpf_probe_read_user(chain->block, 2 * sizeof(__u64), (void *) (frame - 8)))
+	if (pfs_read_beside(&chain->frames, frame - 8, 2, 1, chain->block))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	link = chain->block[1];
 	if ((link & 7) != PFS_LUAJIT_LINK_VARARG)
-		pfs_put_luajit_frame(scratch, first, PFS_LUAJIT_REFERENCE(chain->block[0]));
+	{
+		pfs_put_luajit_frame(scratch, first,
+							 chain->luajit.function ? chain->luajit.function
+													: PFS_LUAJIT_REFERENCE(chain->block[0]));
+		chain->luajit.function = 0;
+	}
 	return pfs_luajit_outer_frame(scratch, first, frame, link);
 }
 

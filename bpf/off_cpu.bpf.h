@@ -39,7 +39,10 @@
 
 _Static_assert((PFS_MAX_FRAMES & (PFS_MAX_FRAMES + 1)) == 0, "the number of frames is a mask");
 
-/* In ns; the collector lengthens it if there are more waits than its limit. */
+/*
+ * Waits shorter than this (in ns) are kept with a probability. The collector lengthens it if there
+ * are more waits than its limit.
+ */
 volatile __u64 pfs_wait_period = 0;
 
 /* One of this many ongoing waits is written, and counts as that many. */
@@ -48,23 +51,29 @@ volatile __u32 pfs_tend_one_in = 0;
 /* Seed of the current round, combined with the thread's number for each draw. */
 volatile __u64 pfs_tend_seed = 0;
 
-/* Switches are watched for one second in this number, and stand for all of them. */
+/*
+ * Switches are watched during one of this number of seconds; each counts as this number of
+ * switches.
+ */
 volatile __u32 pfs_watch_one_in = 0;
 
 /* Set to restart all waits, because switches were not watched until now. */
 volatile __u32 pfs_tend_forgets = 0;
 
-/* Set if no later program will see the end of ongoing waits. Then short waits count, too. */
+/*
+ * Set at the end of the run, when no program will see the end of ongoing waits. Short waits are
+ * then sampled, too.
+ */
 volatile __u32 pfs_tend_ends = 0;
 
 /* Number of waits found by pfs_tend_waits, which is also its last mark. */
 volatile __u64 pfs_waits_tended = 0;
-volatile __u64 pfs_threads_visited = 0; /* by pfs_tend_waits */
+volatile __u64 pfs_threads_visited = 0; /* number of threads visited by pfs_tend_waits */
 volatile __u64 pfs_last_mark = 0;
 
 /*
- * pfs_confirm_waits closes the waits with marks above the first and up to the second variable:
- * later marks are of records that the collector has not completely read yet.
+ * pfs_confirm_waits closes the waits with marks above pfs_confirm_after and up to
+ * pfs_confirm_until. The collector has not completely read the records of waits with later marks.
  */
 volatile __u64 pfs_confirm_after = 0;
 volatile __u64 pfs_confirm_until = 0;
@@ -80,9 +89,13 @@ struct pfs_wait {
 	__u64 away_ns;	   /* time off the CPU, from an arbitrary origin: only differences are used */
 	__u64 involuntary; /* nivcsw when the thread was last switched to */
 	__u64 known;	   /* the fields above are valid */
-	__u64 mark;		   /* from pfs_tend_waits; 0: not marked */
+	__u64 mark;		   /* mark set by pfs_tend_waits; 0: not marked */
 	__u64 switches;	   /* nvcsw + nivcsw when the thread was marked */
-	__u64 before_ns;   /* away_ns when it was marked, and its new value when it is confirmed */
+	/*
+	 * away_ns when the wait was marked; it becomes the new origin of away_ns when the wait is
+	 * confirmed
+	 */
+	__u64 before_ns;
 	__u64 until_ns;
 };
 
@@ -132,7 +145,7 @@ pfs_begin_waits(struct task_struct *task)
 	wait->known = 1;
 }
 
-/* Returns the reason why a thread is, or was until just now, off the CPU. */
+/* Returns the reason why a thread is off the CPU, or was until just now. */
 static __always_inline __u8
 pfs_kind_of_wait(const struct task_struct *task, int preempted)
 {
@@ -243,7 +256,7 @@ pfs_describe_waiting(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->comm, task, comm);
 }
 
-/* Address range of a thread's stack that may be read; both 0: none. */
+/* Address range of a thread's stack that may be read; both are 0 if there is none. */
 struct pfs_stack_area {
 	__u64 start;
 	__u64 end;

@@ -22,11 +22,13 @@
 #define PFS_PERL_MOST_CONTEXTS	(1 << 20)
 
 /* Indexes of words in a context (PERL_CONTEXT). */
-#define PFS_PERL_CONTEXT_TYPE	   0 /* its lowest byte */
+#define PFS_PERL_CONTEXT_TYPE	   0 /* lowest byte of the word: type of the context */
 #define PFS_PERL_CONTEXT_COP	   2
 #define PFS_PERL_CONTEXT_RETURN	   6
-#define PFS_PERL_CONTEXT_WORDS_OLD 12 /* up to 5.30; later versions have one more word, … */
-#define PFS_PERL_CONTEXT_WORDS	   13 /* … and the function one word later */
+/* number of words up to Perl 5.30; later versions have one word more */
+#define PFS_PERL_CONTEXT_WORDS_OLD 12
+/* number of words since 5.32, in which the function is one word later */
+#define PFS_PERL_CONTEXT_WORDS	   13
 
 /* Types of contexts, and flags of some. */
 #define PFS_PERL_TYPE_MASK	15
@@ -35,8 +37,12 @@
 #define PFS_PERL_IS_PATTERN 0x40 /* a block in a regular expression */
 #define PFS_PERL_FORMAT		10
 #define PFS_PERL_EVALUATION 11
-#define PFS_PERL_IS_STRING	0x20 /* the code of a string; … */
-#define PFS_PERL_IS_A_BLOCK 0xc0 /* … a block, or a try; otherwise, the code of a file */
+#define PFS_PERL_IS_STRING	0x20 /* flag of an eval of a string */
+/*
+ * flags of an eval of a block, or of a try; without them and the flag above, the code is that of a
+ * file
+ */
+#define PFS_PERL_IS_A_BLOCK 0xc0
 
 /* A statement (COP). */
 #define PFS_PERL_COP_FIRST 0x20 /* offset of the words that are read: line, package, file */
@@ -50,7 +56,7 @@
 #define PFS_PERL_SUB_WORDS 8
 #define PFS_PERL_SUB_STASH 0
 #define PFS_PERL_SUB_NAME  3 /* a glob, or a name */
-#define PFS_PERL_SUB_FLAGS 7 /* its upper half */
+#define PFS_PERL_SUB_FLAGS 7 /* upper half of the word: flags of the sub */
 #define PFS_PERL_SUB_NAMED 0x8000ULL
 #define PFS_PERL_TYPE_CV   13
 #define PFS_PERL_TYPE_FM   14
@@ -91,7 +97,7 @@ pfs_perl_is_phase(const __u64 name[PFS_PERL_NAME_WORDS])
 	}
 }
 
-/* The address of a subroutine's name, or an enum pfs_perl_code. */
+/* The address of a subroutine's name, or an enum pfs_perl_code, with the name's first word. */
 struct pfs_perl_code_name {
 	__u64 name;
 	__u64 stash;
@@ -354,11 +360,11 @@ pfs_read_perl_context(struct pfs_chain_walk *chain)
 	__u64 left = chain->perl.left;
 
 	if (chain->runtime.perl.has_short_contexts)
-		return bpf_probe_read_user(chain->block, PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64),
-								   (void *) (contexts +
-											 left * PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64)));
-	return bpf_probe_read_user(chain->block, PFS_PERL_CONTEXT_WORDS * sizeof(__u64),
-							   (void *) (contexts + left * PFS_PERL_CONTEXT_WORDS * sizeof(__u64)));
+		return pfs_read_beside(&chain->frames,
+							   contexts + left * PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64),
+							   PFS_PERL_CONTEXT_WORDS_OLD, 1, chain->block);
+	return pfs_read_beside(&chain->frames, contexts + left * PFS_PERL_CONTEXT_WORDS * sizeof(__u64),
+						   PFS_PERL_CONTEXT_WORDS, 1, chain->block);
 }
 
 /*

@@ -28,7 +28,7 @@ enum pfs_perl_code {
 #define PFS_PERL_CHECK(payload) ((payload) & ((1ULL << PFS_PERL_CHECK_BITS) - 1))
 #define PFS_PERL_LINE(payload)	((__u32) ((payload) >> PFS_PERL_CHECK_BITS) & PFS_PERL_MOST_LINE)
 
-#define PFS_PERL_MORE		3 /* words after the first one: line and check, … */
+#define PFS_PERL_MORE		3 /* words after the first: line and check, file, stash */
 #define PFS_PERL_MORE_FILE	1
 #define PFS_PERL_MORE_STASH 2
 

@@ -175,8 +175,7 @@ pfs_php_step(__u32 slot, __u32 first)
 		return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
 	if (!pfs_is_object(chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
-	if (bpf_probe_read_user(chain->block, PFS_PHP_FRAME_WORDS * sizeof(__u64),
-							(void *) chain->frame))
+	if (pfs_read_beside(&chain->frames, chain->frame, PFS_PHP_FRAME_WORDS, 1, chain->block))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	instruction = pfs_php_instruction(scratch, chain->frame);
 	function = chain->block[PFS_PHP_FRAME_FUNCTION];
@@ -224,12 +223,12 @@ pfs_begin_php_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 		if (!pfs_is_object(globals))
 			return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
 	}
-	/* The state belongs to the process: its other threads do not execute PHP. */
+	/* the state belongs to one thread of the process; its other threads do not execute PHP */
 	else if (thread_pointer != layout->thread_pointer)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
 	if (pfs_read_user(globals + layout->current, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	chain->record = 1; /* a flag: the next frame is the innermost one */
+	chain->record = 1; /* used as a flag: the next frame is the innermost one */
 	return 0;
 }
 

@@ -20,17 +20,20 @@
 
 #include "sample.bpf.h"
 
-/* In bytes; the collector lengthens it if there are more samples than its limit. */
+/*
+ * Calls for fewer bytes than this are kept with a probability. The collector lengthens it if there
+ * are more samples than its limit.
+ */
 volatile __u64 pfs_allocation_period = 0;
 
-/* Calls are watched for one second in this number, and stand for all of them. */
+/* Calls are watched during one of this number of seconds; each counts as this number of calls. */
 volatile __u32 pfs_calls_one_in = 0;
 
 /* First scratch of calls, and their number. Set before loading. */
 const volatile __u32 pfs_call_slot = 0;
 const volatile __u32 pfs_call_slots = 0;
 
-/* Scratches to try, one after the other. */
+/* Number of scratches that a call tries, one after the other, before it is counted as lost. */
 #define PFS_CALL_TRIES 4
 
 /* Larger requests never succeed, so they must not make sums overflow. */
@@ -55,9 +58,9 @@ pfs_major_fault(struct bpf_perf_event_data *context)
 }
 
 /*
- * Takes a scratch for a call, of those of a source. Programs at calls may be preempted by others of
- * the same CPU, so they do not use the CPU's scratches but a common pool, from which a scratch is
- * taken by one atomic operation.
+ * Takes a scratch for a call from the scratches of one source. Other programs of the CPU may
+ * preempt programs at calls. So these programs do not use the CPU's scratches but a common pool,
+ * from which one atomic operation takes a scratch.
  */
 static __always_inline struct pfs_scratch *
 pfs_take_call_scratch(__u32 first_slot, __u32 slots)

@@ -3,7 +3,7 @@
  * profiler.bpf.c
  *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at each tick of its clock. Waits
  *		are in off_cpu.bpf.h, page faults and allocations in probes.bpf.h, launches of GPUs in
- *		gpu.bpf.h.
+ *		gpu.bpf.h and gpu_library.bpf.h.
  *
  * Each event becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
  * resolved here. Each event increments exactly one of the counters IDLE, SELF, DROPPED, SAMPLES,
@@ -19,6 +19,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "gpu.bpf.h"
+#include "gpu_library.bpf.h"
 #include "group_roots.bpf.h"
 #include "off_cpu.bpf.h"
 #include "probes.bpf.h"

@@ -31,18 +31,50 @@ pfs_read_python_check(struct pfs_chain_walk *chain, __u64 code)
 	return pfs_python_check(hash);
 }
 
-static __always_inline __u64
-pfs_python_check_of(struct pfs_chain_walk *chain, __u64 code)
+/* Words of a known code object. */
+#define PFS_PYTHON_KNOWN_CHECK 0
+#define PFS_PYTHON_KNOWN_COPY  1 /* number of the copy of bytecode whose address is known */
+#define PFS_PYTHON_KNOWN_BEGIN 2 /* that address; 0: it could not be read */
+
+#define PFS_PYTHON_COPIES_FIRST 8 /* in the list of copies: the first address */
+
+static __always_inline struct pfs_known_object *
+pfs_known_python_code(struct pfs_chain_walk *chain, __u64 code)
 {
 	__u64 key;
 	struct pfs_known_object *known = pfs_known_object(chain, code, &key);
 
 	if (known->key != key)
 	{
-		known->words[0] = pfs_read_python_check(chain, code);
+		known->words[PFS_PYTHON_KNOWN_CHECK] = pfs_read_python_check(chain, code);
+		known->words[PFS_PYTHON_KNOWN_COPY] = 0;
 		known->key = key;
 	}
-	return known->words[0];
+	return known;
+}
+
+/*
+ * Returns the instruction of a frame whose thread executes a copy of the bytecode, as it would be
+ * in the code object's own. Without the copy's address it is one that has no line.
+ */
+static __always_inline __u64
+pfs_python_own_instruction(const struct pfs_chain_walk *chain, __u64 code, __u64 instruction,
+						   __u32 copy, struct pfs_known_object *known)
+{
+	const struct pfs_python_layout *layout = &chain->runtime.python;
+	__u64 *begin = &known->words[PFS_PYTHON_KNOWN_BEGIN];
+	__u64 copies;
+
+	if (known->words[PFS_PYTHON_KNOWN_COPY] != copy)
+	{
+		known->words[PFS_PYTHON_KNOWN_COPY] = copy;
+		*begin = 0;
+		if (!pfs_read_user(code + 8 * (__u64) layout->code_copies, &copies))
+			(void) pfs_read_user(copies + PFS_PYTHON_COPIES_FIRST + 8 * (__u64) copy, begin);
+	}
+	if (!*begin)
+		return code - 2;
+	return code + 8 * (__u64) layout->code_bytecode + (instruction - *begin);
 }
 
 /* Appends the frame that is in the block. */
@@ -50,13 +82,18 @@ static __always_inline void
 pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
-	__u64 index = chain->block[chain->runtime.python.frame_instruction & 15];
+	const struct pfs_python_layout *layout = &chain->runtime.python;
+	struct pfs_known_object *known = pfs_known_python_code(chain, code);
+	__u64 index = chain->block[layout->frame_instruction & 15];
+	__u32 copy = layout->frame_copy ? ((__u32 *) chain->block)[layout->frame_copy & 31] : 0;
 	__u64 payload;
 
-	if (!chain->runtime.python.is_index)
+	if (copy)
+		index = pfs_python_own_instruction(chain, code, index, copy, known);
+	if (!layout->is_index)
 		index = (index - code) >> 1;
 	payload = (index & ((1ULL << PFS_PYTHON_INDEX_BITS) - 1)) << PFS_PYTHON_CHECK_BITS |
-			  pfs_python_check_of(chain, code);
+			  known->words[PFS_PYTHON_KNOWN_CHECK];
 	pfs_chain_put_frame(scratch, first, code, 1);
 	pfs_chain_put_more(scratch, first, payload);
 }
@@ -68,8 +105,8 @@ pfs_read_python_frame(struct pfs_chain_walk *chain)
 	if (chain->runtime.python.wide_frames)
 		return (int) bpf_probe_read_user(chain->block, PFS_FRAME_BLOCK_MOST_WORDS * sizeof(__u64),
 										 (void *) chain->frame);
-	return (int) bpf_probe_read_user(chain->block, PFS_FRAME_BLOCK_WORDS * sizeof(__u64),
-									 (void *) chain->frame);
+	return (int) pfs_read_beside(&chain->frames, chain->frame, PFS_FRAME_BLOCK_WORDS, 1,
+								 chain->block);
 }
 
 /*

@@ -11,11 +11,12 @@
 #include "ruby_check.h"
 
 /*
- * Positions in the walk's block: a control frame, the end of its environment, an entry of a method.
+ * Positions of words in the memory to which a walk copies Ruby's structures: first a control frame,
+ * then the end of its environment, then an entry of a method.
  */
 #define PFS_RUBY_ENV	PFS_RUBY_FRAME_WORDS
 #define PFS_RUBY_METHOD (PFS_RUBY_ENV + PFS_RUBY_ENV_WORDS)
-/* the address of the entry; 0: there is none */
+/* the address of the entry of the method; 0 if there is none */
 #define PFS_RUBY_ENTRY	(PFS_RUBY_METHOD + PFS_RUBY_METHOD_WORDS)
 
 /* Reads the end of an environment. Returns non-zero if it cannot be read. */
@@ -24,9 +25,9 @@ pfs_read_ruby_env(struct pfs_chain_walk *chain, __u64 ep)
 {
 	if (!pfs_is_object(ep))
 		return 1;
-	return (int) bpf_probe_read_user(&chain->block[PFS_RUBY_ENV],
-									 PFS_RUBY_ENV_WORDS * sizeof(__u64),
-									 (void *) (ep - (PFS_RUBY_ENV_WORDS - 1) * sizeof(__u64)));
+	return (int) pfs_read_beside(&chain->environments,
+								 ep - (PFS_RUBY_ENV_WORDS - 1) * sizeof(__u64), PFS_RUBY_ENV_WORDS,
+								 1, &chain->block[PFS_RUBY_ENV]);
 }
 
 /* Reads an object that may be an entry of a method. Returns its type, 15 if it is not an object. */
@@ -175,8 +176,7 @@ pfs_ruby_step(__u32 slot, __u32 first)
 	chain = &scratch->chain;
 	if (chain->frame >= chain->record)
 		return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
-	if (bpf_probe_read_user(chain->block, PFS_RUBY_FRAME_WORDS * sizeof(__u64),
-							(void *) chain->frame) ||
+	if (pfs_read_beside(&chain->frames, chain->frame, PFS_RUBY_FRAME_WORDS, 0, chain->block) ||
 		pfs_read_ruby_env(chain, chain->block[PFS_RUBY_FRAME_EP]))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	chain->frame += chain->runtime.ruby.frame_bytes;

@@ -17,7 +17,8 @@ struct pfs_ruby_layout {
 	__u16 frame_bytes; /* size of a control frame */
 	__u16
 		/*
-		 * in a thread: the execution context; 0: the thread-local word leads to the context itself
+		 * in a thread, the offset of its execution context; 0 if the thread-local word leads to the
+		 * context itself
 		 */
 		thread_context;
 	__u8 has_classes; /* the walk looks for the methods of Ruby code */
@@ -36,7 +37,7 @@ struct pfs_ruby_layout {
 
 /* Words at the end of an environment; the frame's ep leads to the last one. */
 #define PFS_RUBY_ENV_METHOD 0 /* entry of the method, or another object; 0: none */
-/* of a block: the environment around it, with flags in the lowest 2 bits */
+/* for a block, the environment around it, with flags in the lowest 2 bits */
 #define PFS_RUBY_ENV_OUTER	1
 #define PFS_RUBY_ENV_FLAGS	2
 #define PFS_RUBY_ENV_WORDS	3
@@ -57,7 +58,8 @@ struct pfs_ruby_layout {
 #define PFS_RUBY_BODY_FIRST	  11 /* first line of the code */
 #define PFS_RUBY_BODY_WORDS	  12
 #define PFS_RUBY_ISEQ_BODY	  16 /* offset in bytes, in an instruction sequence: its body */
-#define PFS_RUBY_METHOD_WORDS 5 /* of an entry of a method: flags, class, definition, name, owner */
+/* Words of a method's entry: flags, class, definition, name, owner. */
+#define PFS_RUBY_METHOD_WORDS 5
 
 /* Objects begin with flags, some of whose bits are the type. */
 #define PFS_RUBY_TYPE(flags) ((flags) &0x1f)

@@ -4,7 +4,7 @@
  *		Follows the frames that an interpreter has linked for a thread.
  *
  * A chain ends after PFS_CHAIN_MAX_FRAMES frames, after PFS_MAX_SAMPLE_NS, or at memory that cannot
- * be read. The frames that were found until then are kept.
+ * be read. Frames found before the end are kept.
  */
 #ifndef PFS_RUNTIME_BPF_H
 #define PFS_RUNTIME_BPF_H
@@ -19,8 +19,10 @@
 
 /* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
 static __always_inline int
-pfs_begin_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+pfs_begin_chain(struct pfs_scratch *scratch, __u64 thread_pointer)
 {
+	struct pfs_chain_walk *chain = &scratch->chain;
+
 	if (!chain->runtime.is_placed)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_PLACE);
 	switch (chain->runtime.kind)
@@ -34,7 +36,7 @@ pfs_begin_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 		case PFS_RUNTIME_RUBY:
 			return pfs_begin_ruby_chain(chain, thread_pointer);
 		case PFS_RUNTIME_LUAJIT:
-			return pfs_begin_luajit_chain(chain, thread_pointer);
+			return pfs_begin_luajit_chain(chain, thread_pointer, scratch->walk.at.pc);
 		case PFS_RUNTIME_V8:
 			return pfs_begin_v8_chain(chain);
 		default:
@@ -74,8 +76,8 @@ pfs_walk_chain(struct pfs_scratch *scratch, __u64 thread_pointer, __u32 first)
 	chain->found = 0;
 	chain->mark_count = 0;
 	chain->status = PFS_CHAIN_RUNNING;
-	pfs_forget_objects(chain);
-	if (pfs_begin_chain(chain, thread_pointer))
+	pfs_forget_memory(chain);
+	if (pfs_begin_chain(scratch, thread_pointer))
 		return;
 	for (int i = 0; i < PFS_CHAIN_MAX_FRAMES / PFS_CHAIN_STEPS; i++)
 	{

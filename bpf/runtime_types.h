@@ -44,9 +44,10 @@ enum pfs_runtime_kind {
 /* The number of the interpreter's frames that one frame of its loop executes. */
 enum pfs_runtime_marks {
 	PFS_MARKS_NONE = 0, /* there is one loop, without marks (CPython up to 3.10) */
-	/* all frames up to one with the flag "entered from C code" (CPython 3.11) */
+	/* all frames up to one that was entered from C code (CPython 3.11) */
 	PFS_MARKS_ENTRY,
-	PFS_MARKS_SHIM, /* all frames up to a shim, which is on the machine's stack (3.12 on) */
+	/* all frames up to a shim frame, which is on the machine's stack (CPython 3.12 and later) */
+	PFS_MARKS_SHIM,
 	/*
 	 * all frames up to a mark, which is 0: the n-th loop executes the frames before the n-th mark
 	 */
@@ -59,7 +60,8 @@ enum pfs_runtime_marks {
 
 #define PFS_RUNTIME_PROCESSES 8192
 
-#define PFS_FRAME_BLOCK_WORDS	   11 /* read of a frame; memory after it may be unreadable */
+/* number of words that are read of a frame; memory after them may be unreadable */
+#define PFS_FRAME_BLOCK_WORDS	   11
 #define PFS_FRAME_BLOCK_MOST_WORDS 16
 #define PFS_CODE_BLOCK_WORDS	   12
 #define PFS_CODE_BLOCK_MOST_WORDS  32
@@ -73,7 +75,7 @@ struct pfs_python_layout {
 	__u16 record_frame;	   /* in the record, if has_record: the innermost frame */
 	__u16 record_previous; /* in the record: the record of the loop's caller */
 	__u16 code_first; /* in a code object: the first of PFS_CODE_BLOCK_WORDS words that are read */
-	__u16 code_mask;  /* bit i: word i of these enters the object's check */
+	__u16 code_mask;  /* bit i: the check of the object covers word i of the code object */
 	__u16 name_hash;  /* in a string: the hash */
 	__u8 has_record;
 	__u8 wide_frames; /* a frame's block has PFS_FRAME_BLOCK_MOST_WORDS */
@@ -81,12 +83,15 @@ struct pfs_python_layout {
 	__u8 frame_previous;
 	__u8 frame_instruction;
 	__u8 frame_owner; /* offset in bytes */
-	/* value of the owner field in the frame with which a run of the loop begins */
+	/* value of the owner field in the frame that begins a run of the loop */
 	__u8 boundary;
-	/* word that leads to the name, whose hash enters the check; 0: the hash is not used */
+	/* word that leads to the name, whose hash is part of the check; 0 if the hash is not used */
 	__u8 code_name;
 	__u8 is_index; /* frame_instruction is an index, not an address */
-	__u8 unused[3];
+	/* Threads execute copies of bytecode (free-threaded builds from 3.14 on): */
+	__u8 frame_copy;	/* number of the frame's copy, in words of four bytes; 0: no copies */
+	__u8 code_copies;	/* word of a code object that leads to the list of its copies */
+	__u8 code_bytecode; /* word of a code object at which its own bytecode begins, copy 0 */
 };
 
 /*
@@ -94,14 +99,20 @@ struct pfs_python_layout {
  * (php_frame.h).
  */
 struct pfs_php_layout {
-	__u64 current;		  /* address of the word with the innermost frame, … */
-	__u64 thread_pointer; /* … and of the thread that executes PHP, unless has_threads */
-	__u64 loop_start;	  /* code of the loop, half-open */
+	__u64 current; /* address of the word that leads to the innermost frame */
+	/* thread pointer of the thread that executes PHP, unless has_threads is set */
+	__u64 thread_pointer;
+	__u64 loop_start; /* code of the loop, half-open */
 	__u64 loop_end;
 	__u64 compiled_start; /* code of PHP's JIT compiler, half-open; both 0 if there is none */
 	__u64 compiled_end;
-	__u8 function_last;	   /* number of instructions, counted in words of four bytes; … */
-	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */
+	/* position of the number of instructions in a function, in words of four bytes */
+	__u8 function_last;
+	/*
+	 * word of eight bytes, in a function, with the address of its instructions; the next fields are
+	 * such words, too
+	 */
+	__u8 function_opcodes;
 	__u8 function_file;
 	__u8 function_lines;
 	/* current is an offset from the address in the thread-local variable at state_offset */
@@ -123,8 +134,8 @@ pfs_php_rule_address(const struct pfs_php_layout *layout, __u64 address)
 
 /* Offsets in Perl's interpreter, stacks and contexts (perl.bpf.h). */
 struct pfs_perl_layout {
-	__u16 state_cop;	   /* in bytes: the executed statement, … */
-	__u16 state_stack;	   /* … and the innermost stack */
+	__u16 state_cop;	   /* offset in bytes of the executed statement */
+	__u16 state_stack;	   /* offset in bytes of the innermost stack */
 	__u8 stack_type;	   /* in words of four bytes */
 	__u8 context_function; /* in words of eight bytes */
 	__u8 has_short_contexts;
@@ -148,15 +159,15 @@ struct pfs_hotspot_layout {
 	__u16 compile_id;	  /* in a compiled method's description */
 	__u8 segment_bits;	  /* a segment has 1 << segment_bits bytes */
 	__u8 block_header;	  /* bytes before a description */
-	__u8 name;			  /* in a description, like the next fields */
-	__u8 code;			  /* where the code begins, … */
-	__u8 code_is_offset;  /* … from the description on, or an address */
-	__u8 frame_size;	  /* in words */
+	__u8 name;			  /* offset in a description, like the following fields */
+	__u8 code;			  /* field that says where the code begins */
+	__u8 code_is_offset;  /* code is an offset from the description, not an address */
+	__u8 frame_size;	  /* field with the size of the frame in words */
 	__u8 frame_complete;  /* first instruction at which frames have that size */
-	__u8 method_constant; /* in a method: its constant part */
+	__u8 method_constant; /* offset in a method of its constant part */
 	__u8 constant_bytes;  /* bytes of the constant part before the bytecode */
 	__u8 bytecode_slot;	  /* in the interpreter's frame: bytes below the frame pointer */
-	__u8 size;			  /* in a description: its size in bytes, including the code */
+	__u8 size;			  /* field with the size of the description in bytes, including the code */
 	__u8 unused[11];
 };
 
@@ -164,7 +175,7 @@ struct pfs_hotspot_layout {
 
 /* A process's interpreter: the place of a thread's state, and the layout of its structures. */
 struct pfs_runtime {
-	__u64 start_time_ns; /* of the image, as in struct pfs_sample */
+	__u64 start_time_ns; /* start time of the image, as in struct pfs_sample */
 	__u64 exec_id;
 	/* offset from the thread pointer to the word that leads to the thread's state */
 	__s32 state_offset;
@@ -241,7 +252,7 @@ pfs_kept_words(__u32 count, __u32 leaves, __u32 roots)
 	return count < leaves + roots ? count : leaves + roots;
 }
 
-/* Returns the position of a word in such a list by its number. */
+/* Returns the position of a word in a list of words by its number. */
 static inline __u32
 pfs_kept_place(__u32 number, __u32 leaves, __u32 roots)
 {
@@ -313,20 +324,22 @@ enum pfs_hotspot_frame {
  */
 #define PFS_CODE_BYTES	  64
 #define PFS_SETUP_BYTES	  40 /* bytes of instructions that set up a frame */
-#define PFS_LEAVING_BYTES 48 /* bytes of instructions that leave it, and … */
-#define PFS_LEAVING_STEPS 9	 /* … the limit of their number */
+#define PFS_LEAVING_BYTES 48 /* bytes of the instructions that leave a method */
+#define PFS_LEAVING_STEPS 9	 /* most instructions that leave a method */
 struct pfs_code_walk {
 	__u64 frame; /* first word of the frame */
-	__u64 blob;	 /* address of the description, … */
-	__u64 end;	 /* … and the end of its code: the next frame often has the same code */
+	__u64 blob;	 /* address of the description of the code */
+	/* end of the code; start and end are kept, because the next frame often has the same code */
+	__u64 end;
 	__u64 head[PFS_HOTSPOT_HEAD_BYTES / 8 + 1];
 	__u8 bytes[PFS_CODE_BYTES + 16]; /* instructions from pc on */
 	__u32 name;						 /* first bytes of the description's name */
 	__u32 next;						 /* byte offset of the command that is examined */
 	__u32 ahead;					 /* byte offset at which the search ends */
 	__u32 removed;					 /* bytes of the stack that the leaving instructions remove */
-	__u8 popped;					 /* one of these restores the frame pointer */
-	__u8 state;						 /* enum pfs_frame_state */
+	/* one of the leaving instructions restores the frame pointer */
+	__u8 popped;
+	__u8 state; /* enum pfs_frame_state */
 	__u8 unused[2];
 };
 

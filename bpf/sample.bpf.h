@@ -27,7 +27,7 @@
 /* Bytes in the ring above which the collector is woken; set before loading. */
 const volatile __u64 pfs_wakeup_bytes = 1 << 18;
 
-/* Bytes in the ring above which no more stacks are copied; set before loading. */
+/* Number of bytes in the ring above which no more stacks are copied; set before loading. */
 const volatile __u64 pfs_late_limit_bytes = 1 << 19;
 
 /*
@@ -112,7 +112,7 @@ pfs_describe_image(struct pfs_sample *sample, struct task_struct *task)
 	}
 }
 
-/* Fills in the fields that are known for any task, from any context. */
+/* Fills in the fields that can be read of any task, in any context. */
 static __always_inline void
 pfs_describe_any(struct pfs_sample *sample, struct task_struct *task)
 {
@@ -181,7 +181,10 @@ pfs_know_image(struct pfs_scratch *scratch)
 
 	scratch->verdict = 0;
 	scratch->young = 0;
-	/* a described image is not waited for; a walk that lacks a table asks for it */
+	/*
+	 * the collector has described the image, so it need not be woken; a walk that lacks a table
+	 * asks for it
+	 */
 	if (!pfs_drops && pfs_described(sample))
 		return;
 	known = bpf_map_lookup_elem(&pfs_images, &pid);
@@ -232,7 +235,10 @@ pfs_at_most(__u64 number, __u64 most)
 	return number > most ? most : number;
 }
 
-/* Appends the thread's labels if its process is known to have some; returns their words. */
+/*
+ * Appends the thread's labels if its process is known to have some; returns the number of their
+ * words.
+ */
 static __always_inline __u32
 pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {
@@ -249,7 +255,10 @@ pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return added;
 }
 
-/* Appends the interpreter's chain if the process is known to have one; returns its words. */
+/*
+ * Appends the interpreter's chain if the process is known to have one; returns the number of its
+ * words.
+ */
 static __always_inline __u32
 pfs_chain_of(struct pfs_scratch *scratch, __u32 words)
 {

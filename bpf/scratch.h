@@ -35,9 +35,10 @@ struct pfs_perl_walk {
 	__u32 left;
 	__u32 type; /* type of the stack */
 	__u8 is_entered;
-	__u8 is_sort;  /* the last context is the block of a sort */
-	__u8 is_ended; /* the last frame ends the frames of a loop, unless a block called it */
-	__u8 is_phase; /* the last frame belongs to BEGIN, END, … */
+	__u8 is_sort; /* the last context is the block of a sort */
+	/* the last frame has no return: it ended a loop of the interpreter */
+	__u8 is_ended;
+	__u8 is_phase; /* the last frame belongs to BEGIN, END or another phase block */
 	__u8 unused[4];
 };
 
@@ -46,19 +47,38 @@ struct pfs_luajit_walk {
 	__u64 global;
 	__u64 stack; /* stack of the state whose frames are followed */
 	__u64 call;	 /* the interpreter's next frame on the machine's stack; 0: there is none */
-	__u64 last;	 /* the previous one; 0: there was none */
+	__u64 last;	 /* the previous one; 0 if there was none */
 	__u64 pc;	 /* address after the instruction that the next frame executes; 0: unknown */
+	/* the compiled trace that runs: */
+	__u64 constants;
+	__u64 entry;	/* end of the entries of its snapshot that were not looked at yet */
+	__u64 function; /* function of the outermost frame in the trace; 0: as on the state's stack */
+	__u32 entries;	/* number of the entries; they are examined from the last one on */
+	__u32 low;		/* bounds of the search for the snapshot */
+	__u32 high;
+	__u32 unused;
 };
 
 /*
  * A cache of objects that were read for the sample. Functions often have several frames in a stack,
  * and each read of the process's memory takes a third of a frame's time.
  */
-#define PFS_KNOWN_BITS	5
+#define PFS_KNOWN_BITS	8
 #define PFS_KNOWN_WORDS 3
 struct pfs_known_object {
 	__u64 key;					  /* the address in the lower bits, the sample's number above */
 	__u64 words[PFS_KNOWN_WORDS]; /* as the interpreter's walk defines them */
+};
+
+/*
+ * Memory that was read together, as frames of an interpreter often lie one after the other. After
+ * it is room for a block that begins at its last word.
+ */
+#define PFS_BESIDE_WORDS 64
+#define PFS_BESIDE_BYTES (8 * PFS_BESIDE_WORDS)
+struct pfs_beside {
+	__u64 start; /* address; 0: nothing was read */
+	__u64 words[PFS_BESIDE_WORDS + PFS_FRAME_BLOCK_MOST_WORDS];
 };
 
 /* State of the walk of an interpreter's chain. */
@@ -75,6 +95,9 @@ struct pfs_chain_walk {
 	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
 	__u64 code[PFS_CODE_BLOCK_MOST_WORDS];
 	struct pfs_perl_walk perl;
+	struct pfs_beside frames; /* frames of the chain, and the last block that was read of a frame */
+	struct pfs_beside
+		environments;	 /* Ruby's environments, and the last block that was read of one */
 	__u64 sample_number; /* 1 to 65,535, for the keys of known objects */
 	struct pfs_known_object known[1 << PFS_KNOWN_BITS];
 	__u32 found; /* number of words */
@@ -96,7 +119,7 @@ struct pfs_scratch {
 	__u64 missing;		 /* address at which labels were unreadable */
 	struct pfs_chain_walk chain;
 	struct pfs_sample sample;
-	/* frames, followed by labels, a chain and the hand-over */
+	/* frames, followed by labels, a chain and the hand-over to user space */
 	__u64 words[PFS_RECORD_WORDS + PFS_LATE_WORDS];
 };
 

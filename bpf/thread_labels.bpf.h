@@ -22,7 +22,7 @@
  * Layout of Go's maps up to 1.23: offsets of the number of pairs (0) and of buckets (16); in a
  * bucket, of keys (8) and values (136).
  */
-#define PFS_REGISTER_GO	   28 /* of arm64: holds the goroutine in Go's own code */
+#define PFS_REGISTER_GO	   28 /* register of arm64 that holds the goroutine in Go's own code */
 #define PFS_GO_MAP_BUCKETS 16
 #define PFS_GO_MAP_KEYS	   8
 #define PFS_GO_MAP_VALUES  136
@@ -140,6 +140,8 @@ pfs_read_label_set(struct pfs_scratch *scratch, struct task_struct *task, __u64 
 	const struct pfs_label_place *place = &scratch->walk.process.labels;
 	__u64 first;
 
+	if (place->kind == PFS_LABELS_LIBRARY)
+		return pfs_read_noted(scratch, place->variable, set);
 #ifdef PFS_ARM64
 	if (place->kind != PFS_LABELS_CUSTOM)
 		first = scratch->walk.at.registers[PFS_REGISTER_GO];
@@ -161,7 +163,7 @@ static __always_inline __u32
 pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {
 	int is_map = scratch->walk.process.labels.kind == PFS_LABELS_GO_MAP;
-	int length_first = scratch->walk.process.labels.kind == PFS_LABELS_CUSTOM;
+	int length_first = scratch->walk.process.labels.kind >= PFS_LABELS_CUSTOM;
 	struct pfs_labels *labels;
 	__u64 set = 0;
 	__u64 pairs = 0;

@@ -4,11 +4,13 @@
  *		Labels that a program attaches to its threads' work, as records carry them: a part of
  *		events.h.
  *
- * Two kinds of programs store such labels where the BPF programs can read them:
+ * Three kinds of programs store such labels where the BPF programs can read them:
  *
- *   Go       runtime/pprof.Do: thread-local g ─► g.m ─► m.curg ─► curg.labels ─► the set
- *   others   custom labels, version 1 (polarsignals/custom-labels, custom-labels-v1.md):
- *            thread-local custom_labels_current_set ─► the set
+ *   Go          runtime/pprof.Do: thread-local g ─► g.m ─► m.curg ─► curg.labels ─► the set
+ *   others      custom labels, version 1 (polarsignals/custom-labels, custom-labels-v1.md):
+ *               thread-local custom_labels_current_set ─► the set
+ *   PostgreSQL  a variable of profstore's library, one for a process, which has one thread:
+ *               profstore_current_labels ─► the set, as in custom labels
  *
  * A set is { address of pairs, number of pairs }, and a pair is two strings: in Go 1.24 and later {
  * address, length } each, in custom labels { length, address }. Up to Go 1.23 a set is a map, of
@@ -23,11 +25,13 @@ enum pfs_label_kind {
 	PFS_LABELS_NONE = 0,
 	PFS_LABELS_GO,	   /* pairs */
 	PFS_LABELS_GO_MAP, /* a map */
-	PFS_LABELS_CUSTOM
+	PFS_LABELS_CUSTOM,
+	PFS_LABELS_LIBRARY
 };
 
 /* Location of a program's labels, from its file (collector/threads). */
 struct pfs_label_place {
+	__u64 variable;	  /* PFS_LABELS_LIBRARY: address of the variable, in the file or the process */
 	__s32 tls_offset; /* offset of the word that leads to them, from the thread pointer */
 	__u16 m;		  /* offsets of fields of Go's structures */
 	__u16 curg;
@@ -52,13 +56,13 @@ struct pfs_label {
 struct pfs_labels {
 	__u32 count;
 	__u32 cut;	   /* number of missing labels and of cut strings */
-	__u64 missing; /* address near which a read failed; 0: no failure */
+	__u64 missing; /* address near which a read failed; 0 if all reads succeeded */
 	struct pfs_label labels[PFS_MAX_LABELS];
 };
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct pfs_label) == 128, "labels are found by their number");
-_Static_assert(sizeof(struct pfs_labels) % 8 == 0, "what follows is aligned");
+_Static_assert(sizeof(struct pfs_labels) % 8 == 0, "the labels are aligned");
 #endif
 
 #endif

@@ -5,7 +5,7 @@
  *
  * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c),
  * which walks what the kernel could not, and replays recorded processes in tests. What differs
- * stands behind seven functions that the includer defines first: pfs_read_stack for a word of the
+ * stands after seven functions that the includer defines first: pfs_read_stack for a word of the
  * process's memory (0 if it was read), and pfs_get_{mapping,entry,line,rule,recent} for table
  * entries, which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which
  * comes and goes, are those of the code that was sampled. hotspot.bpf.h names four more.

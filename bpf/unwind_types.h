@@ -82,10 +82,10 @@ struct pfs_unwind_rule {
 	__u8 fp; /* enum pfs_unwind_fp */
 	__u8 flags;
 	__s32 cfa_offset; /* in bytes */
-	__s16 fp_offset;  /* in units */
+	__s16 fp_offset;  /* in units of PFS_UNWIND_UNIT */
 	union {
-		__s16 ra_offset;	 /* in units, from the CFA */
-		__s16 ra_register;	 /* with PFS_UNWIND_RA_IN_REGISTER */
+		__s16 ra_offset;	 /* distance from the CFA in units of PFS_UNWIND_UNIT */
+		__s16 ra_register;	 /* register of the return address, with PFS_UNWIND_RA_IN_REGISTER */
 		__s16 plt_threshold; /* for PFS_UNWIND_PLT */
 	};
 	__s16 cfa_add; /* in bytes, with PFS_UNWIND_CFA_DEREF */
@@ -139,7 +139,7 @@ struct pfs_unwind_page {
 /* Flag in .line_count: the page has lines, but they are not loaded, and walks end there. */
 #define PFS_UNWIND_NOT_LOADED (1U << 31)
 
-#define PFS_UNWIND_UNKNOWN_RULE PFS_UNWIND_RULES /* of such a page; not the number of a rule */
+#define PFS_UNWIND_UNKNOWN_RULE PFS_UNWIND_RULES /* rule of pages that are not loaded */
 
 /* The first entry of a directory: the range of pages that its other entries describe. */
 #define PFS_UNWIND_MOST_PAGE  ((1ULL << 40) - 1) /* limit of the fields */
@@ -157,7 +157,7 @@ union pfs_unwind_entry {
 };
 
 enum pfs_mapping_kind {
-	PFS_MAPPING_PENDING = 0, /* its binary's table is not loaded yet */
+	PFS_MAPPING_PENDING = 0, /* the unwind table of the mapping's binary is not loaded yet */
 	PFS_MAPPING_TABLE,		 /* rules from .directory */
 	/*
 	 * rules read from the process's memory; used only in user space, which knows whether they are
@@ -197,7 +197,7 @@ struct pfs_unwind_mapping {
 #define PFS_RECENT_FACTOR		0x9e3779b97f4a7c15ULL /* odd; 2^64 over the golden ratio */
 
 struct pfs_unwind_process {
-	__u64 start_time_ns; /* of the image described, as in struct pfs_sample */
+	__u64 start_time_ns; /* start time of the image, as in struct pfs_sample */
 	__u64 exec_id;
 	__u32 first;
 	__u32 count; /* mappings, ascending and disjoint */
@@ -276,11 +276,11 @@ struct pfs_walk {
 	/* this and the fields below: used only by the walk in the kernel */
 	struct pfs_stack_window window;
 	__u64 word;				   /* the last word read */
-	struct pfs_code_walk code; /* of a runtime's code that is stepped over */
-	__u64 more[PFS_STEP_MORE]; /* further words of the frame that was found last … */
+	struct pfs_code_walk code; /* state of the walk over a runtime's code */
+	__u64 more[PFS_STEP_MORE]; /* further words of the frame that was found last */
 	__u16 count;			   /* words found */
 	__u8 status;			   /* enum pfs_walk_status */
-	__u8 more_count;		   /* … their number, which count does not include */
+	__u8 more_count;		   /* number of words in more, which count does not include */
 };
 
 /*

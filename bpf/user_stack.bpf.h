@@ -142,8 +142,8 @@ pfs_goes_on_behind_call(const pfs_registers *registers)
 }
 
 /*
- * A probed instruction executes as a copy in a page of the kernel's that no rule covers: moves the
- * address back to the probed code.
+ * Moves the address of an instruction in a copy back to the probed code. The kernel executes a
+ * probed instruction as a copy, in a page of its own that no rule covers.
  */
 static __always_inline void
 pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
@@ -164,8 +164,8 @@ pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
 }
 
 /*
- * Notes the calls whose returns are traced: their return addresses on the stack are those of a
- * trampoline.
+ * Records the calls whose returns are traced. On the stack their return addresses are replaced by
+ * that of a trampoline.
  */
 static __always_inline void
 pfs_note_traced_returns(struct pfs_walk_state *at, struct task_struct *task)
@@ -263,7 +263,7 @@ pfs_note_end(struct pfs_scratch *scratch)
 		scratch->chain.ends[place] = end < PFS_END_UNKNOWN ? (__u32) end : PFS_END_UNKNOWN;
 }
 
-/* Puts the further words of the frame that was found last behind its first one. */
+/* Appends the further words of the frame that was found last. */
 static __always_inline void
 pfs_keep_more(struct pfs_scratch *scratch, __u32 first)
 {
@@ -308,7 +308,7 @@ pfs_user_step(__u32 slot, __u32 first)
 	return ended;
 }
 
-/* Returns the thread pointer, from which interpreters find their state of the thread. */
+/* Returns the thread pointer, through which interpreters find their state of the thread. */
 static __always_inline __u64
 pfs_thread_pointer(struct task_struct *task)
 {
@@ -403,9 +403,9 @@ pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 }
 
 /*
- * Copies the stack from the walk's position on behind the frames, for a walk in user space. Pages
- * that are not resident are skipped; the first one may be missing if it is being faulted in.
- * Returns the bytes of the hand-over.
+ * Copies the stack, from the walk's position on, to the end of the record, for a walk in user
+ * space. Pages that are not resident are skipped; the first one may be missing if it is being
+ * faulted in. Returns the bytes of the hand-over.
  */
 static __always_inline __u64
 pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)

@@ -30,7 +30,7 @@ pfs_v8_frame_pointer(struct pfs_scratch *scratch, __u32 number)
 	return chain->first_sp + 8 * (__u64) chain->ends[place] - 16;
 }
 
-/* Reads the function's SharedFunctionInfo into the block of code. Returns its address, or 0. */
+/* Reads the function's SharedFunctionInfo into the block "code". Returns its address, or 0. */
 static __always_inline __u64
 pfs_v8_read_shared(struct pfs_chain_walk *chain, __u64 function)
 {
@@ -92,8 +92,8 @@ pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 numbe
 	__u64 word;
 	__u64 key;
 
-	if (bpf_probe_read_user(chain->block, PFS_V8_SLOT_WORDS * sizeof(__u64),
-							(void *) (fp - PFS_V8_SLOT_WORDS * sizeof(__u64))))
+	if (pfs_read_beside(&chain->frames, fp - PFS_V8_SLOT_WORDS * sizeof(__u64), PFS_V8_SLOT_WORDS,
+						0, chain->block))
 		return;
 	/* a small integer in the place of the context marks a frame of V8's own code */
 	if (!PFS_V8_IS_OBJECT(chain->block[layout->slot_context & 7]))
@@ -171,7 +171,7 @@ pfs_v8_steps(__u32 slot, __u32 first)
 static __always_inline int
 pfs_begin_v8_chain(struct pfs_chain_walk *chain)
 {
-	chain->frame = 0; /* number of the machine's frame */
+	chain->frame = 0; /* number of the next of the machine's frames */
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  *		profstore-collector: its commands, and where those are that need other libraries.
  */
 #include "agent/agent.h"
+#include "ci/ci.h"
 #include "exchange/exchange.h"
 #include "program/command.h"
 #include "program/health.h"
@@ -15,6 +16,7 @@ typedef union Options
 	AgentOptions agent;
 	HealthOptions health;
 	ExchangeOptions exchange;
+	CiOptions ci;
 } Options;
 
 /* A command of the agent's options, some of which a configuration file may have: it reads both. */
@@ -34,6 +36,7 @@ AGENT_COMMAND(check)
 COMMAND(health, health)
 COMMAND(import, exchange, call->operands, call->operand_count)
 COMMAND(export, exchange)
+COMMAND(ci, ci, call->operands, call->operand_count)
 
 static const Command commands[] = {
 	{ "agent", "", "sample what the CPUs of this host do", agent_command_flags, agent_command_run },
@@ -55,6 +58,9 @@ static const Command commands[] = {
 	  import_command_flags, import_command_run },
 	{ "export", "", "write merged profiles for pprof, speedscope and others", export_command_flags,
 	  export_command_run },
+	{ "ci", " run -- COMMAND [ARGUMENT...]",
+	  "run a benchmark several times and fail if it costs more than its baseline", ci_command_flags,
+	  ci_command_run },
 };
 
 int

@@ -145,13 +145,19 @@ pg_strtoint64(const char *text)
 #define pfs_create_storage(locator, persistence) RelationCreateStorage(locator, persistence, true)
 #endif
 
-/* Before 18, who runs a query says whether it will do so again. */
+/* Before 18, the caller that runs a query states whether it will run the query again. */
 #if PG_VERSION_NUM < 180000
 #define PFS_EXECUTE_ONCE_PARAMETER , bool execute_once
 #define PFS_EXECUTE_ONCE		   , execute_once
 #else
 #define PFS_EXECUTE_ONCE_PARAMETER
 #define PFS_EXECUTE_ONCE
+#endif
+
+#if PG_VERSION_NUM < 160000
+#include "utils/queryjumble.h"
+#else
+#include "nodes/queryjumble.h"
 #endif
 
 /* Entries of a new row, stored already, in all indexes of its table. */

@@ -1,4 +1,4 @@
--- begin_batch: each batch once, and only under the present epoch.
+-- begin_batch accepts each batch once, and only under the dictionary's present epoch.
 SET search_path = profstore, public;
 \set writer '\'00000000-0000-0000-0000-00000000000a\''
 SELECT begin_batch(:writer, 1, epoch());
@@ -8,13 +8,13 @@ SELECT begin_batch(:writer, 2, epoch());
 SELECT begin_batch('00000000-0000-0000-0000-00000000000b', 1, epoch());
 SELECT writer, last_batch, first_seen <= last_seen AS ordered FROM writers ORDER BY writer;
 
--- rolled back with its transaction
+-- a batch is forgotten if its transaction is rolled back
 BEGIN;
 SELECT begin_batch(:writer, 4, epoch());
 ROLLBACK;
 SELECT begin_batch(:writer, 4, epoch());
 
--- an older epoch is refused with a code of its own, and nothing is written
+-- a batch with an older epoch gets an error code of its own, and stores nothing
 SELECT epoch() AS old \gset
 SELECT bump_epoch() > :old AS bumped;
 \set VERBOSITY sqlstate
@@ -23,12 +23,12 @@ SELECT begin_batch(:writer, 5, 0);
 \set VERBOSITY default
 SELECT last_batch FROM writers WHERE writer = :writer;
 SELECT begin_batch(:writer, 5, epoch());
--- other names are no reason to refuse
+-- a changed epoch of names does not cause an error
 SELECT epoch() AS old \gset
 SELECT bump_names();
 SELECT begin_batch(:writer, 6, :old);
 
--- what a writer stores beside its samples
+-- the notes and reports that a writer stores beside its samples
 SELECT ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
 BEGIN;
 SELECT begin_batch(:writer, 7, epoch());
@@ -45,13 +45,13 @@ SELECT node, reason, count FROM losses;
 INSERT INTO losses (node, reason, count) VALUES ('n1', 'negative', -1);
 INSERT INTO targets (name, labels) VALUES ('n1', '[]');
 INSERT INTO targets (name, health) VALUES ('n1', 'fine');
--- one that has stored nothing for a while is silent, unless it was stopped; those that are silent for longest stand first
+-- A writer that has stored nothing for some minutes is listed as silent, unless it was stopped. The longest silence comes first.
 INSERT INTO targets (name, health, last_seen, last_error) VALUES ('writes', 'up', now() - interval '1 min', NULL),
 	('silent', 'up', now() - interval '4 min', NULL), ('stopped', 'stopped', now() - interval '1 hour', NULL), ('down', 'down', now() - interval '5 min', 'refused'), ('new', 'unknown', now(), NULL);
 SELECT name, state, last_error FROM target_states();
 SELECT name, state FROM target_states(interval '30 s') WHERE state = 'silent';
 
--- receipts: of what was sent twice one is stored; a transaction that stores nothing leaves none; each role has its own
+-- Receipts: a batch that is sent twice is stored once; a transaction without a batch leaves no receipt; each role has receipts of its own
 SELECT take_receipts('{00000000-0000-0000-0000-0000000000a1,00000000-0000-0000-0000-0000000000a2}');
 BEGIN;
 SELECT take_receipts('{00000000-0000-0000-0000-0000000000a3}');

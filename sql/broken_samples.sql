@@ -1,12 +1,12 @@
--- Samples whose stacks or series no dictionary has, and values that overflow together: every view over them has an answer, and one
--- WARNING says what is wrong with it. The oracle is a heap copy in numeric arithmetic, cut to what int8 holds.
+-- Samples with stack or series ids that the dictionary lacks, and values whose sum overflows: every view still answers, and one
+-- WARNING describes the damage. The expected values come from a heap copy with numeric sums, clamped to the range of bigint.
 \i sql/fixtures/preamble.sql
 \set heap 'memory:inuse_space:bytes:space:bytes'
 \set range '\'2026-01-01\', \'2026-01-02\''
 CREATE FUNCTION clip(value numeric) RETURNS int8 LANGUAGE sql IMMUTABLE RETURN least(greatest(value, -9223372036854775808), 9223372036854775807)::int8;
 CREATE FUNCTION series_of(selector text) RETURNS int4 LANGUAGE sql RETURN (SELECT max(series_id) FROM profstore.series(selector));
 
--- Unknown stacks: of a partition with others, of one that is not there, of none, below 0.
+-- Unknown stacks: in a partition that has other stacks, in a missing partition, without a partition, with a negative id.
 SELECT put_scrape(:'cpu', '{"node": "unknown"}', '2026-01-01 10:00Z', '{"main;work": 10, "main;idle": 5}');
 \set sel '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="unknown"}\''
 INSERT INTO profstore.samples SELECT '2026-01-01 10:00:30Z', series_of(:sel), put_stack('main;work') + d, v
@@ -35,10 +35,10 @@ SELECT profstore.import_pprof(profstore.pprof(:sel, :range), '{"node": "again"}'
 SELECT label, value FROM profstore.flamegraph(replace(:sel, 'unknown', 'again'), '-infinity', 'infinity');
 SELECT label, value FROM profstore.flamegraph_of((SELECT profstore.merge_stacks(stack_id, value) FROM profstore.samples WHERE series_id = series_of(:sel)));
 SELECT function, self FROM profstore.top_of((SELECT profstore.merge_stacks(stack_id, value) FROM profstore.samples WHERE series_id = series_of(:sel)));
--- one WARNING for two functions in a statement, and none without such stacks
+-- one WARNING for two functions in a statement, and none if no stack is unknown
 SELECT count(*) FROM profstore.top(:sel, :range), profstore.folded(:sel, :range);
 SELECT count(*) FROM profstore.top(:sel, '2026-01-01 10:00Z', '2026-01-01 10:00:10Z');
--- the same with little memory, which takes stacks in parts
+-- the same with little memory, in which stacks are read in several parts
 CREATE TABLE many AS SELECT 9000000000000 + g AS stack_id FROM generate_series(1, 3000) AS g;
 INSERT INTO profstore.samples SELECT '2026-01-01 11:00Z', series_of(:sel), stack_id, 1 FROM many;
 SELECT sum(value) FROM profstore.folded(:sel, :range) WHERE stack LIKE '%unknown%';
@@ -55,7 +55,7 @@ SELECT relation, problem FROM profstore.verify();
 TRUNCATE profstore.samples;
 SELECT * FROM profstore.verify();
 
--- Names that are not there.
+-- Ids of strings that the dictionary lacks.
 SELECT put_scrape(:'cpu', '{"node": "names"}', '2026-01-01 10:00Z', '{"main;gone": 3, "main;there": 4, "main;lost;inner": 8}');
 \set sel '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="names"}\''
 CREATE TABLE saved AS SELECT * FROM profstore.functions WHERE name = 'gone';
@@ -66,10 +66,10 @@ SELECT profstore.bump_names();
 SELECT label, value FROM profstore.flamegraph(:sel, :range);
 SELECT * FROM profstore.folded(:sel, :range, ignore => 'unknown function') ORDER BY stack;
 SELECT profstore.import_pprof(profstore.pprof(:sel, :range), '{"node": "names again"}') AS imported;
--- what comes back is seen without further ado
+-- a string that is restored is visible at once
 INSERT INTO profstore.functions SELECT * FROM saved;
 SELECT stack FROM profstore.folded(:sel, :range) ORDER BY stack;
--- a lost chunk: its nodes' children hang below a node that says so
+-- a dictionary chunk is missing: the children of its nodes appear below a node that reports the loss
 SELECT put_scrape(:'cpu', '{"node": "chunks"}', '2026-01-01 10:00Z', '{"main": 1}');
 SELECT put_stack('outer;inner', 'chunks') IS NOT NULL AS put;
 INSERT INTO profstore.samples SELECT '2026-01-01 10:00Z', series_of(replace(:sel, 'names', 'chunks')), put_stack('outer;inner;leaf', 'chunks'), 5;
@@ -78,7 +78,7 @@ SELECT profstore.bump_epoch() > 0 AS bumped;
 SELECT label, value FROM profstore.flamegraph(replace(:sel, 'names', 'chunks'), :range);
 SELECT label, value FROM profstore.flamegraph(replace(:sel, 'names', 'chunks'), :range);
 
--- Values that overflow together, of both signs, in rows, waiting rows, sums, and on two partitions of the dictionary.
+-- Sums that overflow, positive and negative: in stored rows, in waiting rows, in stored sums, and over two dictionary partitions.
 TRUNCATE profstore.samples;
 CREATE TABLE big (time timestamptz, series_id int4, stack_id int8, value int8, stack text, p int4);
 SELECT profstore.intern_series(array_fill(:'cpu'::text, ARRAY[2]), ARRAY['{"node": "big"}', '{"node": "big", "n": "2"}']::jsonb[], '{0,0}') IS NOT NULL AS interned;
@@ -91,7 +91,7 @@ FROM generate_series(1, 40) AS g, profstore.series(:sel) AS s,
 						  WHEN n.stack = 'main;b;c' THEN CASE WHEN g <= 20 THEN 9223372036854775807 ELSE -9223372036854775807 END
 						  WHEN n.stack = 'rest;d' AND n.p = 1 THEN CASE WHEN g % 2 = 0 THEN -9223372036854775808 ELSE 9223372036854775807 END
 						  ELSE g END)::int8 AS value) AS v;
--- so many stacks that with little memory they come in parts
+-- with little memory, these many stacks are read in several parts
 INSERT INTO big SELECT '2026-01-01 10:00Z', series_of(:sel), put_stack(stack, 'p1'), CASE WHEN g % 3 = 0 THEN -9 ELSE 8 END * 1000000000000000000, stack, 1
 FROM generate_series(1, 900) AS g, LATERAL (SELECT 'many;f' || g % 30 || ';leaf' || g AS stack) AS s;
 CREATE VIEW stack_totals AS SELECT stack_id, stack, p, clip(sum(value)) AS value FROM big GROUP BY stack_id, stack, p HAVING sum(value) <> 0;
@@ -99,7 +99,7 @@ CREATE VIEW expected_top AS
 	SELECT f AS function, clip(coalesce(sum(value) FILTER (WHERE f = split_part(stack, ';', -1)), 0)) AS self, clip(sum(value)) AS total
 	FROM stack_totals, LATERAL (SELECT DISTINCT unnest(string_to_array(stack, ';'))) AS u(f) GROUP BY f;
 SELECT * FROM expected_top WHERE function NOT LIKE '%f%' ORDER BY function;
--- Differences between views and what they should be; no rows where all is well.
+-- Differences between each view and the expected rows; an empty result means that all agree.
 CREATE FUNCTION differences(selector text) RETURNS SETOF text LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -169,7 +169,7 @@ RESET profstore.enable_agg;
 RESET max_parallel_workers_per_gather;
 RESET client_min_messages;
 
--- Children and "other", diffs, exports, flame charts, shares.
+-- Children and "other" nodes, diffs, exports, flame charts, shares.
 SELECT label, value, self FROM profstore.flamegraph(:sel, :range, 6);
 SELECT function, base_total, total, total_delta FROM profstore.top_diff(:sel, '2026-01-01 10:00Z', '2026-01-01 10:00:20Z', '2026-01-01 10:00:20Z', '2026-01-02', absolute => true, ignore => 'many') ORDER BY function;
 SELECT label, value, "valueRight" FROM profstore.flamegraph_diff(:sel, '2026-01-01 10:00Z', '2026-01-01 10:00:20Z', '2026-01-01 10:00:20Z', '2026-01-01 10:01Z') WHERE level < 2;
@@ -180,13 +180,13 @@ SELECT profstore.merge_stacks(s) FROM (VALUES ('{1:9223372036854775807,2:5}'::pr
 SELECT profstore.merge_stacks(1, v) FROM (VALUES (9223372036854775807), (9223372036854775807), (-9223372036854775807)) AS x(v);
 SELECT g, profstore.merge_stacks(1, 9223372036854775807 - g) OVER (ORDER BY g) FROM generate_series(0, 2) AS g;
 
--- An import keeps what does not add up as rows of its own.
+-- An import keeps samples as separate rows if their sum would overflow.
 SELECT profstore.import_folded(E'imported;x 9223372036854775807\nimported;x 9223372036854775807\nimported;x -5\n', '{"__name__": "i"}', '2026-01-01 15:00Z') AS rows;
 SELECT sum(s.value) FROM profstore.samples AS s JOIN profstore.stacks AS k ON k.id = s.stack_id WHERE s.time = '2026-01-01 15:00Z';
 DELETE FROM big;
 TRUNCATE profstore.samples;
 
--- Instant types: averages are of exact sums.
+-- Instant types: averages are computed from exact sums.
 SELECT profstore.intern_series(ARRAY[:'heap'], ARRAY['{"node": "big"}'::jsonb], '{0}') IS NOT NULL AS interned;
 \set inuse '\'memory:inuse_space:bytes:space:bytes{node="big"}\''
 INSERT INTO big SELECT '2026-01-01 10:00Z'::timestamptz + g * interval '1 second', series_of(:inuse), put_stack('heap;' || n), 9223372036854775807 - g * n, 'heap;' || n, n
@@ -197,7 +197,7 @@ SELECT value = (SELECT sum(value) / 10 FROM big) AS exact FROM profstore.timeser
 SELECT label, value FROM profstore.flamegraph('last_over_time(' || :inuse || ')', :range);
 SELECT value FROM profstore.timeseries('max_over_time(' || :inuse || ')', :range, '1 day');
 
--- Tiers: rows of one bucket whose sum does not fit stay several, and retention goes on.
+-- Tiers: rows of one bucket whose sum overflows stay separate, and retention continues.
 DELETE FROM big;
 TRUNCATE profstore.samples;
 INSERT INTO big SELECT '2026-01-01 10:00Z'::timestamptz + g * interval '1 second', series_of(:sel), put_stack('main;' || n), 9223372036854775807 - g, 'main;' || n, 1

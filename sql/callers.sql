@@ -1,15 +1,15 @@
--- callers(), callees() and stacks_of(), by hand and against an oracle in plain SQL.
+-- callers(), callees() and stacks_of(), compared with hand-written results and with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00Z',
 	'{"main;f;f;f": 40, "main;f;g;f": 30, "main;g;f;g": 20, "main": 10, "f": 3, "idle": 7, "main;g": 5}');
 
--- a function that recurs begins at its outermost frame, so each stack counts once, as in top()
+-- for a recursive function, the outermost frame counts, so each stack counts once, as in top()
 SELECT * FROM profstore.callers(:'jobs', '2026-01-01', '2026-01-02', 'f');
 SELECT * FROM profstore.callees(:'jobs', '2026-01-01', '2026-01-02', 'f');
 SELECT * FROM profstore.callees(:'jobs', '2026-01-01', '2026-01-02', 'g');
 SELECT * FROM profstore.callers(:'jobs', '2026-01-01', '2026-01-02', 'idle');
--- a function that is not there, or hidden; limits and filters
+-- a function that is missing or hidden; limits and filters
 SELECT * FROM profstore.callers(:'jobs', '2026-01-01', '2026-01-02', 'nobody');
 SELECT * FROM profstore.callees(:'jobs', '2026-01-01', '2026-01-02', 'f', hide => 'f');
 SELECT * FROM profstore.callees(:'jobs', '2026-01-01', '2026-01-02', 'f', focus => 'g', hide => 'g');
@@ -21,7 +21,7 @@ SELECT * FROM profstore.stacks_of(:'jobs', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.stacks_of(:'jobs', '2026-01-01', '2026-01-02', focus => 'g', show => '^[fg]$');
 SELECT count(*) FROM profstore.stacks_of(:'jobs', '2026-02-01', '2026-02-02');
 
--- The oracle: stacks from the function's first frame on, or the way back from it to the root.
+-- The expected rows in plain SQL: each stack from the function's first frame on, or the path from that frame back to the root.
 CREATE TABLE sums AS
 SELECT p.names, sum(s.value) AS value FROM oracle_sums(:'cpu', '{}', '2026-01-01', '2026-01-03') AS s JOIN oracle_paths AS p ON p.id = s.stack_id GROUP BY p.names;
 CREATE FUNCTION oracle_sandwich(function text, up bool) RETURNS TABLE (path text[], self numeric, total numeric)
@@ -56,7 +56,7 @@ FROM (SELECT name, up FROM names, unnest(ARRAY[false, true]) AS up) AS n CROSS J
 	 SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE expected) AS x) AS too_much,
 		(SELECT count(*) FROM (TABLE expected EXCEPT ALL TABLE got) AS x) AS missing, (SELECT count(*) FROM expected) AS nodes) AS d
 GROUP BY n.up ORDER BY n.up;
--- level 0 is what top() says
+-- level 0 has the value of top()
 SELECT count(*) FROM profstore.top(:'cpu', '2026-01-01', '2026-01-03', max_rows => NULL) AS t
 	JOIN LATERAL profstore.callees(:'cpu', '2026-01-01', '2026-01-03', t.function) AS c ON c.level = 0 WHERE c.total <> t.total;
 

@@ -1,12 +1,12 @@
--- callgraph(), callgraph_dot(), sandwich() and source(), by hand and against an oracle in plain SQL.
+-- callgraph(), callgraph_dot(), sandwich() and source(), compared with hand-written results and with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00Z',
 	'{"main;f;f;f": 40, "main;f;g;f": 30, "main;g;f;g": 20, "main": 10, "f": 3, "idle": 7, "main;g": 5}');
 
--- a call that recurs counts once in a stack
+-- a recursive call counts once per stack
 SELECT * FROM profstore.callgraph(:'jobs', '2026-01-01', '2026-01-02');
--- where functions between two are cut or hidden
+-- the two functions around a frame that a limit or filter removes
 SELECT * FROM profstore.callgraph(:'jobs', '2026-01-01', '2026-01-02', max_nodes => 2);
 SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-06 10:00Z', '{"a;b;c": 5, "a;c": 1, "a;b;d": 7, "a;x;d;x;d": 2}');
 SELECT * FROM profstore.callgraph(:'jobs', '2026-01-06', '2026-01-07', max_nodes => 3);
@@ -36,21 +36,21 @@ FROM unnest('{1000,40,22,12,5}'::int[]) AS n CROSS JOIN LATERAL
 	 SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE oracle) AS x) AS too_much,
 		(SELECT count(*) FROM (TABLE oracle EXCEPT ALL TABLE got) AS x) AS missing) AS d;
 
--- DOT
+-- output in DOT, the language of Graphviz
 \pset tuples_only on
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "dot"}', '2026-01-05 10:00Z',
 	'{"main;a;b": 1500000000, "main;\"quoted\\": 250000, "main": 12}');
 SELECT profstore.callgraph_dot(:'cpu', '2026-01-05', '2026-01-06', 3);
 SELECT profstore.callgraph_dot(:'jobs', '2026-02-05', '2026-02-06');
 SELECT regexp_matches(profstore.callgraph_dot('heap:inuse:bytes:space:bytes', '2026-02-05', '2026-02-06'), 'total .*"');
--- what is rounded up to the next scale has its unit
+-- a value that rounds up to 1,000 is shown in the next larger unit
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "scales"}', timestamptz '2026-01-05 12:00Z' + n * interval '1 hour', jsonb_build_object('main', value))
 FROM unnest('{999994999, 999995000, 59994999999, 59996000000}'::int8[]) WITH ORDINALITY AS v(value, n);
 SELECT string_agg(substring(profstore.callgraph_dot('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="scales"}', timestamptz '2026-01-05 12:00Z' + n * interval '1 hour',
 	timestamptz '2026-01-05 13:00Z' + n * interval '1 hour') FROM 'total ([^"]*)"'), ', ' ORDER BY n) FROM generate_series(1, 4) AS n;
 \pset tuples_only off
 
--- sandwich: both sides are what callers() and callees() tell
+-- sandwich: its two sides equal callers() and callees()
 SELECT * FROM profstore.sandwich(:'jobs', '2026-01-01', '2026-01-02', 'f') ORDER BY ord;
 SELECT * FROM profstore.sandwich(:'jobs', '2026-01-01', '2026-01-02', 'main', max_nodes => 3) ORDER BY ord;
 SELECT * FROM profstore.sandwich(:'jobs', '2026-01-01', '2026-01-02', 'nobody') ORDER BY ord;
@@ -61,11 +61,11 @@ SELECT count(*) FROM totals CROSS JOIN LATERAL
 WHERE place % 7 = 1;
 SELECT profstore.sandwich(:'jobs', '2026-01-01', '2026-01-02', NULL);
 
--- source: lines of one file
+-- source: the lines of one file
 SELECT profstore.intern_functions('{work,step,other}', '{work,step,other}', '{/src/app/a.c,/src/app/a.c,/src/lib/b.c}', '{10,20,1}') AS functions \gset
 SELECT profstore.intern_locations('{0,0,0,0,0}', '{1,2,3,4,5}', '{1,1,2,1,1}',
 	ARRAY[f[1], f[1], f[2], f[1], f[3], f[2]], '{11,12,21,13,3,0}') AS locations FROM (SELECT :'functions'::int[] AS f) AS x \gset
--- leaf first: step 21 inlined into work 13, called from work 11 twice; other called from work 12; a line that is not known
+-- Stacks, leaf first: step at line 21 inlined into work at line 13, work at 11 calls it twice, work at 12 calls other; one line unknown
 INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:'jobs'], ARRAY['{"node": "source"}'::jsonb], '{0}'))[1], s.id, s.value
 FROM (SELECT unnest(profstore.intern_stacks('p', '{3,2,1,1}', ARRAY[l[3], l[1], l[1], l[4], l[2], l[2], l[5]])) AS id, unnest('{100,20,3,1}'::int[]) AS value
 	FROM (SELECT :'locations'::int[] AS l) AS x) AS s;
@@ -77,7 +77,7 @@ SELECT * FROM :lines, '.c');
 SELECT * FROM :lines, 'lib/b.c', contents => E'one\ntwo\n  three {\nfour\n');
 SELECT * FROM :lines, 'b.c', contents => E'one\ntwo');
 SELECT * FROM :lines, 'nowhere.c', contents => E'one\n\ntwo');
--- an empty name is of no file, also where frames have none, or no function
+-- an empty file name matches no frame, not even frames without a file or without a function
 SELECT * FROM :lines, '', contents => E'one\ntwo');
 SELECT count(*) AS unnamed, (SELECT count(*) FROM profstore.source(:'cpu', '2026-01-01', '2026-01-03', '')) AS lines
 FROM profstore.stacks JOIN profstore.locations AS l ON l.id = location WHERE function_ids = '{}';

@@ -1,4 +1,4 @@
--- Cursors: both directions, against later inserts of their own transaction, and held over commit.
+-- Cursors on columnar tables: in both directions, with inserts of their own transaction after DECLARE, and held past the commit.
 CREATE TABLE t (a int4) USING profstore;
 INSERT INTO t SELECT generate_series(1, 3000);
 INSERT INTO t SELECT generate_series(3001, 3010);
@@ -22,7 +22,7 @@ FETCH BACKWARD 3 c;
 CLOSE c;
 COMMIT;
 
--- A cursor sees what was there when it was declared, whenever it is first read and whatever has been written meanwhile.
+-- A cursor sees the rows of the moment of DECLARE, also if its first FETCH comes after later inserts.
 TRUNCATE t;
 BEGIN;
 INSERT INTO t VALUES (1);
@@ -48,7 +48,7 @@ TRUNCATE t;
 FETCH ALL held;
 CLOSE held;
 
--- A cursor over rows of a subtransaction that has gone.
+-- A cursor over rows of a subtransaction that was rolled back.
 BEGIN;
 INSERT INTO t VALUES (1);
 SAVEPOINT s;
@@ -68,7 +68,7 @@ INSERT INTO t VALUES (3);
 FETCH ALL c;
 COMMIT;
 
--- A plan that scans the table again and again.
+-- A plan that scans a table several times.
 SET enable_material = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;

@@ -1,7 +1,7 @@
--- What DDL does to stored rows, and that dropped files leave nothing in the directory.
+-- Effects of DDL on stored rows. After a table's files are dropped, the segment directory has no entries for them.
 CREATE VIEW segments_left AS SELECT count(*) AS segments, coalesce(sum(row_count), 0) AS rows FROM profstore.segments;
 
--- ADD COLUMN with and without default, over stored and waiting rows; DROP COLUMN.
+-- ADD COLUMN with and without a default, on stored and waiting rows; DROP COLUMN.
 CREATE TABLE t (a int4, b int4) USING profstore;
 INSERT INTO t VALUES (1, 10);
 ALTER TABLE t ADD COLUMN c int8;
@@ -33,7 +33,7 @@ INSERT INTO t (a) VALUES (9);
 COMMIT;
 SELECT a FROM t WHERE a > 6 ORDER BY a;
 
--- Rewrites: another type, a volatile default, another access method, waiting rows included.
+-- Rewrites of a table: another column type, a volatile default, another access method; waiting rows are included.
 BEGIN;
 INSERT INTO t (a) VALUES (10);
 ALTER TABLE t ALTER COLUMN a TYPE int8;
@@ -57,7 +57,7 @@ ROLLBACK;
 SELECT count(*), sum(a) FROM t;
 SELECT * FROM segments_left;
 
--- A large segment in heap's stead: a table that came from heap has no TOAST relation.
+-- A large segment of a table that was heap: its values are in the main relation, as the table has no TOAST relation.
 CREATE TABLE from_heap AS SELECT g AS a FROM generate_series(1, 20000) g;
 ALTER TABLE from_heap SET ACCESS METHOD profstore;
 INSERT INTO from_heap SELECT * FROM from_heap;
@@ -82,7 +82,7 @@ INSERT INTO child VALUES (-1);
 SELECT count(*), min(a) FROM ctas;
 DROP TABLE child;
 
--- Views, rules of privileges, row security: as for any table.
+-- Views, column privileges and row security work as for any table.
 CREATE ROLE columnar_reader;
 SET ROLE columnar_reader;
 SELECT count(*) FROM ctas;
@@ -98,7 +98,7 @@ INSERT INTO ctas VALUES (4);
 SELECT count(*) FROM ctas;
 RESET ROLE;
 
--- Everything goes.
+-- All tables are dropped.
 CREATE SCHEMA s CREATE TABLE st (a int4);
 ALTER TABLE s.st SET ACCESS METHOD profstore;
 INSERT INTO s.st VALUES (1);
@@ -125,7 +125,7 @@ DROP TABLE in_replica_role;
 SELECT * FROM segments_left;
 RESET session_replication_role;
 
--- The extension with its tables.
+-- DROP EXTENSION drops its tables.
 CREATE TABLE last (a int4) USING profstore;
 INSERT INTO last VALUES (1);
 DROP VIEW segments_left;
@@ -140,7 +140,7 @@ CREATE TABLE again (a int4) USING profstore;
 INSERT INTO again VALUES (1);
 SELECT * FROM again;
 
--- A new extension counts storages from the start again, in a transaction that has rows waiting for the old one's.
+-- A new extension numbers storages from 1 again, in the transaction that has rows waiting for a table of the dropped one.
 BEGIN;
 INSERT INTO again VALUES (2);
 SAVEPOINT s;
@@ -163,7 +163,7 @@ INSERT INTO anew VALUES (5);
 COMMIT;
 SELECT * FROM anew;
 
--- Nor are its series those of the old one, of which the transaction has told; and where there is none, nothing is left to tell.
+-- Series that the transaction has touched in the dropped extension are not touched in the new one, nor if no extension is left.
 BEGIN;
 SELECT profstore.intern_series('{a:b:c::}', '{"{}"}', '{0}');
 SELECT profstore.touch_series('{1}', '2020-01-01', '2020-01-02');

@@ -1,4 +1,4 @@
--- Roads of rows into segments: how many segments they make, of which level, in which order.
+-- Every way in which rows get into segments: the number of segments, their level, and the order of rows.
 CREATE VIEW layout AS
 SELECT level, row_count, byte_count < row_count * 8 AS dense, stream_ids IS NULL AS packed
 FROM profstore.segments ORDER BY storage_id, segment_no;
@@ -9,7 +9,7 @@ INSERT INTO h
 SELECT '2026-01-01Z'::timestamptz + i % 100 * interval '1 s', i % 20, (i * 7919) % 5000, i % 1000
 FROM generate_series(1, 40000) i;
 
--- One segment per transaction and table, however many statements wrote it.
+-- One segment per transaction and table, independent of the number of statements.
 INSERT INTO t VALUES ('2026-01-01Z', 1, 2, 3);
 BEGIN;
 INSERT INTO t VALUES ('2026-01-01Z', 1, 2, 3);
@@ -18,7 +18,7 @@ INSERT INTO t SELECT * FROM h LIMIT 10;
 COMMIT;
 TABLE layout;
 
--- What will be merged packs its streams, large segments too; what stays puts each into the table's TOAST relation.
+-- Segments of low levels keep their streams in one value, large ones too. Segments of the last level store each stream by TOAST.
 TRUNCATE t;
 INSERT INTO t SELECT * FROM h LIMIT 3000;
 INSERT INTO t SELECT * FROM h LIMIT 16384;
@@ -30,7 +30,7 @@ FROM profstore.segments ORDER BY segment_no DESC LIMIT 1;
 SELECT profstore.compact('t');
 TABLE layout;
 
--- Rows lie sorted by (series_id, stack_id, time).
+-- Rows are sorted by (series_id, stack_id, time).
 TRUNCATE t;
 INSERT INTO t SELECT * FROM h;
 SELECT count(*) FILTER (WHERE (series_id, stack_id, time) < (p_series, p_stack, p_time)) AS out_of_order, count(*)
@@ -39,10 +39,10 @@ FROM (SELECT *, lag(series_id) OVER () AS p_series, lag(stack_id) OVER () AS p_s
 SELECT count(*) FROM (SELECT * FROM h EXCEPT ALL SELECT * FROM t) x;
 SELECT count(*) FROM (SELECT * FROM t EXCEPT ALL SELECT * FROM h) x;
 
--- An address is unique within a scan.
+-- Each row has an address of its own within a scan.
 SELECT count(DISTINCT ctid) FROM t;
 
--- A table without those columns keeps the order of insertion.
+-- A table without these columns keeps the order of insertion.
 CREATE TABLE plain (a int4, b int4) USING profstore;
 INSERT INTO plain SELECT 1000 - i, i FROM generate_series(1, 2000) i;
 SELECT count(*) FROM (SELECT b - lag(b) OVER () AS step FROM plain) x WHERE step <> 1;
@@ -61,7 +61,7 @@ COPY copied FROM STDIN;
 \.
 SELECT count(*) FROM copied;
 
--- An INSERT does not see its own rows; RETURNING, defaults and generated columns work.
+-- An INSERT does not see the rows that it adds; RETURNING, defaults and generated columns work.
 TRUNCATE t;
 INSERT INTO t SELECT * FROM h LIMIT 10;
 INSERT INTO t SELECT * FROM t;
@@ -77,7 +77,7 @@ INSERT INTO extras (a) VALUES (-1);
 INSERT INTO extras (a) VALUES (5) ON CONFLICT DO NOTHING RETURNING a;
 TABLE extras ORDER BY id;
 
--- A small buffer writes what it holds in between; the rows are the same.
+-- With a small buffer, several segments are written during one statement; the rows are the same.
 SET profstore.write_buffer_size = '64kB';
 TRUNCATE t;
 INSERT INTO t SELECT * FROM h;
@@ -86,7 +86,7 @@ WHERE storage_id = (SELECT max(storage_id) FROM profstore.segments);
 SELECT count(*) FROM (SELECT * FROM h EXCEPT ALL SELECT * FROM t) x;
 RESET profstore.write_buffer_size;
 
--- Triggers: BEFORE ROW may change the row, AFTER STATEMENT sees all of them.
+-- Triggers: BEFORE ROW may change the row, AFTER STATEMENT sees all rows.
 CREATE FUNCTION add_thousand() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	NEW.a := NEW.a + 1000;

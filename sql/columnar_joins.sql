@@ -1,10 +1,10 @@
--- Columnar rows that are added up before they are joined, against the same queries over a heap table.
+-- Joins for which columnar rows are aggregated before the join, compared with the same queries over a heap table.
 CREATE TABLE h (time timestamptz, series_id int4, stack_id int8, value int8, n int4);
 INSERT INTO h
 SELECT CASE WHEN g % 97 > 0 THEN timestamptz '2026-01-01Z' + g / 40 * interval '10 min' END, nullif(g % 13, 5), nullif((g * 7919) % 50, 17),
        CASE g % 101 WHEN 0 THEN 9223372036854775807 WHEN 1 THEN -9223372036854775808 WHEN 2 THEN NULL ELSE (g * 31) % 5000 - 2500 END, nullif(g % 11, 7)
 FROM generate_series(0, 9999) AS g;
--- as written; partitioned, one half with sums, one with its columns in another order
+-- The same rows three times: in one table; in two partitions, of which one has sums and the other another column order; and in heap
 CREATE TABLE c (LIKE h) USING profstore;
 INSERT INTO c SELECT * FROM h WHERE n > 3;
 INSERT INTO c SELECT * FROM h WHERE n <= 3 OR n IS NULL;
@@ -17,7 +17,7 @@ CREATE TABLE p3 PARTITION OF p DEFAULT USING profstore;
 INSERT INTO p SELECT * FROM h;
 SELECT profstore.compact('p1') > 0;
 
--- What is joined: names, some of them twice, some of nobody; rows of a time; and stacks.
+-- The tables to join: names (some twice, some that no row has), rows at a time, and stacks.
 CREATE TABLE names (id int4 PRIMARY KEY, labels jsonb, weight int4);
 INSERT INTO names SELECT g, jsonb_build_object('service', 's' || g % 4, 'node', 'n' || g % 3), g FROM generate_series(0, 9) AS g;
 CREATE TABLE tags (series_id int4, tag text);
@@ -28,7 +28,7 @@ CREATE TABLE stacks (stack_id int8, function text);
 INSERT INTO stacks SELECT g, 'f' || g % 7 FROM generate_series(0, 40) AS g;
 ANALYZE;
 
--- Whether rows are added up below the joins.
+-- Returns whether a plan aggregates rows below its joins.
 CREATE FUNCTION is_below(query text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -38,8 +38,8 @@ BEGIN
 	RETURN plan ~ 'Finalize.*(Join|Nested Loop).*ProfstoreAgg';
 END
 $$;
--- From PostgreSQL 16 on the sides of a clause stand as the query has them; from 18 on, EXPLAIN shows buffers unless they are switched off,
--- and rows with a fraction.
+-- PostgreSQL 16 and later keep the sides of a clause as in the query; PostgreSQL 18 and later show buffers in EXPLAIN by default,
+-- and row counts with a fraction.
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -50,7 +50,7 @@ BEGIN
 	END LOOP;
 END
 $$;
--- Queries in which @ stands for the table: how many there are, those whose rows are not those of heap, and those that are not aggregated below joins.
+-- Runs queries with @ for the table name: counts them, and returns those that differ from heap and those not aggregated below joins.
 CREATE FUNCTION same(queries text[], OUT checked int, OUT differing text[], OUT otherwise text[]) LANGUAGE plpgsql AS $$
 DECLARE
 	query text;
@@ -77,7 +77,7 @@ EXPLAIN (COSTS OFF) SELECT date_trunc('hour', time, 'UTC'), function, sum(value)
 EXPLAIN (COSTS OFF) SELECT version, sum(value) FROM c JOIN names AS s ON s.id = series_id JOIN deploys AS d ON d.service = s.labels->>'service' AND time >= since AND time < till GROUP BY 1;
 EXPLAIN (COSTS OFF) SELECT sum(value) FROM c WHERE series_id IN (SELECT series_id FROM tags WHERE tag = 't1');
 
--- What is known to be added up below.
+-- Queries that aggregate below the joins.
 SELECT r.* FROM same(ARRAY[
 	$$SELECT s.labels->>'service', sum(value), count(*), min(n), max(time), avg(value), count(n), sum(n) FROM @ JOIN names AS s ON s.id = series_id GROUP BY 1$$,
 	$$SELECT s.labels, sum(value) + count(*) FROM @ JOIN names AS s ON s.id = series_id GROUP BY s.labels HAVING avg(n) > 2$$,
@@ -103,7 +103,7 @@ SELECT r.* FROM same(ARRAY[
 	$$SELECT (SELECT max(tag) FROM tags WHERE tags.series_id = s.id), sum(value) FROM @ JOIN names AS s ON s.id = series_id GROUP BY s.id$$
 ]) AS r;
 
--- What is not: groups would not do for rows there, or the node does not know how.
+-- Queries that do not: the aggregated groups would not suffice for the join, or the node does not support an expression.
 SELECT checked, differing, cardinality(otherwise) AS otherwise FROM same(ARRAY[
 	$$SELECT weight, sum(n * 2) FROM @ JOIN names AS s ON s.id = series_id GROUP BY weight$$,
 	$$SELECT s.labels->>'node', sum(n * weight) FROM @ JOIN names AS s ON s.id = series_id GROUP BY 1$$,
@@ -123,10 +123,10 @@ SELECT checked, differing, cardinality(otherwise) AS otherwise FROM same(ARRAY[
 	$$SELECT s.labels->>'node', generate_series(1, 2), sum(value) FROM @ JOIN names AS s ON s.id = series_id GROUP BY 1, 2$$,
 	$$SELECT l.x, sum(value) FROM @ JOIN names AS s ON s.id = series_id, LATERAL (SELECT value % 2 AS x OFFSET 0) AS l GROUP BY 1$$
 ]) AS r;
--- an expression that fails for a row that joins drop is not evaluated before them
+-- an expression that fails on a row is not evaluated for rows that the join drops
 SELECT checked, differing FROM same(ARRAY[$$SELECT 60 / series_id, sum(value) FROM @ JOIN names AS s ON s.id = series_id AND s.id > 0 GROUP BY 1$$]);
 
--- Queries put together from parts, each time others.
+-- Queries from random parts, different ones each time.
 CREATE FUNCTION one_of(list text[], query int, part int) RETURNS text IMMUTABLE LANGUAGE sql AS
 	$$SELECT list[1 + (hashint8extended(query, part) & 1073741823) % cardinality(list)]$$;
 CREATE VIEW queries AS
@@ -142,7 +142,7 @@ FROM generate_series(1, 150) AS g,
 	        ARRAY[$$$$, $$$$, $$HAVING count(*) > 3$$, $$HAVING sum(@.n) > 100 AND avg(@.value) > 0$$] AS havings) AS parts;
 SELECT checked, differing, cardinality(otherwise) < checked / 10 AS below FROM (SELECT array_agg(query) AS list FROM queries) AS q, same(q.list) AS r;
 
--- In parallel, and in no memory.
+-- With parallel workers, and with little memory.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -175,7 +175,7 @@ CREATE VIEW named AS SELECT c.*, labels->>'service' AS service FROM c JOIN names
 EXPLAIN (COSTS OFF) SELECT service, sum(value) FROM named GROUP BY service;
 WITH sums AS MATERIALIZED (SELECT service, sum(value) FROM named GROUP BY service) SELECT count(*), sum(sum) FROM sums;
 
--- Samples, their series by function, and tables of labels or times, as README.md has them.
+-- Samples joined with functions of their series, and with tables of labels or times, as in README.md.
 SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-03Z') > 0 AS made;
 SELECT profstore.intern_series(array_fill('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'::text, ARRAY[3]),
 	ARRAY['{"service": "s0", "node": "n0"}', '{"service": "s1", "node": "n0"}', '{"service": "s1", "node": "n1"}']::jsonb[], '{1,1,1}') AS ids \gset
@@ -197,14 +197,14 @@ SET profstore.enable_agg = off;
 SELECT query FROM readme \gexec
 RESET profstore.enable_agg;
 
--- A join that comes again reads nothing again.
+-- A rescanned join reads its table only once.
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
 SELECT * FROM plan_of($$SELECT sum(value) FROM c JOIN names AS s ON s.id = series_id WHERE s.labels->>'service' = 's1'$$);
 RESET ALL;
 
--- Row policies: sums of what is seen, and functions of others are called for nothing else.
+-- Row policies: sums include visible rows only, and functions of other roles are not called for hidden rows.
 CREATE ROLE regress_joins_reader;
 GRANT SELECT ON c, names TO regress_joins_reader;
 ALTER TABLE names ENABLE ROW LEVEL SECURITY;

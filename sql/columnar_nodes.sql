@@ -1,5 +1,5 @@
--- The custom scan and the custom aggregate against a heap table with the same rows: every type, qual and aggregate that
--- they know, with NULLs, extremes and rows that wait in memory, alone and in parallel.
+-- The custom scan and the custom aggregate, compared with a heap table of the same rows: every type, condition and aggregate that
+-- they support, with NULLs, extreme values and rows that wait in memory, alone and in parallel.
 CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
 CREATE TABLE h (time timestamptz, series_id int4, stack_id int8, value int8, i2 int2, i4 int4, b bool, d date, t time,
                 ts timestamp, o oid, rc regclass, f4 float4, f8 float8, dom small, n int8);
@@ -26,7 +26,7 @@ INSERT INTO c SELECT * FROM h WHERE value % 2 <> 0 OR value IS NULL;
 ANALYZE h;
 ANALYZE c;
 
--- Counts the queries whose rows are the same, and names the others. @ stands for the table.
+-- Counts the queries that return the same rows from both tables, and names the others. @ stands for the table.
 CREATE FUNCTION same(queries text[], OUT checked int, OUT differing text[], OUT without_node text[]) LANGUAGE plpgsql AS $$
 DECLARE
 	query text;
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 
--- Quals: each operator on each type, with values inside, at the ends and outside.
+-- Conditions: each operator on each type, with constants inside the range of stored values, at its ends and outside.
 CREATE TABLE quals (type text, columns text[], constants text[]);
 INSERT INTO quals VALUES
 	('int', '{series_id,stack_id,value,i2,i4,dom}', '{0,5,12,-32768,32767,2147483647,-2147483648,9223372036854775807,-9223372036854775808,77::int2,100::int8,NULL}'),
@@ -81,7 +81,7 @@ SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM queries) AS
 SELECT r.* FROM (SELECT array_agg(replace(query, 'SELECT ', 'SELECT ctid IS NOT NULL, @.tableoid = ''@''::regclass, @, ') ORDER BY query) AS list FROM queries WHERE query ~ '(time|f8) (=|IN)') AS q, same(q.list) AS r;
 SELECT r.* FROM (SELECT array_agg(regexp_replace(query, 'SELECT .*? FROM', 'SELECT count(*), sum(i4), min(time), max(o) FROM') ORDER BY query) AS list FROM queries WHERE query !~ ' % |<>|= i2|''NaN''') AS q, same(q.list) AS r;
 
--- Aggregates: each over each type, by no key, by each key, with FILTER and HAVING.
+-- Aggregates: each on each type, without a key and by each key, with FILTER and HAVING.
 CREATE VIEW aggregates AS
 SELECT format('SELECT %s FROM @ %s', list, rest) AS query
 FROM (SELECT string_agg(format('%s(%s)', f, col), ', ') AS list
@@ -103,7 +103,7 @@ FROM unnest('{"series_id, b","stack_id, series_id","series_id, b, d","date_bin('
 SELECT count(*) FROM aggregates;
 SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 
--- Rows that wait in memory, and a savepoint's.
+-- Rows that wait in memory, including those of a savepoint.
 BEGIN;
 INSERT INTO h SELECT * FROM h WHERE series_id = 3;
 INSERT INTO c SELECT * FROM c WHERE series_id = 3;
@@ -128,7 +128,7 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
--- Empty tables, and tables of nothing but nulls.
+-- Empty tables, and tables with only NULLs.
 TRUNCATE h, c;
 SELECT checked, differing FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 INSERT INTO h (series_id) SELECT NULL FROM generate_series(1, 3000);

@@ -1,6 +1,6 @@
--- Where the custom nodes are used and where not: partitions, changed columns, sums, memory, rescans, cursors; and what
--- EXPLAIN tells.
--- From PostgreSQL 18 on, EXPLAIN shows buffers unless they are switched off, and rows with a fraction.
+-- Plans that use the custom nodes and plans that do not: partitions, changed columns, sums, memory, rescans, cursors; and the
+-- output of EXPLAIN.
+-- PostgreSQL 18 and later show buffers in EXPLAIN by default, and row counts with a fraction.
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -11,7 +11,7 @@ BEGIN
 END
 $$;
 
--- One node over all partitions; columns may stand in another order.
+-- One node scans all partitions, also if columns have another order in some.
 CREATE TABLE p (time timestamptz, series_id int4, stack_id int8, value int8) PARTITION BY RANGE (time);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2026-01-01Z') TO ('2026-01-02Z') USING profstore;
 CREATE TABLE p2 (gone int4, value int8, stack_id int8, series_id int4, time timestamptz) USING profstore;
@@ -30,14 +30,14 @@ RESET profstore.enable_agg;
 EXPLAIN (COSTS OFF) SELECT series_id, count(*) FROM p WHERE time >= '2026-01-02 12:00Z' AND time < '2026-01-03 12:00Z' AND series_id > 3 GROUP BY series_id;
 SELECT series_id, count(*) FROM p WHERE time >= '2026-01-02 12:00Z' AND time < '2026-01-03 12:00Z' AND series_id > 3 GROUP BY series_id ORDER BY 1;
 SELECT date_bin('1 day', time, '2000-01-01Z'), sum(value) FROM p GROUP BY 1 ORDER BY 1;
--- a heap partition among them
+-- one of the partitions is a heap table
 CREATE TABLE p4 PARTITION OF p FOR VALUES FROM ('2026-01-05Z') TO ('2026-01-06Z') USING heap;
 INSERT INTO p VALUES ('2026-01-05Z', 1, 1, 1);
 EXPLAIN (COSTS OFF) SELECT sum(value) FROM p;
 EXPLAIN (COSTS OFF) SELECT sum(value) FROM p WHERE time < '2026-01-05Z';
 SELECT sum(value) FROM p;
 
--- What is pruned, and what EXPLAIN tells of it.
+-- Partitions and segments that are skipped, and how EXPLAIN shows it.
 CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8, f float8) USING profstore;
 INSERT INTO t SELECT timestamptz '2026-01-01Z' + g * interval '1 s', 1, g % 10, g, g / 10.0 FROM generate_series(0, 9999) AS g;
 INSERT INTO t SELECT timestamptz '2026-01-02Z' + g * interval '1 s', 2, g % 10, g, g / 10.0 FROM generate_series(0, 9999) AS g;
@@ -57,7 +57,7 @@ END
 $$;
 EXPLAIN (COSTS OFF) SELECT value FROM t WHERE time > now() - interval '1 h';
 
--- Directory ranges tell of the columns that had their names when a segment was written.
+-- The directory's minimum and maximum belong to the columns that had their names when the segment was written.
 CREATE TABLE renamed (time timestamptz, other timestamptz, series_id int4, n int4) USING profstore;
 INSERT INTO renamed SELECT '2026-01-01Z', '2030-01-01Z', 1, 7 FROM generate_series(1, 100);
 ALTER TABLE renamed RENAME COLUMN time TO old_time;
@@ -72,7 +72,7 @@ ALTER TABLE renamed ADD COLUMN series_id int4 DEFAULT 9;
 SELECT count(*) FROM renamed WHERE series_id = 9;
 SELECT count(*) FROM renamed WHERE series_id IS NULL;
 
--- A change of type without a rewrite: lanes of the old type are read as the new one.
+-- A changed type without a rewrite: values stored with the old type are read with the new one.
 CREATE TABLE retyped (series_id int4, stack_id int4, time timestamptz, a int4, o oid) USING profstore;
 INSERT INTO retyped SELECT -1 - g % 2, g, now(), -5, 4294967290 FROM generate_series(1, 2000) AS g;
 ALTER TABLE retyped ALTER series_id TYPE oid, ALTER a TYPE oid, ALTER o TYPE int4;
@@ -84,14 +84,14 @@ SELECT profstore.compact('retyped');
 SELECT series_id, a, o, count(*), sum(o), max(a) FROM retyped GROUP BY series_id, a, o ORDER BY 1;
 SELECT count(*) FROM retyped WHERE a > 5 AND series_id > 4294967294 AND o < 0;
 
--- Sums stand for rows where they tell enough.
+-- Sums of segments replace rows where they suffice for the query.
 CREATE TABLE s (time timestamptz NOT NULL, series_id int4 NOT NULL, stack_id int8 NOT NULL, value int8 NOT NULL, n int4) USING profstore;
 INSERT INTO s SELECT timestamptz '2026-01-01Z' + g % 60 * interval '1 s', g / 6000 % 5, g / 60 % 100, g, 2147483647 - g % 3 FROM generate_series(0, 59999) AS g;
 SELECT profstore.compact('s') > 0;
 ANALYZE s;
 SELECT plan_of('SELECT stack_id, sum(value), count(*), avg(n) FROM s GROUP BY stack_id');
 SELECT plan_of('SELECT stack_id, sum(value) FROM s WHERE value > 100 GROUP BY stack_id');
--- by series and time, if that is shorter
+-- by series and time, if that takes fewer sums
 SELECT plan_of('SELECT series_id, sum(value), count(*) FROM s WHERE time >= ''2026-01-01 00:00:30Z'' GROUP BY series_id');
 CREATE TABLE sums (query text);
 INSERT INTO sums VALUES
@@ -132,7 +132,7 @@ RESET min_parallel_table_scan_size;
 SELECT (SELECT count(DISTINCT answer) FROM with_sums) AS answers,
        (TABLE with_sums EXCEPT TABLE without_sums) IS NULL AND (TABLE with_sums EXCEPT TABLE without_node) IS NULL AND (TABLE with_sums EXCEPT TABLE in_parallel) IS NULL AS same;
 
--- More groups than memory takes: several passes.
+-- More groups than fit in memory: several passes.
 CREATE TABLE many (k int4, v int8) USING profstore;
 INSERT INTO many SELECT g % 50000, g FROM generate_series(0, 99999) AS g;
 ANALYZE many;
@@ -146,7 +146,7 @@ SET min_parallel_table_scan_size = 0;
 SELECT count(*), sum(s), sum(c), count(DISTINCT k) FROM (SELECT k, sum(v) AS s, count(*) AS c FROM many GROUP BY k) AS groups;
 RESET ALL;
 
--- Rescans with changing values, subplans, CTEs, prepared statements, cursors.
+-- Rescans with changed values, subplans, CTEs, prepared statements, cursors.
 SELECT x, (SELECT sum(value) FROM t WHERE series_id = x), (SELECT count(*) FROM (SELECT stack_id FROM t WHERE t.value < x GROUP BY stack_id) AS g) FROM generate_series(1, 4) AS x;
 SELECT x, l.n FROM generate_series(1, 3) AS x, LATERAL (SELECT count(*) AS n FROM t WHERE stack_id = x AND value > 10 * x) AS l;
 SELECT x, v.value FROM generate_series(1, 3) AS x, LATERAL (SELECT value FROM t WHERE series_id = x AND value >= x LIMIT 1) AS v;
@@ -168,8 +168,8 @@ FETCH LAST FROM g;
 FETCH FIRST FROM g;
 COMMIT;
 
--- Shapes that are left to PostgreSQL.
--- from 16 on PostgreSQL sorts for DISTINCT in a node of its own
+-- Queries that the custom nodes leave to PostgreSQL.
+-- PostgreSQL 16 and later sort for DISTINCT in a separate node
 SELECT substring(line FROM '(Aggregate|Custom Scan \(\w+\)) ') AS node FROM plan_of('SELECT count(DISTINCT series_id) FROM t') AS line WHERE line ~ 'Aggregate|Custom';
 EXPLAIN (COSTS OFF) SELECT sum(f) FROM t;
 EXPLAIN (COSTS OFF) SELECT series_id, sum(value) FROM t WHERE value % 2 = 0 GROUP BY ROLLUP (series_id);

@@ -1,4 +1,4 @@
--- Parallel scans of the access method give every row once, those that wait in the leader's memory too.
+-- Parallel scans return every row once, including the rows that wait in the leader's memory.
 SET profstore.enable_scan = off;
 SET profstore.enable_agg = off;
 CREATE TABLE t (a int4, b int8) USING profstore;
@@ -37,7 +37,7 @@ CREATE TABLE copy USING profstore AS SELECT * FROM t WHERE b > 0;
 EXPLAIN (COSTS OFF) CREATE TABLE copy2 USING profstore AS SELECT * FROM t WHERE b > 0;
 SELECT count(*), sum(b), count(DISTINCT a) FROM copy;
 
--- A worker that reads a table whole, for its part of a join, must not miss the rows that wait in the leader.
+-- A worker that scans a whole table for its part of a join must also see the rows that wait in the leader's memory.
 SET profstore.enable_scan = on;
 SET profstore.enable_agg = on;
 SET parallel_leader_participation = off;

@@ -1,4 +1,4 @@
--- Functions that are marked PARALLEL SAFE may read tables. In a worker they must see what the leader's transaction has done.
+-- Functions marked PARALLEL SAFE may read tables. In a worker they must see the changes of the leader's transaction.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -12,7 +12,7 @@ CREATE FUNCTION count_sql(factor int4) RETURNS int8 LANGUAGE sql STABLE PARALLEL
 CREATE FUNCTION count_plpgsql(factor int4) RETURNS int8 LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN (SELECT count(*) * factor FROM t); END';
 CREATE VIEW counted AS SELECT count_plpgsql(1) AS count;
 CREATE DOMAIN counted_number AS int4 CHECK (count_plpgsql(1) < 12);
--- The workers' answers, one if they agree. EXECUTE lets them run, where SELECT INTO would not.
+-- Returns the answers of the workers, once if they agree. EXECUTE allows parallel workers; SELECT INTO would not.
 CREATE FUNCTION answers(OUT by_sql text, OUT by_plpgsql text, OUT by_view text, OUT workers text) LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -32,7 +32,7 @@ BEGIN;
 INSERT INTO t VALUES (11, 11);
 SELECT * FROM answers();
 SAVEPOINT s;
--- rows of an outer subtransaction cannot be written: the leader runs alone
+-- rows of an outer subtransaction cannot be written: the leader runs the plan without workers
 INSERT INTO t VALUES (12, 12);
 SELECT * FROM answers();
 SAVEPOINT s2;
@@ -43,12 +43,12 @@ ROLLBACK TO s2;
 SELECT * FROM answers();
 ROLLBACK TO s;
 SELECT * FROM answers();
--- a domain's check
+-- the check of a domain
 INSERT INTO t VALUES (12, 12);
 SELECT sum(a::counted_number) FROM numbers;
 ROLLBACK;
 
--- A cursor sees what was there when it was opened, whatever is written meanwhile.
+-- A cursor sees the rows of the moment when it was opened, also after later inserts.
 BEGIN;
 INSERT INTO t VALUES (11, 11);
 DECLARE c CURSOR FOR SELECT count(*) OVER (), a FROM t ORDER BY a DESC;
@@ -63,7 +63,7 @@ SELECT * FROM answers();
 COMMIT;
 SELECT * FROM answers();
 
--- A function that runs such a query between its own statements.
+-- A function that runs such a query between its other statements.
 CREATE FUNCTION insert_and_count(n int4) RETURNS text LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -72,7 +72,7 @@ BEGIN
 END
 $$;
 SELECT string_agg(insert_and_count(n), ',' ORDER BY n) FROM generate_series(20, 22) AS n;
--- CREATE TABLE AS, materialized views and EXPLAIN, which writes nothing unless it runs the plan.
+-- CREATE TABLE AS, materialized views and EXPLAIN, which stores no rows unless it executes the plan.
 BEGIN;
 INSERT INTO t VALUES (40, 40);
 CREATE TABLE made AS SELECT DISTINCT count_plpgsql(1) AS count FROM numbers WHERE a > 4990;
@@ -85,7 +85,7 @@ REFRESH MATERIALIZED VIEW seen;
 SELECT m.count, s.count FROM made m, seen s;
 COMMIT;
 
--- Every query in a worker: the same answers as in one process.
+-- Every query runs in a worker, with the same answer as in one process.
 CREATE FUNCTION totals(OUT rows int8, OUT sum numeric) LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN SELECT count(*), sum(b) INTO rows, sum FROM t; END';
 BEGIN;
 INSERT INTO t SELECT g, g FROM generate_series(50, 60) g;
@@ -99,7 +99,7 @@ RELEASE s;
 SELECT * FROM totals();
 COMMIT;
 
--- Stacks, locations and functions that this transaction has interned are known to its workers.
+-- Stacks, locations and functions that this transaction has interned are visible to its workers.
 \i sql/fixtures/preamble.sql
 CREATE FUNCTION folded_in_worker(sums profstore.stack_sums) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS
 	'SELECT string_agg(stack || '' '' || value, '','' ORDER BY stack) FROM profstore.folded_of(sums)';

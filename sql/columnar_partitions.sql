@@ -1,4 +1,4 @@
--- Columnar tables as partitions, alone and beside heap ones.
+-- Columnar tables as partitions, alone and together with heap partitions.
 SET timezone = 'UTC';
 CREATE TABLE p (time timestamptz NOT NULL, series_id int4, stack_id int8, value int8) PARTITION BY RANGE (time);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2026-01-01Z') TO ('2026-01-02Z') USING profstore;
@@ -11,7 +11,7 @@ SELECT count(*), sum(value) FROM p WHERE time >= '2026-01-01 12:00Z' AND time < 
 EXPLAIN (COSTS OFF) SELECT count(*) FROM p WHERE time >= '2026-01-02 12:00Z' AND time < '2026-01-02 13:00Z';
 INSERT INTO p VALUES ('2027-01-01Z', 1, 1, 1);
 
--- One segment per partition and transaction, however the rows alternate.
+-- One segment per partition and transaction, in whatever order rows of the partitions come.
 SELECT row_count FROM profstore.segments ORDER BY segment_no;
 COPY p FROM STDIN;
 2026-01-01 00:00:00+00	1	1	1
@@ -22,7 +22,7 @@ COPY p FROM STDIN;
 \.
 SELECT row_count FROM profstore.segments ORDER BY segment_no;
 
--- More partitions than COPY keeps buffers for.
+-- More partitions than COPY buffers at a time.
 CREATE TABLE many (a int4, b int4) PARTITION BY LIST (a);
 DO $$
 BEGIN
@@ -35,7 +35,7 @@ SELECT count(*), sum(b), count(DISTINCT a) FROM many;
 SELECT count(*), min(row_count), max(row_count) FROM profstore.segments WHERE row_count = 500;
 DROP TABLE many;
 
--- Detach, attach, move rows between access methods; drop.
+-- DETACH and ATTACH; rows moved between access methods; DROP.
 ALTER TABLE p DETACH PARTITION p1;
 SELECT count(*) FROM p;
 ALTER TABLE p ATTACH PARTITION p1 FOR VALUES FROM ('2026-01-01Z') TO ('2026-01-02Z');

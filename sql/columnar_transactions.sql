@@ -1,7 +1,7 @@
--- Rows are visible exactly where rows of a heap table would be.
+-- Rows of a columnar table are visible in the same cases as rows of a heap table.
 CREATE TABLE t (a int4) USING profstore;
 
--- Rollback, savepoints, nested.
+-- Rollback and savepoints, nested ones too.
 BEGIN;
 INSERT INTO t VALUES (1);
 ROLLBACK;
@@ -27,7 +27,7 @@ COMMIT;
 SELECT * FROM t ORDER BY a;
 SELECT row_count FROM profstore.segments;
 
--- Rows of an outer level that wait while an inner one writes its own.
+-- Rows of an outer subtransaction wait while an inner one writes its own.
 TRUNCATE t;
 BEGIN;
 INSERT INTO t VALUES (1);
@@ -41,7 +41,7 @@ SELECT count(*), min(a), max(a) FROM t;
 COMMIT;
 SELECT * FROM t;
 
--- TRUNCATE and DROP come back.
+-- A rollback restores a table after TRUNCATE and DROP.
 BEGIN;
 INSERT INTO t VALUES (2);
 SAVEPOINT s1;
@@ -64,7 +64,7 @@ SELECT * FROM t ORDER BY a;
 COMMIT;
 SELECT * FROM t ORDER BY a;
 
--- A table made and truncated in one transaction.
+-- A table that is created and truncated in one transaction.
 BEGIN;
 CREATE TABLE fresh (a int4) USING profstore;
 INSERT INTO fresh VALUES (1);
@@ -85,7 +85,7 @@ INSERT INTO fresh VALUES (5);
 ROLLBACK;
 SELECT * FROM fresh;
 
--- A volatile function sees what its caller has inserted before, the caller's own command apart.
+-- A volatile function sees earlier inserts of its caller, except those of the calling statement.
 CREATE FUNCTION count_t() RETURNS int8 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 	RETURN (SELECT count(*) FROM t);
@@ -107,7 +107,7 @@ SELECT array_agg(a ORDER BY a) FROM t;
 COMMIT;
 SELECT array_agg(a ORDER BY a) FROM t;
 
--- An exception block per row.
+-- One exception block per row.
 TRUNCATE t;
 DO $$
 BEGIN
@@ -124,7 +124,7 @@ BEGIN
 END $$;
 SELECT count(*), sum(a) FROM t;
 
--- More single-row commands in one transaction than a segment holds rows.
+-- More single-row statements in one transaction than a segment has room for rows.
 TRUNCATE t;
 DO $$
 BEGIN
@@ -136,7 +136,7 @@ SELECT count(*), sum(a::int8), count(DISTINCT a) FROM t;
 SELECT count(*) FROM profstore.segments s
 WHERE storage_id = (SELECT max(storage_id) FROM profstore.segments);
 
--- Deferred work at commit still gets in.
+-- Rows that deferred triggers insert at commit are stored.
 CREATE FUNCTION insert_late() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	INSERT INTO t VALUES (NEW.a);
@@ -148,7 +148,7 @@ TRUNCATE t;
 INSERT INTO heap_t VALUES (77);
 SELECT * FROM t;
 
--- A file made by SET TABLESPACE holds rows from before, which come back when its truncation is rolled back.
+-- SET TABLESPACE gives a table a new file, which holds earlier rows. A truncation of that file that is rolled back restores them.
 SET allow_in_place_tablespaces = on;
 CREATE TABLESPACE columnar_truncated LOCATION '';
 CREATE TABLE moved (a int4) USING profstore;
@@ -172,8 +172,8 @@ SELECT * FROM moved ORDER BY a;
 DROP TABLE moved;
 DROP TABLESPACE columnar_truncated;
 
--- a snapshot that no query has: PL/pgSQL evaluates an expression by its own, in which a VOLATILE function fills segments with
--- rows from before and after it, and a STABLE one reads then; never some of the rows
+-- PL/pgSQL evaluates an expression with a snapshot that no query has. A VOLATILE function fills segments with rows from before and
+-- after this snapshot, and a STABLE function reads them: it must see the earlier rows and none of the later ones
 CREATE TABLE between_them (a int4) USING profstore;
 CREATE FUNCTION fill_between(commands int4, count int4) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN

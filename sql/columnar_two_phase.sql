@@ -1,4 +1,4 @@
--- Prepared transactions: rows become visible with COMMIT PREPARED, which any session may run.
+-- Prepared transactions: rows become visible with COMMIT PREPARED, which may run in any session.
 CREATE TABLE t (a int4) USING profstore;
 BEGIN;
 INSERT INTO t VALUES (1);

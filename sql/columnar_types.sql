@@ -1,4 +1,4 @@
--- Which column types a columnar table stores, and that every value of them comes back.
+-- The column types that a columnar table supports: every value is read back unchanged.
 CREATE DOMAIN positive AS int8 CHECK (VALUE > 0);
 CREATE TABLE kinds
 (
@@ -19,7 +19,7 @@ SELECT * FROM kinds ORDER BY i8 NULLS LAST;
 SELECT f4 = 'NaN' AS nan, o > 4294967294 AS large_oid FROM kinds WHERE i2 = 32767;
 INSERT INTO kinds (p) VALUES (0);
 
--- Long runs of every kind, over several blocks, against the same rows in heap.
+-- Long runs of values of every kind, over several blocks, compared with the same rows in heap.
 CREATE TABLE kinds_heap (LIKE kinds);
 INSERT INTO kinds_heap
 SELECT i % 3 = 0, i % 30000 - 15000, i * 7919, i::int8 * 1000003 * 9176, i / 7.0, i::float8 * 1e300,
@@ -33,7 +33,7 @@ SELECT count(*) FROM kinds_more;
 SELECT count(*) FROM (SELECT * FROM kinds_heap EXCEPT ALL SELECT * FROM kinds_more) x;
 SELECT count(*) FROM (SELECT * FROM kinds_more EXCEPT ALL SELECT * FROM kinds_heap) x;
 
--- No column; many columns.
+-- A table without columns; a table with many columns.
 CREATE TABLE nothing () USING profstore;
 INSERT INTO nothing DEFAULT VALUES;
 \echo :SQLSTATE
@@ -44,7 +44,7 @@ FROM generate_series(1, 1000) i \gset
 INSERT INTO wide (c1, c500, c1000) SELECT i, i * 2, i * 3 FROM generate_series(1, 3000) i;
 SELECT count(*), sum(c1), sum(c500), sum(c1000), count(c2) FROM wide;
 
--- Other types are refused when they are declared.
+-- CREATE TABLE and ALTER TABLE refuse other types.
 CREATE TABLE refused (id int8, name text) USING profstore;
 \echo :SQLSTATE
 CREATE TABLE refused USING profstore AS SELECT 1.5 AS n;

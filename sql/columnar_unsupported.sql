@@ -1,9 +1,9 @@
--- What a columnar table does not do, each with SQLSTATE 0A000 and a way out.
+-- Commands that a columnar table does not support: each is an error with SQLSTATE 0A000 and a hint with an alternative.
 CREATE TABLE t (a int4, b int4) USING profstore;
 CREATE TABLE h (a int4 PRIMARY KEY, b int4);
 INSERT INTO h VALUES (1, 1);
 
--- Refused whether or not there is a row.
+-- UPDATE and DELETE are refused also if no row matches.
 UPDATE t SET b = 2;
 \echo :SQLSTATE
 DELETE FROM t;
@@ -62,7 +62,7 @@ ALTER PUBLICATION x ADD TABLE t;
 DROP PUBLICATION x;
 RESET client_min_messages;
 
--- Heap tables go on as before, also joined with columnar ones.
+-- Heap tables are not affected, also in joins with columnar ones.
 UPDATE h SET b = t.b + 1 FROM t WHERE t.a = h.a RETURNING h.*;
 DELETE FROM h USING t WHERE t.a = h.a;
 SELECT count(*) FROM h;

@@ -1,4 +1,4 @@
--- VACUUM, ANALYZE, VACUUM FULL, SET TABLESPACE, and what the planner expects.
+-- VACUUM, ANALYZE, VACUUM FULL and SET TABLESPACE on columnar tables, and the planner's estimates.
 \i sql/fixtures/preamble.sql
 CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 ANALYZE t;
@@ -21,14 +21,14 @@ CREATE TABLE fresh (a int4) USING profstore;
 INSERT INTO fresh SELECT generate_series(1, 12345);
 SELECT planned_rows('SELECT * FROM fresh');
 
--- A larger table than ANALYZE reads whole.
+-- A table larger than the sample of ANALYZE.
 INSERT INTO fresh SELECT g % 100 FROM generate_series(1, 1200000) g;
 ANALYZE fresh;
 SELECT reltuples FROM pg_class WHERE relname = 'fresh';
 SELECT n_distinct BETWEEN -0.02 AND 13000 AS plausible FROM pg_stats WHERE tablename = 'fresh';
 VACUUM (ANALYZE) fresh;
 
--- VACUUM FULL keeps every row; merged segments move to a new TOAST relation.
+-- VACUUM FULL keeps every row; values of merged segments move to a new TOAST relation.
 SELECT profstore.compact('t') > 0 AS compacted;
 SELECT pg_relation_filenode('t') AS file_before, sum(row_count) AS rows FROM profstore.segments \gset
 VACUUM FULL t;
@@ -44,7 +44,7 @@ VACUUM FULL t;
 VACUUM FULL t;
 SELECT count(*), count(value), sum(value) FROM t;
 
--- Rows from before an ADD COLUMN keep its default, although a rewrite makes core forget it.
+-- Rows stored before an ADD COLUMN keep its default, although PostgreSQL forgets the default in a rewrite.
 CREATE TABLE altered (a int4) USING profstore;
 INSERT INTO altered VALUES (1);
 ALTER TABLE altered ADD COLUMN b int8 DEFAULT -7;
@@ -64,13 +64,13 @@ ALTER TABLE altered ALTER COLUMN a TYPE int8;
 SELECT * FROM altered ORDER BY a;
 DROP TABLE altered;
 
--- A rewrite leaves a frozen xid behind that VACUUM moves on.
+-- A rewrite sets relfrozenxid, and VACUUM advances it.
 ALTER TABLE t ALTER COLUMN value TYPE int4;
 SELECT relfrozenxid <> '0' AS has_horizon FROM pg_class WHERE relname = 't';
 VACUUM t;
 SELECT age(relfrozenxid) < 100000 AS recent FROM pg_class WHERE relname = 't';
 
--- Sizes: the metapage, and what lies in the table's TOAST relation: what is merged.
+-- Sizes: the main relation holds one metapage, the TOAST relation holds the values of merged segments.
 SELECT profstore.compact('t') > 0 AS compacted;
 SELECT pg_relation_size('t') = current_setting('block_size')::int8 AS one_page, pg_table_size('t') > 2 * current_setting('block_size')::int8 AS toast;
 

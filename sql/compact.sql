@@ -1,9 +1,9 @@
--- profstore.compact: rows stay what they are, segments become fewer.
+-- profstore.compact merges segments; rows stay unchanged.
 SET timezone = 'UTC';
 CREATE VIEW levels AS
 	SELECT level, count(*) AS segments, sum(row_count) AS rows FROM profstore.segments GROUP BY level ORDER BY level;
 
--- COPYs of many sizes into one hour long past, beside a heap table that says what is right
+-- COPYs of several sizes into an hour of the past, and a heap table with the same rows for comparison
 CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 CREATE TABLE h (LIKE t);
 CREATE PROCEDURE fill(batches int4, size int4, start timestamptz) LANGUAGE plpgsql AS $$
@@ -29,11 +29,11 @@ SELECT * FROM levels;
 SELECT count(*) AS differences FROM difference;
 SELECT profstore.compact('t') AS nothing_left;
 
--- rows are in order of series, stack and time
+-- rows are in the order of series, stack and time
 SELECT count(*) AS out_of_order
 FROM (SELECT (series_id, stack_id, time) < lag((series_id, stack_id, time)) OVER () AS wrong FROM t) AS x WHERE wrong;
 
--- late rows join what is no larger than they; the old values are gone from the TOAST relation
+-- late rows are merged with segments of at most their size; the old values disappear from the TOAST relation
 CALL fill(3, 10, '2026-01-01 00:30Z');
 SELECT profstore.compact('t');
 SELECT * FROM levels;
@@ -46,7 +46,7 @@ SELECT count(DISTINCT stream_id) AS streams FROM profstore.segments, unnest(stre
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 't'::regclass \gset
 SELECT count(DISTINCT chunk_id) = :streams AS no_orphans FROM :toast;
 
--- also what is smaller than they, and a segment alone
+-- a smaller segment and a single segment are merged too
 CREATE TABLE few (time timestamptz, series_id int4, stack_id int8) USING profstore;
 INSERT INTO few VALUES ('2026-01-01Z', 1, 1);
 SELECT profstore.compact('few');
@@ -58,7 +58,7 @@ SELECT level, row_count FROM profstore.segments WHERE storage_id = profstore.sto
 SELECT count(*), sum(stack_id) FROM few;
 DROP TABLE few;
 
--- in the caller's transaction: a rollback leaves all as it was, cursors go on
+-- compact() is part of the caller's transaction: a rollback restores the segments, and open cursors continue
 CALL fill(5, 100, '2026-01-01 00:50Z');
 BEGIN;
 DECLARE c CURSOR FOR SELECT count(*), sum(stack_id) FROM t;
@@ -80,7 +80,7 @@ SELECT count(*) AS differences FROM difference;
 SELECT profstore.compact('t', max_segments => 1);
 SELECT * FROM levels;
 
--- columns added, dropped and renamed between segments
+-- columns that are added, dropped and renamed between segments
 DROP VIEW difference;
 TRUNCATE t, h;
 INSERT INTO t VALUES ('2026-01-01 00:00Z', 1, 3, 1), ('2026-01-01 00:00Z', 2, 2, 2);
@@ -101,7 +101,7 @@ SELECT profstore.compact('t');
 SELECT time, old_series, stack_id, series_id, empty FROM t;
 (TABLE t EXCEPT ALL TABLE h) UNION ALL (TABLE h EXCEPT ALL TABLE t);
 
--- many rows make narrow buckets, into which wide segments are cut
+-- many rows make narrow time buckets; wide segments are cut at their borders
 CREATE TABLE wide (time timestamptz, series_id int4, stack_id int8) USING profstore;
 INSERT INTO wide SELECT '2026-01-01 00:30Z'::timestamptz + g * interval '3 ms', 1, g % 10 FROM generate_series(0, 1199999) AS g;
 INSERT INTO wide SELECT '2026-01-01 00:30Z'::timestamptz + g * interval '1 min', 1, g % 10 FROM generate_series(0, 59) AS g;
@@ -112,7 +112,7 @@ FROM profstore.segments WHERE storage_id = :wide GROUP BY level;
 SELECT count(*), count(DISTINCT time), sum(stack_id) FROM wide;
 SELECT count(*) AS small_ones FROM profstore.segments WHERE storage_id = :wide AND row_count < 60000;
 
--- tables without the order keep the order of insertion
+-- tables without these key columns keep the order of insertion
 CREATE TABLE plain (a int8, f float8) USING profstore;
 INSERT INTO plain SELECT g, 1.0 / g FROM generate_series(1, 5000) AS g;
 INSERT INTO plain SELECT g, 1.0 / g FROM generate_series(5001, 30000) AS g;
@@ -120,7 +120,7 @@ INSERT INTO plain VALUES (30001, 'NaN');
 SELECT profstore.compact('plain');
 SELECT count(*) FILTER (WHERE a = n) AS in_order, count(*) AS rows FROM (SELECT a, row_number() OVER () AS n FROM plain) AS x;
 
--- a table that came from heap has no TOAST relation
+-- a table that was heap has no TOAST relation
 CREATE TABLE from_heap (a int8);
 INSERT INTO from_heap SELECT generate_series(1, 20000);
 ALTER TABLE from_heap SET ACCESS METHOD profstore;
@@ -128,7 +128,7 @@ INSERT INTO from_heap VALUES (0);
 SELECT profstore.compact('from_heap');
 SELECT count(*), sum(a) FROM from_heap;
 
--- partitions, of which some are heap; little memory
+-- partitions, some of them heap; little memory
 CREATE TABLE p (time timestamptz, series_id int4, stack_id int8) PARTITION BY RANGE (time);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2026-01-01') TO ('2026-01-02') USING profstore;
 CREATE TABLE p2 PARTITION OF p FOR VALUES FROM ('2026-01-02') TO ('2026-01-03') USING profstore;
@@ -142,7 +142,7 @@ SELECT count(*), sum(stack_id), count(DISTINCT (time, series_id, stack_id)) FROM
 SELECT tableoid::regclass, count(*) FROM p GROUP BY 1 ORDER BY 1;
 SELECT profstore.compact() AS samples;
 
--- in steps: a worker's, and what it could not do is the caller's, with its notices and errors
+-- in steps, as the worker compacts; the caller of compact() gets the notices and errors of steps that the worker could not do
 CALL fill(5, 100, '2026-01-01 01:50Z');
 CALL profstore.compact_in_steps('t');
 SELECT profstore.compact('t') AS nothing_left;
@@ -154,7 +154,7 @@ ROLLBACK;
 CALL profstore.compact_in_steps('h');
 CALL profstore.compact_in_steps(NULL);
 
--- an error ends the statement, and no more
+-- an error ends the statement only
 CREATE TABLE damaged (LIKE t) USING profstore;
 INSERT INTO damaged SELECT FROM generate_series(1, 2);
 INSERT INTO damaged SELECT FROM generate_series(1, 2);
@@ -165,7 +165,7 @@ CALL profstore.compact_in_steps('damaged');
 \set VERBOSITY default
 DROP TABLE damaged;
 
--- refusals
+-- calls that are refused
 SELECT profstore.compact('h');
 SELECT profstore.compact('levels');
 SELECT profstore.compact(NULL);

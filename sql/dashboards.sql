@@ -1,4 +1,4 @@
--- What pages ask on which people type: checked expressions, what a selection is in words, deploys.
+-- Functions that dashboards call with what users type: checks of expressions, descriptions of a selection in words, deploys.
 \i sql/fixtures/preamble.sql
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
 FROM (VALUES
@@ -6,14 +6,14 @@ FROM (VALUES
 	('{"comm": "db", "node": "b"}', '2026-01-01 10:20Z', '{"main;read": 5000000000}')) scrapes(labels, at, stacks);
 SET TimeZone = 'UTC';
 
--- matchers as they were typed are added to those that were chosen
+-- typed label matchers are added to the chosen ones
 SELECT profstore.selector('process_cpu:cpu', '{"node": ["a"], "comm": null}', matchers)
 FROM unnest(ARRAY[NULL, '', ' ', 'comm!~"d.*"', '{comm!~"d.*"}', E' {comm="a b}", x!="y"}\n']) WITH ORDINALITY AS m(matchers, ord) ORDER BY ord;
 SELECT profstore.selector('process_cpu:cpu', '{}', 'comm!~"d.*"');
 SELECT matchers, (SELECT array_agg(m.labels ->> 'comm') FROM profstore.matching_series(profstore.selector('process_cpu:cpu', '{"node": ["a", "b"]}', matchers)) AS m)
 FROM unnest('{"comm!~\"d.*\"","comm=\"db\""}'::text[]) AS matchers;
 
--- a malformed one picks nothing, instead of an error
+-- a malformed matcher selects nothing and raises no error
 SELECT selector, focus, profstore.valid_selector(selector, focus) AS valid_selector, profstore.valid_filter(focus) AS valid_filter
 FROM (VALUES ('process_cpu:cpu', 'serve'), ('process_cpu:cpu', NULL), ('process_cpu:cpu', ''), ('process_cpu:cpu', '(serve'), ('process_cpu:cpu', '{mapping='), ('process_cpu:cpu{', 'serve'),
 	('process_cpu:cpu{comm=~"("}', 'serve'), (NULL, 'serve')) AS v(selector, focus);
@@ -21,17 +21,17 @@ SELECT profstore.valid_selector('process_cpu:cpu'), profstore.valid_selector('pr
 SELECT status FROM profstore.selection_status('process_cpu:cpu', hide => '[');
 SELECT value, label FROM profstore.flamegraph(profstore.valid_selector('process_cpu:cpu', '(serve'), '2026-01-01 10:00Z', '2026-01-01 11:00Z', focus => profstore.valid_filter('(serve')) ORDER BY ord;
 SELECT value, profstore.valid_time(value) FROM unnest('{2026-01-01 10:00Z,1767261600000,2026-13-01,noon-ish,"",infinity,20260101100000,9999999999,1 day,"2026-01-01''",NULL}'::text[]) WITH ORDINALITY AS v(value, ord) ORDER BY ord;
--- a text without a zone is of the zone that is given; it does not stay
+-- a timestamp without a zone is read in the given zone; the session's setting does not change
 SELECT value, zone, profstore.valid_time(value, zone)
 FROM (VALUES (1, '2026-01-01 10:00', 'Asia/Tokyo'), (2, '2026-07-01 10:00', 'America/New_York'), (3, '2026-01-01 10:00Z', 'Asia/Tokyo'), (4, '1767261600000', 'Asia/Tokyo'), (5, '2026-01-01 10:00', ''),
 	(6, '2026-01-01 10:00', 'no/zone'), (7, 'noon-ish', 'Asia/Tokyo'), (8, NULL, 'Asia/Tokyo'), (9, '2026-01-01 10:00', NULL)) AS v(ord, value, zone) ORDER BY ord;
 SHOW TimeZone;
--- errors that tell of other things than of what was typed are not hidden
+-- errors that do not concern the typed text are not suppressed
 SET statement_timeout = '1ms';
 SELECT profstore.valid_filter('a') FROM generate_series(1, 1000000);
 RESET statement_timeout;
 
--- in words
+-- the description in words
 SELECT s.status, s.is_empty, s.series, round(s.kept_share::numeric, 6) AS kept_share, s.last_seen
 FROM (VALUES
 	(1, 'process_cpu:cpu', '10:00', NULL), (2, 'process_cpu:cpu{node="a"}', '10:00', NULL), (3, 'process_cpu:cpu', '10:00', 'serve'), (4, 'process_cpu:cpu', '10:00', 'idle'),
@@ -41,7 +41,7 @@ FROM (VALUES
 CROSS JOIN LATERAL profstore.selection_status(selector, ('2026-01-01Z' || '')::timestamptz + begin::interval, '2026-01-01Z'::timestamptz + begin::interval + interval '1 hour', focus) AS s
 ORDER BY ord;
 SELECT status, is_empty FROM profstore.selection_status('process_cpu:cpu', '2026-01-01 10:15Z', '2026-01-01 10:16Z');
--- samples of 0 are samples
+-- samples with the value 0 count as samples
 SELECT put_scrape('locks:waits:count:waits:count:delta', '{}', '2026-01-01 10:10Z', '{"main;lock": 0, "main;wait": 0}');
 SELECT status, is_empty FROM profstore.selection_status('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z');
 SELECT status, is_empty FROM profstore.selection_status('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z', 'main');
@@ -50,21 +50,21 @@ SELECT substring(profstore.report_html('locks:waits', '2026-01-01 10:00Z', '2026
 SET client_min_messages = notice;
 SELECT * FROM profstore.top('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z');
 SET client_min_messages = warning;
--- errors in matchers name the place in what was typed
+-- errors in matchers give the position within the typed text
 SELECT matchers, s.status FROM unnest('{node=,"  comm=\"web\", x","{node=}",node=\"a\",node=~\"(\",""}'::text[]) WITH ORDINALITY AS m(matchers, ord)
 CROSS JOIN LATERAL profstore.selection_status(profstore.selector('process_cpu:cpu', '{"comm": "web"}', matchers), '2026-01-01 10:00Z', '2026-01-01 11:00Z', matchers => matchers) AS s ORDER BY ord;
 
--- kinds of frames: what each filter takes out
+-- kinds of frames: the frames that each filter removes
 SELECT put_scrape('kinds:n:count:n:count:delta', '{}', '2026-01-01 10:10Z', '{"main;malloc;_int_malloc": 1, "main;malloc_stats": 2, "runtime.mallocgc;runtime.memclr": 4, "main;operator new(unsigned long)": 8, "my_runtime;Py_Main;PyObject_Call": 16, "tokio::runtime::run;app::serve": 32}');
 SELECT kind, profstore.frames_of(kind) IS NOT NULL AS is_known, profstore.valid_filter(profstore.frames_of(kind)) IS NOT NULL AS is_valid,
 	(SELECT string_agg(label || ' ' || value, ', ' ORDER BY label) FROM profstore.flamegraph('kinds:n', '2026-01-01 10:00Z', '2026-01-01 11:00Z', hide => profstore.frames_of(kind)) WHERE level > 0) AS frames
 FROM unnest('{kernel,native,libc,allocators,runtimes,none}'::text[]) AS kind;
 SELECT profstore.frames_of(NULL);
 
--- types as people call them
+-- common names of profile types
 SELECT type, profstore.type_title(type) FROM unnest('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta,memory:inuse_space:bytes:space:bytes,mutex:delay:nanoseconds:contentions:count,block:delay:nanoseconds:contentions:count:delta,x:live_bytes:bytes::,a:b,::::,"",NULL}'::text[]) AS type;
 
--- files in forges
+-- links to files on GitHub and similar hosts
 SELECT repository, ref, file, line, profstore.forge_url(repository, ref, file, line)
 FROM (VALUES (1, 'https://github.com/org/api', 'abc123', '/build/api/src/main.c', 7), (2, 'git@github.com:org/api.git', 'v1', 'github.com/org/api/pkg/a b#?.go', 0), (3, 'gitlab.example.com/group/sub/api/', 'main', 'api@v1.2/x.rs', NULL),
 	(4, 'bitbucket.org/org/api', 'main', 'src/é.c', 3), (5, 'github.com/org/api', 'main', '/usr/include/vector', 3), (6, 'github.com/org/api', 'main', 'runtime/proc.go', 3),
@@ -72,7 +72,7 @@ FROM (VALUES (1, 'https://github.com/org/api', 'abc123', '/build/api/src/main.c'
 	(11, 'github.com/org/a.i', 'main', '/src/api/a.c', 3), (12, NULL, 'main', 'a.c', 3), (13, 'github.com/org/api', NULL, 'a.c', 3), (14, 'github.com/org/api', 'main', '', 3), (15, 'ssh://git@host.example:2222/org/api.git', 'main', 'a.c', 1), (17, 'https://me@git.example:8443/org/api', 'main', 'a.c', 1), (16, 'github.com/org', 'main', 'a.c', 1))
 	AS v(ord, repository, ref, file, line) ORDER BY ord;
 
--- deploys: of the series that a reader sees
+-- deploys: only of series that the reader may see
 CREATE ROLE regress_pfs_ci;
 CREATE ROLE regress_pfs_page;
 GRANT USAGE ON SCHEMA profstore TO regress_pfs_ci;
@@ -96,7 +96,7 @@ ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
 DROP OWNED BY regress_pfs_ci, regress_pfs_page;
 DROP ROLE regress_pfs_ci, regress_pfs_page;
 
--- before anything is stored
+-- the same functions before anything is stored
 CREATE DATABASE regress_pfs_none;
 \c regress_pfs_none
 SET client_min_messages = warning;

@@ -1,4 +1,4 @@
--- Uploads of debug information: chunks in any order, equal content once, damage found, roles apart.
+-- Uploads of debug information: chunks in any order, identical files stored once, damage detected, roles kept apart.
 CREATE ROLE regress_pfs_up;
 CREATE ROLE regress_pfs_up2;
 SELECT profstore.grant_write('regress_pfs_up'), profstore.grant_write('regress_pfs_up2');
@@ -11,7 +11,7 @@ SELECT profstore.put_debuginfo(:id, 1, 'two'), profstore.put_debuginfo(:id, 2, '
 SELECT profstore.finish_debuginfo(:id) AS finished;
 SELECT * FROM profstore.find_debuginfo('aabbccddaabbccdd');
 
--- it goes on where it broke off; a chunk that is there stays
+-- an interrupted upload continues; a chunk that is stored is kept
 SELECT id = :id AS same, is_ready, missing FROM profstore.begin_debuginfo('aabbccddaabbccdd', decode(:'digest', 'hex'), 1048577, 'a.debug');
 SELECT profstore.put_debuginfo(:id, 1, 'another'), profstore.put_debuginfo(:id, 0, 'one');
 SELECT profstore.finish_debuginfo(:id) AS finished, profstore.finish_debuginfo(:id) AS again;
@@ -21,13 +21,13 @@ SELECT profstore.read_debuginfo(:id, 0), profstore.read_debuginfo(:id, 1), profs
 SELECT profstore.put_debuginfo(:id, 0, 'three');
 SELECT profstore.read_debuginfo(:id, 0);
 
--- what is not as announced is removed
+-- a file whose bytes differ from the announced ones is removed
 SELECT id AS damaged FROM profstore.begin_debuginfo('aabbccddaabbccdd', sha256('x'), 3, 'b.debug') \gset
 SELECT profstore.put_debuginfo(:damaged, 0, 'y');
 SELECT profstore.finish_debuginfo(:damaged);
 SELECT count(*) FROM profstore.find_debuginfo('aabbccddaabbccdd');
 
--- a client's upload with symbols alone hides nothing, and is not needed again
+-- symbols that a client uploads do not replace debug information, and are not requested again
 SELECT profstore.debuginfo_state('aabbccddaabbccdd', 'shop', '') AS of_the_role, profstore.debuginfo_state('ccddccddccddccdd', 'shop', '') AS none;
 SELECT id AS poor FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('x')), 3, 'poor', 'shop', false, 'h1') \gset
 SELECT profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h1') AS unfinished, profstore.put_debuginfo(:poor, 0, 'x'), profstore.finish_debuginfo(:poor);
@@ -43,12 +43,12 @@ SELECT name FROM profstore.find_debuginfo('ccddccddccddccdd');
 SELECT is_ready FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('x')), 3, 'of toys', 'toys', false);
 SELECT profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h1'), profstore.debuginfo_state('ccddccddccddccdd', 'toys', '') AS of_the_role;
 
--- a tenant's oldest uploads make room for its next one, those of others do not
+-- when a tenant's space is full, its oldest uploads are removed for the next one, but never those of other tenants
 SELECT count(profstore.begin_debuginfo('ddddddddddddddd' || i, sha256(i::text::bytea), 1 << 30, 'big', 'shop')) FROM generate_series(1, 6) AS i;
 SELECT tenant, count(*), array_agg(build_id ORDER BY id) FROM profstore.debuginfo GROUP BY 1 ORDER BY 1;
 SELECT count(profstore.remove_debuginfo('ddddddddddddddd' || i)), count(profstore.remove_debuginfo('ccddccddccddccdd')) FROM generate_series(1, 6) AS i;
 
--- bounds
+-- limits
 SELECT profstore.begin_debuginfo('../../etc/passwd', sha256('x'), 3, 'c');
 SELECT profstore.begin_debuginfo('AABBCCDDAABBCCDD', sha256('x'), 3, 'c');
 SELECT profstore.begin_debuginfo('aabbccddaabbccdd', 'x', 3, 'c');
@@ -56,7 +56,7 @@ SELECT profstore.begin_debuginfo('aabbccddaabbccdd', sha256('x'), 0, 'c');
 SELECT profstore.begin_debuginfo('aabbccddaabbccdd', sha256('x'), 1073741825, 'c');
 SELECT count(profstore.begin_debuginfo('aabbccddaabbccdd', sha256(i::text::bytea), 1073741824, 'c')) FROM generate_series(1, 20) AS i;
 
--- a finished upload wakes symbolizers, and tries the build again
+-- a finished upload notifies symbolizers, which try the build again
 SELECT m[1] AS m FROM profstore.intern_mappings('{aabbccddaabbccdd}', '{/bin/a}') AS m \gset
 SELECT cardinality(profstore.intern_locations(array[:m], '{16}', '{0}', '{}', '{}'));
 SELECT profstore.find_symbol_work();
@@ -66,13 +66,13 @@ SELECT next_try > now() AS later FROM profstore.symbol_states WHERE build_id = '
 SELECT profstore.finish_debuginfo(:id);
 SELECT next_try > now() AS later FROM profstore.symbol_states WHERE build_id = 'aabbccddaabbccdd';
 
--- roles are apart
+-- roles cannot change each other's uploads
 SET ROLE regress_pfs_up2;
 SELECT count(*) FROM profstore.find_debuginfo('aabbccddaabbccdd');
 SELECT profstore.read_debuginfo(:id, 0) IS NULL AS nothing, profstore.finish_debuginfo(:id), profstore.remove_debuginfo('aabbccddaabbccdd');
 SELECT id = :id AS same, is_ready, missing FROM profstore.begin_debuginfo('aabbccddaabbccdd', decode(:'digest', 'hex'), 1048577, 'a.debug');
 SET ROLE regress_pfs_up;
--- an old snapshot would leave chunks behind
+-- a deletion with an old snapshot would miss later chunks
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT profstore.remove_debuginfo('aabbccddaabbccdd', true);
 ROLLBACK;

@@ -1,10 +1,10 @@
--- The stack tree: chunks, caches, transactions.
+-- The dictionary of stacks: chunks, caches, transactions.
 SET search_path = profstore, public;
 SELECT cardinality(intern_mappings('{aa}', '{/bin/a}')),
 	cardinality(intern_locations((SELECT array_agg(1) FROM generate_series(1, 1000)),
 		(SELECT array_agg(g) FROM generate_series(1, 1000) AS g), (SELECT array_agg(0) FROM generate_series(1, 1000)), '{}', '{}'));
 
--- what a rolled back savepoint added is gone, from tables and caches alike
+-- nodes that a rolled back savepoint added are removed from tables and caches
 BEGIN;
 SELECT intern_stacks('exe', '{1}', '{1}') AS kept \gset
 SAVEPOINT s;
@@ -50,7 +50,7 @@ END
 $$;
 SELECT count(*) FROM stacks WHERE location IN (20, 21);
 
--- locations of a rolled back transaction are not taken for stored ones
+-- locations of a rolled back transaction are not treated as stored
 BEGIN;
 SELECT (intern_locations('{1}', '{77777}', '{0}', '{}', '{}'))[1] AS location \gset
 SELECT cardinality(intern_stacks('exe', '{1}', array[:location]));
@@ -59,14 +59,14 @@ ROLLBACK;
 SELECT intern_stacks('exe', '{1}', array[:location]);
 \set VERBOSITY default
 
--- chunks: long ones are cut, and packed
+-- chunks: long ones are split, small ones packed together
 SELECT count(*) AS nodes FROM unnest(intern_stacks('large', (SELECT array_agg(2) FROM generate_series(1, 100000)),
 	(SELECT array_agg(f ORDER BY g, o) FROM generate_series(1, 100000) AS g, unnest(array[1 + g % 1000, 1 + g / 1000]) WITH ORDINALITY AS u(f, o))));
 SELECT node_count, last_node - first_node + 1 >= node_count AS in_range FROM stack_chunks WHERE partition_id = (SELECT id FROM dictionary_partitions WHERE key = 'large') ORDER BY xid, first_node;
 SELECT count(*), count(DISTINCT id), bool_and(parent < id) FROM stacks WHERE id >> 40 = (SELECT id FROM dictionary_partitions WHERE key = 'large');
 SELECT sum(octet_length(payload)) / sum(node_count)::numeric < 6 AS packed FROM stack_chunks WHERE node_count > 10000;
 
--- restored rows are stamped with the restoring transaction
+-- restored rows get the number of the restoring transaction
 BEGIN;
 CREATE TABLE public.backup AS SELECT * FROM stack_chunks WHERE partition_id = 1;
 DELETE FROM stack_chunks WHERE partition_id = 1;
@@ -75,7 +75,7 @@ INSERT INTO stack_chunks SELECT * FROM public.backup;
 SELECT bool_and(xid = pg_current_xact_id()) AS stamped FROM stack_chunks WHERE partition_id = 1;
 ROLLBACK;
 
--- the epoch: ids and names
+-- the epochs of ids and of names
 SELECT epoch() AS before \gset
 SELECT bump_epoch() > :before AS later;
 SELECT bump_names();
@@ -86,7 +86,7 @@ DELETE FROM epoch;
 SELECT epoch();
 ROLLBACK;
 
--- damaged chunks are told, never believed
+-- damaged chunks are reported, and their content is not used
 CREATE FUNCTION public.damage(change text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	message text;
@@ -109,14 +109,14 @@ SELECT public.damage('first_node = first_node - 1');
 SELECT public.damage('last_node = last_node + 1');
 SELECT public.damage('last_node = 0');
 SELECT public.damage('first_node = -1');
--- every byte of it, and every shorter length
+-- each byte of a chunk damaged, and the chunk cut to each shorter length
 SELECT public.damage(format('payload = set_byte(payload, %s, get_byte(payload, %s) # 255)', at, at)), count(*)
 FROM (SELECT generate_series(0, octet_length(payload) - 1) AS at FROM stack_chunks WHERE partition_id = 1 AND node_count = 2) AS bytes GROUP BY 1;
 SELECT public.damage(format('payload = substr(payload, 1, %s)', bytes)), count(*)
 FROM (SELECT generate_series(0, octet_length(payload) - 1) AS bytes FROM stack_chunks WHERE partition_id = 1 AND node_count = 2) AS lengths GROUP BY 1 ORDER BY 1;
 DROP FUNCTION public.damage(text);
 
--- payloads with a right checksum and a wrong content: every check behind the checksum
+-- chunks with a valid checksum and invalid content: every check after the checksum
 CREATE FUNCTION public.decode(payload bytea, nodes int4) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	detail text;
@@ -165,7 +165,7 @@ SELECT what, public.decode(decode(payload, 'hex'), nodes) FROM (VALUES
 ) AS cases (what, nodes, payload);
 DROP FUNCTION public.decode(bytea, int4);
 
--- a parent that no chunk holds
+-- a node whose parent is in no chunk
 BEGIN;
 SELECT cardinality(intern_stacks('orphan', '{1}', '{1}'));
 COMMIT;
@@ -173,6 +173,6 @@ SELECT cardinality(intern_stacks('orphan', '{2}', '{2,1}'));
 DELETE FROM stack_chunks WHERE ctid = (SELECT min(c.ctid) FROM stack_chunks AS c JOIN dictionary_partitions AS p ON p.id = c.partition_id WHERE p.key = 'orphan');
 SELECT bump_epoch() > 0 AS bumped;
 SELECT cardinality(intern_stacks('orphan', '{2}', '{2,1}'));
--- new stacks do not hang on what stands in for it
+-- new stacks are not added below the substitute of a missing node
 SELECT intern_stacks('orphan', '{1}', '{2147483647}');
 SELECT intern_stacks('orphan', '{2}', '{2,2147483647}');

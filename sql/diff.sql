@@ -1,17 +1,17 @@
--- flamegraph_diff() and top_diff(): two selections in one tree, against an oracle in plain SQL.
+-- flamegraph_diff() and top_diff(): two selections in one tree, compared with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 
 SELECT put_scrape('jobs:run:count:run:count:delta', '{"version": "1"}', '2026-01-01 10:00Z', '{"main;old": 10, "main;both": 20, "main;both;leaf": 5}');
 SELECT put_scrape('jobs:run:count:run:count:delta', '{"version": "2"}', '2026-01-01 11:00Z', '{"main;both": 30, "main;new": 6, "main;both;leaf": 5}');
 
--- new and removed frames; ranges of one length are not scaled
+-- frames in one selection only; ranges of equal length are not scaled
 SELECT ord, level, value, self, "valueRight", "selfRight", label
 FROM profstore.flamegraph_diff(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z', '2026-01-01 11:00Z', '2026-01-01 12:00Z');
--- by rate, as over the longer range: half an hour counts twice, and nothing is rounded away
+-- by rate, values are scaled to the longer range: those of half an hour count twice; no value is rounded to 0
 SELECT level, value, self, "valueRight", "selfRight", label
 FROM profstore.flamegraph_diff(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z', '2026-01-01 11:00Z', '2026-01-01 11:30Z');
--- absolute: whatever the ranges, and padded to equal totals
+-- absolute: values are not scaled, whatever the ranges, and both sides are padded to equal totals
 SELECT level, value, self, "valueRight", "selfRight", label, truncated
 FROM profstore.flamegraph_diff(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z', '2026-01-01 11:00Z', '2026-01-01 11:30Z', absolute => true);
 SELECT level, value, self, "valueRight", "selfRight", label, truncated
@@ -19,7 +19,7 @@ FROM profstore.flamegraph_diff(:'jobs', '-infinity', '2026-01-01 11:00Z', '2026-
 SELECT n AS max_nodes, f.level, f.value, f.self, f."valueRight", f."selfRight", f.label
 FROM generate_series(1, 2) AS n CROSS JOIN LATERAL
 	profstore.flamegraph_diff(:'jobs', '-infinity', '2026-01-01 11:00Z', '2026-01-01 11:00Z', 'infinity', absolute => true, max_nodes => n) AS f;
--- another selector for the base; nothing on one side, or on both
+-- another selector for the base; an empty side; both sides empty
 SELECT level, value, "valueRight", label
 FROM profstore.flamegraph_diff(:'jobs' || '{version="2"}', '2026-01-01', '2026-01-02', '2026-01-01', '2026-01-02', base_selector => :'jobs' || '{version="1"}');
 SELECT level, value, self, "valueRight", "selfRight", label
@@ -35,7 +35,7 @@ SELECT function, base_self, self, self_delta
 FROM profstore.top_diff(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z', '2026-01-01 11:00Z', '2026-01-01 11:30Z', absolute => true, focus => 'both|new', hide => 'main');
 SELECT count(*) FROM profstore.top_diff(:'jobs', '2026-02-01', '2026-02-02', '2026-02-02', '2026-02-03');
 
--- The oracle: sums of both sides per stack, scaled to the longer range.
+-- The expected result in plain SQL: sums of both sides per stack, scaled to the longer range.
 CREATE FUNCTION oracle_sides(type text, base_labels jsonb, labels jsonb, base_from timestamptz, base_to timestamptz, from_ts timestamptz,
 		to_ts timestamptz, by_rate bool)
 	RETURNS TABLE (names text[], base numeric, value numeric)
@@ -101,7 +101,7 @@ SELECT * FROM differences(:'cpu', '{}', '{"service": "web"}', '2026-01-01 20:00Z
 SELECT * FROM differences(:'cpu', '{}', '{}', '2026-01-01 20:00Z', '2026-01-02 03:00:10Z', '2026-01-01 21:00Z', '2026-01-01 21:01:07Z', true);
 SELECT * FROM differences(:'memory', '{}', '{"node": "a"}', '2026-01-01 20:00Z', '2026-01-01 23:00:10Z', '2026-01-01 22:00Z', '2026-01-02 04:00Z');
 
--- shape: both right columns are there, levels rise by one, a value is its self and its children, on both sides; whatever the limit
+-- shape: both columns of the right side exist, levels rise by one, a value is self plus children on both sides, under every limit
 CREATE TABLE cuts AS
 SELECT n AS max_nodes, absolute, f.* FROM unnest(ARRAY[1, 2, 3, 5, 10, 50, 300, 3000]) AS n CROSS JOIN unnest(ARRAY[false, true]) AS absolute
 	CROSS JOIN LATERAL profstore.flamegraph_diff(:'cpu', '2026-01-01 20:00Z', '2026-01-02 00:00Z', '2026-01-02 00:00Z', '2026-01-02 03:00Z',
@@ -120,14 +120,14 @@ SELECT count(*) FROM parents AS p LEFT JOIN LATERAL
 	 WHERE c.max_nodes = p.max_nodes AND c.absolute = p.absolute AND c.parent = p.ord) AS below ON true
 WHERE p.value <> p.self + coalesce(below.value, 0) OR p."valueRight" <> p."selfRight" + coalesce(below.value_right, 0);
 
--- swapped sides swap the columns; identical ranges do not differ
+-- swapped selections swap the columns; identical selections do not differ
 SELECT count(*) FROM
 	(SELECT label, level, value, self, "valueRight", "selfRight" FROM profstore.flamegraph_diff(:'cpu', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03')
 	 EXCEPT ALL
 	 SELECT label, level, "valueRight", "selfRight", value, self FROM profstore.flamegraph_diff(:'cpu', '2026-01-02', '2026-01-03', '2026-01-01', '2026-01-02')) AS d;
 SELECT count(*) > 500 AS many, count(*) FILTER (WHERE value <> "valueRight" OR self <> "selfRight") AS changed
 FROM profstore.flamegraph_diff(:'cpu', '2026-01-01', '2026-01-02', '2026-01-01', '2026-01-02');
--- each side is the flame graph of its range
+-- each side equals the flame graph of its selection
 SELECT count(*) FROM
 	(SELECT level, label, "valueRight", "selfRight" FROM profstore.flamegraph_diff(:'cpu', '2026-02-01', '2026-02-02', '2026-01-01', '2026-01-02', focus => 'fn1', hide => 'fn2')
 	 EXCEPT ALL SELECT level, label, value, self FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-02', focus => 'fn1', hide => 'fn2')) AS d;

@@ -1,5 +1,5 @@
--- Tables whose rows are elsewhere: what Citus has distributed, foreign partitions, and partitions that were renamed, moved or are heaps.
--- Nothing takes them for empty: each function refuses (0A000), says so, or is right.
+-- Tables with rows on another server (distributed by Citus, or foreign partitions), and partitions that were renamed, moved or are heap.
+-- No function treats such a table as empty: each refuses (0A000), warns, or answers correctly.
 \i sql/fixtures/preamble.sql
 SELECT profstore.ensure_partitions('2026-01-01', '2026-01-04');
 SELECT profstore.import_folded('main;f 5', '{"service": "s"}', d) FROM generate_series('2026-01-01Z'::timestamptz, '2026-01-03Z', '1 day') AS d;
@@ -12,7 +12,7 @@ SELECT (SELECT count(*) FROM profstore.samples) AS samples, (SELECT sum(value) F
 	(SELECT count(*) FROM profstore.dictionary_partitions) AS dictionary, (SELECT count(*) FROM profstore.retention_log) AS log;
 CREATE TABLE state_before AS TABLE state;
 CREATE PROCEDURE compare() LANGUAGE sql AS $$ SELECT 1 / (SELECT count(*) FROM state NATURAL JOIN state_before) AS equal $$;
--- SQLSTATE of each statement, or done; nothing of it stays
+-- Returns the SQLSTATE of each statement, or "done"; every statement is rolled back.
 CREATE FUNCTION outcomes() RETURNS TABLE (statement text, outcome text) LANGUAGE plpgsql AS $$
 BEGIN
 	FOREACH statement IN ARRAY ARRAY[
@@ -49,7 +49,7 @@ END $$;
 SET client_min_messages = warning;
 SELECT DISTINCT outcome FROM outcomes();
 
--- a catalog as that of Citus stands in for it
+-- a table with the name of the catalog of Citus simulates it
 SET allow_system_table_mods = on;
 CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
 RESET allow_system_table_mods;
@@ -61,7 +61,7 @@ CALL profstore.apply_retention();
 CALL profstore.compact_in_steps();
 CALL compare();
 TRUNCATE pg_catalog.pg_dist_partition;
--- a tier, and the dictionary
+-- a table of a tier, and one of the dictionary
 INSERT INTO pg_catalog.pg_dist_partition VALUES ('profstore.samples_minute', 'h');
 SELECT statement, outcome FROM outcomes() WHERE outcome <> 'done';
 CALL profstore.apply_retention();
@@ -86,7 +86,7 @@ SET allow_system_table_mods = on;
 DROP TABLE pg_catalog.pg_dist_partition;
 RESET allow_system_table_mods;
 
--- rows of a tier are refused in views that meet them
+-- views that need rows of a distributed tier raise an error
 BEGIN;
 SELECT profstore_internal.move_to_tier('profstore.samples_20260101', 'minute');
 SET LOCAL allow_system_table_mods = on;

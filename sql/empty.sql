@@ -1,4 +1,4 @@
--- An answer that has nothing of a selection is a NOTICE, once in a statement, in every function that selects (but for filtered_share, whose numbers say it).
+-- If no sample matches a selection, each function that selects raises one NOTICE per statement, except filtered_share: its numbers show it.
 \i sql/fixtures/preamble.sql
 RESET client_min_messages;
 \pset tuples_only on
@@ -8,23 +8,23 @@ INSERT INTO calls (call) SELECT name || '(%s)' FROM unnest('{flamegraph,flamegra
 	flamechart,flamegraph_html,flamegraph_json,speedscope,firefox_profile,pprof,report_html}'::text[]) WITH ORDINALITY AS f(name, n) ORDER BY n;
 INSERT INTO calls (call) VALUES ('flamegraph(%s, by => ''{node}'')'), ('callers(%s, function => ''f'')'), ('callees(%s, function => ''f'')'), ('sandwich(%s, function => ''f'')'),
 	('source(%s, filename => ''a.c'')'), ('top_diff(%s)'), ('flamegraph_diff(%s)'), ('flamegraph_diff_html(%s)');
--- with one more sample than all of these lack, none says anything
+-- after one sample is added that matches all of these selections, none raises a NOTICE
 SELECT put_scrape(:'cpu', '{"node": "b"}', now() - interval '10 min', '{"main;f": 40}');
 SELECT format('SELECT count(*) > 0 FROM profstore.' || call, quote_literal(:'cpu' || '{node="b"}')) FROM calls WHERE call !~ 'source' ORDER BY n \gexec
 \set VERBOSITY terse
--- no series
+-- no series matches
 SELECT format('SELECT count(*) FROM profstore.' || call, quote_literal(:'cpu' || '{node="nowhere"}')) FROM calls ORDER BY n \gexec
 -- no samples in the last hour
 SELECT format('SELECT count(*) FROM profstore.' || call, quote_literal(:'cpu' || '{node="a"}')) FROM calls ORDER BY n \gexec
--- nothing that a filter lets pass: in a series graph that is 0
+-- a filter that removes all samples: a series graph then has the value 0
 SELECT format('SELECT count(*) FROM profstore.' || call, quote_literal(:'cpu') || ', focus => ''nosuch''') FROM calls ORDER BY n \gexec
--- a file that no frame is in, a function that no stack has
+-- a file without frames, a function without stacks
 SELECT * FROM profstore.source(:'cpu', filename => 'a.c');
 SELECT * FROM profstore.callers(:'cpu', function => 'nosuch');
 \set VERBOSITY default
 SELECT * FROM profstore.folded(:'cpu' || '{node="nowhere"}');
 SELECT * FROM profstore.folded(:'cpu' || '{node="a"}');
 SELECT * FROM profstore.sandwich(:'cpu', function => 'nosuch');
--- an unknown type says it itself, and a statement says it once
+-- an unknown profile type has a NOTICE of its own, also once per statement
 SELECT * FROM profstore.top('nosuch:nosuch:nosuch:nosuch:nosuch');
 SELECT count(*) FROM generate_series(1, 3) AS g CROSS JOIN LATERAL profstore.top(:'cpu' || '{node="nowhere"}', now() - g * interval '1 hour') AS t;

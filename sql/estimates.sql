@@ -1,9 +1,9 @@
--- What the planner expects of functions that read samples follows their ranges and limits.
+-- The planner's row estimates for functions that read samples follow their range and limit arguments.
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 SELECT count(profstore.ensure_partitions('2001-03-01 00:00Z', '2001-03-04 00:00Z')) > 0 AS made;
 
--- 40 samples a minute for a day, a few on the next, none on the third
+-- 40 samples a minute for a day, a few on the next day, none on the third
 INSERT INTO profstore.samples
 SELECT timestamptz '2001-03-01 00:00Z' + m * interval '1 minute', 1 + s % 4, 0, 1
 FROM generate_series(0, 1439) AS m, generate_series(0, 39) AS s;
@@ -45,12 +45,12 @@ FROM (VALUES ('hour', 'whole'), ('few', 'hour'), ('none', 'few'), ('day', 'diff'
 JOIN costs AS a ON a.name = pairs.a JOIN costs AS b ON b.name = pairs.b ORDER BY 1;
 SELECT a.cost = b.cost AS "no samples cost the same" FROM costs AS a, costs AS b WHERE a.name = 'outside' AND b.name = 'none';
 
--- sums in place of rows are cheaper, where the session takes them
+-- the estimate is lower if the session allows sums in place of rows
 SET profstore.enable_summaries = off;
 SELECT e.cost > c.cost AS "rows cost more than sums" FROM pg_temp.estimates AS e JOIN costs AS c USING (name) WHERE name = 'day';
 RESET profstore.enable_summaries;
 
--- so it is with aggregates in plain SQL, if sums tell what they ask for
+-- the same holds for aggregates in plain SQL that the sums can answer
 CREATE FUNCTION pg_temp.cost(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -67,18 +67,18 @@ SET profstore.enable_summaries = off;
 SELECT query, pg_temp.cost(query) > cost AS "cheaper by sums" FROM aggregates ORDER BY query;
 RESET profstore.enable_summaries;
 
--- a plan for any parameter leaves the constants
+-- a generic plan ignores the values of constants
 SET plan_cache_mode = force_generic_plan;
 PREPARE any_range(timestamptz, timestamptz) AS SELECT * FROM profstore.top('x:x:x:x:x{}', $1, $2);
 EXPLAIN (COSTS on, SUMMARY off) EXECUTE any_range('2001-03-01', '2001-03-02');
 RESET plan_cache_mode;
 
--- whether a function is inlined is decided without a plan around it, so by the constants
+-- PostgreSQL decides on inlining a function before planning, so by the constants
 CREATE FUNCTION pg_temp.twice(html text) RETURNS bool LANGUAGE sql STABLE AS 'SELECT html || html IS NULL';
 EXPLAIN (VERBOSE, COSTS off)
 SELECT pg_temp.twice(profstore.callgraph_dot('x:x:x:x:x{}', '2001-03-03', '2001-03-04')) AS none;
 
--- nobody learns from plans what is not for him to read
+-- estimates do not reveal rows that the role may not read
 CREATE ROLE estimates_stranger;
 GRANT USAGE ON SCHEMA profstore TO estimates_stranger;
 SET ROLE estimates_stranger;

@@ -1,9 +1,9 @@
--- Every example of help() on samples such as "make demo" makes, with long names: in 120 columns, and never without rows.
+-- Runs every example of help() on samples like those of "make demo", with long names: each fits into 120 columns and returns rows.
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
--- short_name: a name that fits stays, one that does not loses as little as that takes
+-- short_name: a name that fits stays unchanged, a longer one is shortened by as little as necessary
 SELECT width, profstore.short_name(name, width) FROM (VALUES
 	(1, 8, 'main'), (2, 40, 'std::vector<std::pair<int, long>, std::allocator<std::pair<int, long>>>::push_back(std::pair<int, long> const&)'),
 	(3, 40, 'net/http.(*Server).Serve.func1[go.shape.struct { a int; b string },go.shape.int]'),
@@ -20,7 +20,7 @@ SELECT width, profstore.short_name(name, width) FROM (VALUES
 SELECT length(profstore.short_name(repeat('a', 100))), length(profstore.short_name(repeat('a<', 1000) || repeat('>', 1000)));
 SELECT profstore.short_name('main', 7);
 
--- Two stacks of long names, sums of ten seconds, three of them: no function or file that an example could know.
+-- Two stacks of long names, as sums of ten seconds, three of them, with functions and files that no example names.
 SELECT profstore.ensure_partitions(now() - interval '1 day', now() + interval '1 day') > 0 AS made;
 SELECT (profstore.intern_series(ARRAY['process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'], ARRAY[jsonb_build_object('node', 'a',
 	'comm', 'postgres', 'pod', repeat('long-name-', 9))], '{52631579}'))[1] AS series \gset
@@ -33,10 +33,10 @@ SELECT profstore.intern_stacks('tool', '{4,4}', ARRAY[l[2], l[3], l[4], l[1], l[
 INSERT INTO profstore.samples SELECT now() - s * interval '10 s', :series, stack, 52631579000 FROM generate_series(1, 3) AS s, unnest(:'stacks'::int8[]) AS stack;
 SELECT profstore.touch_series(ARRAY[:series], min(time), max(time)) FROM profstore.samples;
 
--- what goes to other tools ends with the file that psql writes
+-- output for other tools ends with the file that psql writes
 SELECT function, substring(example FROM '\n(\\g .*)$') AS goes FROM profstore.help('.') WHERE example ~ '\n\\g ' ORDER BY 1;
 SELECT 'aligned' AS format \g (tuples_only format=unaligned) /dev/null
--- They begin with what they are of; what changes something is rolled back.
+-- The output names the function before each example. All but CALL run in a transaction that is rolled back.
 \set ECHO none
 \getenv where PG_ABS_BUILDDIR
 \set file :where/examples.txt
@@ -64,9 +64,9 @@ CREATE TABLE lines AS SELECT *, count(*) FILTER (WHERE line ~ '^ *example_of *$'
 	FROM string_to_table(:'shown', E'\n') WITH ORDINALITY AS l(line, n);
 \set ECHO all
 SELECT count(DISTINCT example) > 50 AS many FROM lines;
--- too wide
+-- wider than 120 columns
 SELECT (SELECT line FROM lines AS f WHERE f.example = l.example ORDER BY n OFFSET 2 LIMIT 1) AS example, max(length(line)) FROM lines AS l WHERE length(line) > 120 GROUP BY 1;
 -- without rows: regressions(): there is only one host; anomalies(): there is one day; claim_symbol_work(), open_addresses() and find_debuginfo(): no address waits for lines, and nothing was uploaded; same_functions(): all functions have symbols; verify(), which has found nothing, drop_before(): nothing is as old, and remove_segment(): no segment has that number
 SELECT (SELECT line FROM lines AS f WHERE f.example = l.example ORDER BY n OFFSET 2 LIMIT 1) AS example FROM lines AS l WHERE line = '(0 rows)';
--- the same of \df+
+-- the same for the output of \df+
 SELECT count(*) FILTER (WHERE line LIKE 'Description%') > 50 AS many, max(length(line)) <= 120 AS narrow FROM string_to_table(:'described', E'\n') AS line;

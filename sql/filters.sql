@@ -1,10 +1,10 @@
--- Filters on function, file, mapping and address, names by granularity, and filtered_share(), against an oracle in plain SQL.
+-- Filters by function, file, mapping and address, names by granularity, and filtered_share(), compared with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 
 CREATE TABLE sums AS
 SELECT stack_id, value FROM oracle_sums(:'cpu', '{}', '2026-01-01', '2026-01-03');
--- conditions are SQL over a frame; NULL is no filter
+-- the expected conditions as SQL over one frame; NULL means no filter
 CREATE FUNCTION oracle_stacks(focus text, ignore text, show text, hide text, name text, folding bool DEFAULT false)
 	RETURNS TABLE (stack text[], value numeric) LANGUAGE plpgsql AS
 $$
@@ -25,7 +25,7 @@ BEGIN
 		focus IS NULL AND show IS NULL AND hide IS NULL);
 END
 $$;
--- pairs of a filter and what it means
+-- pairs of a filter and its condition
 CREATE TABLE cases (n int GENERATED ALWAYS AS IDENTITY, filter text, condition text);
 INSERT INTO cases (filter, condition) VALUES
 	('fn1', $$function ~ 'fn1'$$), ('^fn2$|^fn3', $$function ~ '^fn2$|^fn3'$$), ('so]', $$function LIKE '[%]'$$),
@@ -40,7 +40,7 @@ INSERT INTO cases (filter, condition) VALUES
 	('{address*="13"}', $$address LIKE '%13%'$$), (' { mapping = "lib0.so" , function *= "1" , file != ''file1.c'' } ',
 		$$lib ~ 'lib0.so$' AND function LIKE '%1%' AND file <> 'file1.c'$$), ('{}', 'true');
 
--- each case as each of the four filters, and with another filter beside it
+-- each pair as each of the four filters, alone and with a second filter
 CREATE FUNCTION differences(focus text, ignore text, show text, hide text, expected text[], granularity text DEFAULT 'function', name text DEFAULT 'function',
 	folding bool DEFAULT false) RETURNS int8 LANGUAGE sql AS
 $$
@@ -56,11 +56,11 @@ SELECT count(*) AS pairs, sum(differences(a.filter, b.filter, NULL, NULL, ARRAY[
 	+ differences(a.filter, NULL, b.filter, NULL, ARRAY[a.condition, NULL, b.condition, NULL])
 	+ differences(NULL, a.filter, b.filter, 'fn4', ARRAY[NULL, a.condition, b.condition, $$function ~ 'fn4'$$])) AS differences
 FROM cases AS a JOIN cases AS b ON b.n = (a.n * 7) % 31 + 1;
--- most filters pick neither everything nor nothing
+-- most filters match some stacks, but not all
 SELECT count(*) > 15 AS selective FROM cases
 WHERE (SELECT kept_share > 0.05 AND kept_share < 0.95 FROM profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', filter));
 
--- names
+-- names at each granularity
 SELECT granularity, differences(NULL, NULL, NULL, NULL, '{}', granularity, name, folding) AS differences,
 	differences('fn1', NULL, NULL, '{mapping="lib2.so"}', ARRAY[$$function ~ 'fn1'$$, NULL, NULL, $$lib ~ '2.so'$$], granularity, name, folding) AS with_filters
 FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
@@ -70,7 +70,7 @@ FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
 	('mapping_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
 	('address', $$format('%s%s %s', CASE WHEN file <> '' THEN function || ' ' END, regexp_replace(lib, '.*/', ''), address)$$, false))
 	AS g(granularity, name, folding);
--- a frame's own filter keeps the stacks that it is in, whatever its name adds to the function's
+-- a frame's filter, as filter() returns it, keeps all stacks with that frame, whatever the name contains beside the function
 SELECT g.granularity, count(*) > 2 AS several, count(*) FILTER (WHERE s.kept <> t.total) AS differences, count(*) FILTER (WHERE p.total < t.total) AS of_others
 FROM unnest('{function,line,file,mapping,mapping_function,address}'::text[]) WITH ORDINALITY AS g(granularity, ord)
 CROSS JOIN LATERAL profstore.top(:'cpu', '2026-01-01', '2026-01-03', 40, granularity => g.granularity) AS t
@@ -84,7 +84,7 @@ SELECT v.name, f.* FROM (VALUES
 	(9, 'f 0x1a', 'address', 'a.c', NULL), (10, 'f', 'address', 'a.c', '/lib/x.so'), (11, 'x.so!a!b', 'mapping_function', 'a.c', '/lib/x.so'), (12, '[x.so]', 'mapping_function', NULL, '/lib/x.so'),
 	(13, '/src/a.c', 'file', '/src/a.c', '/lib/x.so'), (14, 'x.so', 'file', NULL, '/lib/x.so'), (15, '[unknown]', 'file', NULL, NULL), (16, '[unknown]', 'mapping', 'a.c', NULL), (17, NULL, 'line', NULL, NULL))
 	AS v(n, name, granularity, file, lib) CROSS JOIN LATERAL profstore.frame_filter(v.name, v.granularity, v.file, v.lib) AS f ORDER BY v.n;
--- all views take it
+-- every view applies filters
 SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'mapping', max_nodes => 5);
 SELECT function, self, total FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'file', max_rows => 3);
 SELECT function, base_self, self FROM profstore.top_diff(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03', granularity => 'mapping', max_rows => 2);
@@ -94,7 +94,7 @@ SELECT level, function, total FROM profstore.callees(:'cpu' || '{node="c"}', '20
 SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'mapping', max_nodes => 4);
 SELECT count(*) FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-03', granularity => 'mapping', hide => '{mapping="lib1.so"}') WHERE stack ~ 'lib1';
 
--- groups: below each value of the labels stands the flame graph of these series alone
+-- groups: below each value of the labels is the flame graph of only its series
 SELECT level, label, value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', NULL, by => '{service}') WHERE level < 2;
 SELECT level, label, value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', NULL, inverted => true, focus => 'fn1', by => '{service,node}') WHERE level < 2;
 CREATE FUNCTION below(by_value text, inverted bool) RETURNS TABLE (ord int8, level int, value int8, self int8, label text, file text, line int, lib text) LANGUAGE sql AS
@@ -113,11 +113,11 @@ SELECT level, label, value, self FROM profstore.flamegraph(:'cpu', '2026-02-01',
 SELECT count(*), min(level), max(value) = (SELECT value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', 1)) AS same_total, sum(self) = max(value) AS sums_up
 FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', 50, by => '{node}');
 
--- the share: what is kept is what the flame graph shows
+-- the share: the kept part equals the total of the flame graph
 SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', ignore => filter, hide => 'fn') AS s
 	JOIN LATERAL profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, ignore => filter, hide => 'fn') AS f ON true
 WHERE s.kept <> f.value OR s.whole <> s.kept + s.not_focused + s.ignored + s.without_frames OR abs(s.kept_share - s.kept / s.whole::float8) > 1e-12;
--- exports tell it beside what is kept; nothing where there are no filters
+-- exports record the dropped part; without filters they record none
 SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', filter) AS s
 	JOIN LATERAL profstore.flamegraph_json(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, focus => filter) AS f ON true
 WHERE (f ->> 'value')::int8 <> s.kept OR (f ->> 'whole')::int8 IS DISTINCT FROM s.whole;
@@ -128,14 +128,14 @@ SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-0
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-03', '2026-01-04', focus => 'main');
 SELECT profstore.flamegraph_json('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b');
 SELECT profstore.speedscope('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b') -> 'name' AS speedscope;
--- imported, a file says so too
+-- after import, the file still records it
 SELECT profstore.import_pprof(profstore.pprof('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b'), '{"__name__": "kept"}');
 SELECT profstore.import_pprof(profstore.pprof('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02'), '{"__name__": "all"}');
 SELECT profstore.import_pprof(profstore.pprof('jobs:run:count:run:count:delta', '2026-01-03', '2026-01-04', hide => 'a'), '{"__name__": "none"}');
 SELECT t.name, n.comments FROM profstore.file_notes AS n JOIN profstore.series AS s ON s.id = n.series_id JOIN profstore.profile_types AS t ON t.id = s.profile_type
 ORDER BY 1;
 
--- what is kept for filters goes when names change, and a filter's frames are another's no more
+-- cached results of filters are discarded when names change, and frames of one filter are not used for another
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', hide => '^a$');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', show => '^a$');
 UPDATE profstore.functions SET name = 'b' WHERE name = 'a';
@@ -143,7 +143,7 @@ SELECT profstore.bump_names();
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', hide => '^a$');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', show => '^a$');
 
--- names that look like the syntax, and errors
+-- names that look like the filter syntax, and errors
 SELECT put_scrape('jobs:run:count:run:count:delta', '{}', '2026-01-01 11:00Z', '{"main;operator{}": 1, "main;file:=/x": 2, "main;std::vector<int>::operator=": 4}');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => 'file:=');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '{function*="{}"}');
@@ -157,20 +157,20 @@ SELECT :empty, hide => '{address="main"}');
 SELECT :empty, hide => '{line="-1"}');
 SELECT :empty, focus => '{file=~"("}');
 SELECT :empty, focus => '{file="a"} or');
--- the argument is named, of expressions too
+-- errors give the name of the argument, also for compound expressions
 SELECT :empty, focus => 'a(b');
 SELECT :empty, ignore => '*');
 SELECT :empty, show => '[');
 SELECT :empty, focus => 'a', hide => 'b\');
 SELECT profstore.top_diff('jobs:run:count:run:count:delta', '2026-02-01', '2026-02-02', '2026-02-01', '2026-02-02', base_selector => 'jobs:run:count:run:count:delta{a=~"("}');
--- an expression that begins with a brace is written with a backslash
+-- an expression that starts with a brace is written with a backslash before it
 SELECT :empty, focus => '{{closure}}');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '\{}');
 SELECT profstore.top('jobs:run:count:run:count:delta', '2026-02-01', '2026-02-02', granularity => 'word');
--- a selector has no substrings
+-- selectors have no match by substring
 SELECT profstore.top('jobs:run:count:run:count:delta{node*="x"}', '2026-02-01', '2026-02-02');
 
--- kinds: of each mapping's frames
+-- kinds: those of the mappings of the frames
 SELECT profstore.bump_names();
 UPDATE profstore.mappings SET file = CASE right(file, 4) WHEN '0.so' THEN '[kernel.kallsyms]' WHEN '1.so' THEN '[cpython]' ELSE file END;
 SELECT v.filter, s.kept = o.value AS is_exact, s.kept BETWEEN s.whole * 0.05 AND s.whole * 0.95 AS is_selective

@@ -1,4 +1,4 @@
--- ProfstoreFlame: rows of flame graphs without a function scan, which WITH ORDINALITY asks for.
+-- ProfstoreFlame, the plan node that returns flame graphs with WITH ORDINALITY instead of a function scan.
 \set fleet on
 \i sql/fixtures/preamble.sql
 SELECT format('(%L, ''2026-01-01 20:00Z'', ''2026-01-03 00:00Z''', :'cpu' || '{}') AS all, format('(%L, ''2026-01-01 20:00Z'', ''2026-01-01 22:00Z'', ''2026-01-01 22:00Z'', ''2026-01-02 00:00Z''', :'cpu' || '{}') AS halves,
@@ -10,7 +10,7 @@ EXPLAIN (COSTS off) SELECT label FROM profstore.flamegraph:all) WITH ORDINALITY;
 EXPLAIN (COSTS off) SELECT f FROM profstore.flamegraph:all) AS f;
 EXPLAIN (COSTS off) SELECT t FROM profstore.top:all) AS t;
 
--- the same rows, in the same order
+-- the same rows in the same order as the function scan
 CREATE TABLE calls (n serial, call text, columns text);
 INSERT INTO calls (call, columns)
 SELECT 'profstore.' || call, 'ord, level, value, self, label, truncated, file, line, mapping' || CASE WHEN call ~ 'diff' THEN ', "valueRight", "selfRight"' ELSE '' END
@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 SELECT n, rows_of(columns, call) = rows_of(columns, call || ' WITH ORDINALITY') AS same, split_part(rows_of(columns, call), ' ', 1)::int > 40 AS many FROM calls ORDER BY n;
--- without sources; from disk
+-- without source files; with results on disk
 SELECT bool_and(rows_of('ord, label, value', call) = rows_of('ord, label, value', call || ' WITH ORDINALITY')) AS same FROM calls;
 SET work_mem = '64kB';
 SELECT bool_and(rows_of(columns, call) = rows_of(columns, call || ' WITH ORDINALITY')) AS same FROM calls;
@@ -37,7 +37,7 @@ SELECT count(*), count(*) FILTER (WHERE a.label = b.label) AS same
 FROM profstore.flamegraph:all, NULL, granularity => 'address') AS a FULL JOIN profstore.flamegraph:all, NULL, granularity => 'address') WITH ORDINALITY AS b USING (ord);
 RESET work_mem;
 
--- again for each row of another relation: the same rows, or others where a parameter has changed
+-- once per row of another relation: the same rows, or others if a parameter has changed
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
@@ -49,7 +49,7 @@ SELECT n, (SELECT count(*) FROM profstore.flamegraph:all, n)) AS rows FROM gener
 SELECT n, f.* FROM generate_series(1, 9, 4) AS n, LATERAL (SELECT count(*) AS rows FROM profstore.flamegraph:all, n)) AS f;
 SELECT n, count(*) FROM generate_series(1, 9, 4) AS n, profstore.flamegraph:all, n) GROUP BY n ORDER BY n;
 
--- beside other queries that begin and forget names in between
+-- together with other queries that start and discard their names meanwhile
 CREATE FUNCTION forget_names() RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM profstore.bump_names();
@@ -75,11 +75,11 @@ RESET plan_cache_mode;
 CREATE TEMP TABLE kept AS SELECT * FROM profstore.flamegraph:all, 20);
 INSERT INTO kept SELECT * FROM profstore.flamegraph:all, 20);
 SELECT count(*), count(DISTINCT ord) FROM kept;
--- rows that are locked or changed are read by a function scan
+-- FOR UPDATE and UPDATE use a function scan
 EXPLAIN (COSTS off) UPDATE kept SET self = 0 FROM profstore.flamegraph:all) AS f WHERE kept.ord = f.ord;
 EXPLAIN (COSTS off) SELECT FROM kept JOIN profstore.flamegraph:all) AS f USING (ord) FOR UPDATE OF kept;
 
--- the privilege to call is asked for
+-- the node requires the privilege to call the function
 BEGIN;
 CREATE ROLE regress_profstore_flame;
 SELECT profstore.grant_read('regress_profstore_flame');

@@ -1,16 +1,16 @@
--- flamechart(): by hand, and against an oracle in plain SQL.
+-- flamechart(), compared with hand-written results and with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 SET datestyle = 'ISO';
 \set VERBOSITY terse
 \set jobs 'jobs:run:count:cpu:nanoseconds:delta'
 
--- 10 ms a sample: neighbours join in spite of jitter, a gap parts them, a sample that comes early ends the one before
+-- samples of 10 ms: adjacent ones join in spite of jitter, a gap separates them, and an early sample ends the previous one
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.000Z', '{"main;f;g": 1}');
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.012Z', '{"main;f": 2}');
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.021Z', '{"main;f;g": 4}');
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.050Z', '{"main;f;g": 8}');
--- two at a time: a lane for each
+-- two samples at a time: one lane for each
 SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.000Z', '{"main;x": 1}');
 SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.003Z', '{"main;y": 1}');
 SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.010Z', '{"main;x": 1}');
@@ -18,13 +18,13 @@ SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.013Z', '{"main;
 \set columns 'labels->>\'node\' AS node, lane, level, to_char(start_time, \'MS\') AS start, to_char(end_time, \'MS\') AS "end", label, samples, value'
 SELECT :columns FROM profstore.flamechart(:'jobs', '2026-01-01', '2026-01-02');
 SELECT :columns FROM profstore.flamechart(:'jobs' || '{node="a"}', '2026-01-01', '2026-01-02', width => '20 ms', hide => 'main');
--- what a filter drops still takes its time
+-- a sample that a filter removes keeps its place in time
 SELECT :columns FROM profstore.flamechart(:'jobs' || '{node="a"}', '2026-01-01', '2026-01-02', focus => 'g', show => 'main|g');
 SELECT :columns FROM profstore.flamechart(:'jobs', '2026-02-01', '2026-02-02');
 SELECT profstore.flamechart(:'jobs', '2026-01-01', '2026-01-02', width => '0');
 SELECT profstore.flamechart('memory:inuse_space:bytes:space:bytes', '2026-01-01', '2026-01-02');
 
--- the fleet has samples each 10 s, several at a time
+-- the fleet has several samples every 10 s
 CREATE FUNCTION oracle_chart(width interval, selector text DEFAULT 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta') RETURNS TABLE (labels jsonb, lane int, level int, start_time timestamptz, end_time timestamptz, label text, samples int8, value numeric)
 	LANGUAGE plpgsql AS
 $$
@@ -75,7 +75,7 @@ SELECT w.width, (SELECT count(*) FROM oracle_chart(w.width)) AS spans, (SELECT m
 	(SELECT count(*) FROM profstore.flamechart(:'cpu', '2026-01-01', '2026-01-03', w.width)) AS got
 FROM (VALUES (interval '10 s'), ('1 min')) AS w(width);
 
--- many at a time, at any time, in memory and beyond it
+-- many samples at a time, at random times, in memory and on disk
 SELECT (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "busy"}']::jsonb[], '{0}'))[1] AS busy \gset
 INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 22:00Z' + abs(hashint4(i)) % 2000 * interval '1 ms', :busy, s.ids[1 + abs(hashint4(i + 7)) % cardinality(s.ids)], 1
 FROM generate_series(1, 600) AS i, (SELECT array_agg(id ORDER BY id) AS ids FROM oracle_paths) AS s;
@@ -92,6 +92,6 @@ CREATE TEMP TABLE in_memory AS SELECT * FROM profstore.flamechart(:'busy', '2026
 SET work_mem = '64kB';
 SELECT count(*) AS differences FROM (SELECT * FROM in_memory EXCEPT ALL SELECT * FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', '10 ms') WITH ORDINALITY) AS d;
 RESET work_mem;
--- sums that begin together take a lane each, up to a limit
+-- sums that begin at one time get one lane each, up to a limit
 INSERT INTO profstore.samples SELECT '2026-01-01 23:00Z', :cpu_series, s.ids[1], i FROM generate_series(1, 10001) AS i, (SELECT array_agg(id) AS ids FROM oracle_paths) AS s;
 SELECT count(*) FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', '10 ms');

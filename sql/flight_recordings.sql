@@ -1,7 +1,7 @@
--- Java's flight recordings, put together number by number: what one says; and that parts which lie over each other, or refer to a long text, take no longer.
+-- Recordings of Java Flight Recorder, built number by number. Overlapping parts, or many references to a long text, cost no extra time.
 \i sql/fixtures/preamble.sql
 
--- numbers: little-endian base 128, of at least so many bytes; of nine the last has eight bits
+-- numbers: little-endian base 128, padded to a minimum of bytes; the ninth byte has eight bits
 CREATE FUNCTION jfr_number(value int8, bytes int4 DEFAULT 1) RETURNS bytea LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -22,10 +22,10 @@ CREATE FUNCTION joined(parts bytea[]) RETURNS bytea LANGUAGE sql
 CREATE FUNCTION jfr_numbers(VARIADIC numbers int8[]) RETURNS bytea LANGUAGE sql
 	RETURN joined(ARRAY(SELECT jfr_number(n) FROM unnest(numbers) WITH ORDINALITY AS u(n, ord) ORDER BY ord));
 CREATE FUNCTION jfr_text(value text) RETURNS bytea LANGUAGE sql RETURN '\x03'::bytea || jfr_number(length(value)) || convert_to(value, 'UTF8');
--- with its size, which counts itself
+-- a record with its size in front; the size includes its own bytes
 CREATE FUNCTION jfr_event(body bytea) RETURNS bytea LANGUAGE sql RETURN jfr_number(length(body) + 4, 4) || body;
 
--- metadata: a table of texts; elements that have attributes, and elements
+-- metadata: a table of strings; elements with attributes and child elements
 CREATE FUNCTION jfr_strings() RETURNS text[] LANGUAGE sql
 	RETURN '{root,class,field,name,id,dimension,constantPool,true,1,long,java.lang.String,jdk.types.Symbol,java.lang.Class,jdk.types.Method,jdk.types.StackFrame,jdk.types.StackTrace,jdk.ExecutionSample,jdk.ActiveSetting,4,20,21,22,23,24,25,100,101,string,type,method,lineNumber,frames,startTime,stackTrace,value,tags}'::text[];
 CREATE FUNCTION jfr_indexes(strings text[]) RETURNS bytea LANGUAGE sql
@@ -46,7 +46,7 @@ CREATE FUNCTION jfr_metadata() RETURNS bytea LANGUAGE sql
 		jfr_class('100', 'jdk.ExecutionSample', jfr_field('tags', '4', 'constantPool', 'true', 'dimension', '1'), jfr_field('startTime', '4'), jfr_field('stackTrace', '25', 'constantPool', 'true')),
 		jfr_class('101', 'jdk.ActiveSetting', jfr_field('id', '4'), jfr_field('name', '20'), jfr_field('value', '20'))]));
 
--- constants of a class: a key before each
+-- constants of a class, each after its key
 CREATE FUNCTION jfr_pool(class int8, VARIADIC constants bytea[]) RETURNS bytea LANGUAGE sql
 	RETURN jfr_numbers(class, cardinality(constants)) || joined(ARRAY(SELECT jfr_number(ord) || c FROM unnest(constants) WITH ORDINALITY AS u(c, ord) ORDER BY ord));
 CREATE FUNCTION jfr_pools(VARIADIC pools bytea[]) RETURNS bytea LANGUAGE sql RETURN jfr_event(jfr_numbers(1, 0, 0, 0, 1, cardinality(pools)) || joined(pools));
@@ -55,7 +55,7 @@ CREATE FUNCTION jfr_recording(events bytea, pools bytea, pools_from int4 DEFAULT
 		|| int8send(1767261600000000000) || int8send(1000000000) || int8send(500) || int8send(1000) || int4send(1) || events || pools || jfr_metadata();
 CREATE FUNCTION stored(recording bytea) RETURNS text LANGUAGE sql RETURN failure(format('SELECT profstore.import_pprof(%L)', recording));
 
--- two samples of a stack and one of none, by a clock of 1000 ticks a second; the setting of their period; texts of all kinds
+-- two samples with a stack and one without, a clock of 1000 ticks a second; the setting of their period; strings in all encodings
 \set symbols 'jfr_pool(21, jfr_text(''app/Main''), decode(''05046de4696e'', ''hex''), decode(''04'', ''hex'') || jfr_numbers(4, 119, 246, 114, 107))'
 \set names 'jfr_pool(22, jfr_numbers(1)), jfr_pool(23, jfr_numbers(1, 2), jfr_numbers(1, 3))'
 \set stack 'jfr_pool(25, jfr_numbers(2, 2, 7, 1, 3))'
@@ -64,9 +64,9 @@ SELECT stored(jfr_recording(jfr_event(jfr_numbers(101, 100) || jfr_text('period'
 SELECT stack, value FROM profstore.folded('jfr:cpu:nanoseconds:::delta', '2026-01-01Z', '2026-01-02Z') ORDER BY stack;
 SELECT time, value FROM profstore.samples JOIN profstore.series('jfr:samples:count:::delta') USING (series_id) ORDER BY time;
 
--- 2,000 events, each of 200,000 tags, which are the events behind it
+-- 2,000 events, each with 200,000 labels that are the bytes of the following events
 SELECT stored(jfr_recording(joined(array_fill(jfr_numbers(5, 100, 200000), ARRAY[2000])) || jfr_event(jfr_numbers(9) || decode(repeat('00', 210000), 'hex')), jfr_pools(:symbols, :names, :stack)));
--- 2,000 events of pools, each of a text that reaches over those behind it, to 200,000 empty pools
+-- 2,000 constant pools, each with a string that covers the following ones, up to 200,000 empty pools
 SELECT stored(jfr_recording('', jfr_event(jfr_numbers(9) || joined(ARRAY(
 	SELECT jfr_numbers(0, 0, 0, 0) || jfr_number(CASE WHEN n > 1 THEN -24 ELSE 0 END, 9) || jfr_numbers(0, 200001, 20, 1, 0, 3) || jfr_number(24 * (2000 - n), 3) FROM generate_series(1, 2000) AS n))
 	|| decode(repeat('00', 400000), 'hex')), 5 + 24 * 1999));

@@ -1,7 +1,7 @@
--- folded stacks, perf script, speedscope, d3, Firefox Profiler
+-- Imports of folded stacks, perf script, speedscope, d3-flame-graph and the Firefox Profiler
 SET timezone = 'UTC';
 
--- Names may hold blanks, the last word is the value; marks go, kernel frames get their file.
+-- Function names may contain blanks, the last word is the value; suffixes such as _[k] are removed, kernel frames get their file.
 SELECT profstore.import_folded(E'# a comment\nmain;a b;read_[k] 5\nmain;c_[i] 6\r\nmain;c 1\n\n  [empty stack] 2\nmain;;low -3\n',
 	'{"service": "s"}', '2026-01-01');
 SELECT * FROM profstore.folded('folded:samples:count:::delta', '-infinity', 'infinity') ORDER BY stack;
@@ -9,7 +9,7 @@ SELECT f.name, m.file FROM profstore.locations l JOIN profstore.functions f ON f
 	LEFT JOIN profstore.mappings m ON m.id = l.mapping ORDER BY f.name;
 SELECT key FROM profstore.dictionary_partitions;
 
--- What folded() writes comes in as the same.
+-- The output of folded() is imported as the same stacks.
 SELECT profstore.import_folded(string_agg(stack || ' ' || value, E'\n'), '{"__name__": "copy"}', '2026-01-01', 'space', 'bytes')
 FROM profstore.folded('folded:samples:count:::delta', '-infinity', 'infinity');
 SELECT count(*) FROM (SELECT * FROM profstore.folded('folded:samples:count:::delta', '-infinity', 'infinity')
@@ -39,11 +39,11 @@ SELECT profstore.import_perf_script(E'\t12 f (x)\na 1 cycles:\n');
 SELECT profstore.import_perf_script('nothing');
 
 SELECT jsonb_pretty(profstore.speedscope('folded:samples:count:::delta', '-infinity', 'infinity'));
--- What speedscope() writes comes in as the same, values below 0, too.
+-- The output of speedscope() is imported as the same stacks, including values below 0.
 SELECT profstore.import_pprof(convert_to(profstore.speedscope('folded:samples:count:::delta', '-infinity', 'infinity')::text, 'UTF8'), '{"__name__": "viewed"}', '2026-01-01');
 SELECT count(*), sum(value) FROM profstore.folded('viewed:samples:count:::delta', '-infinity', 'infinity');
 SELECT stack, value FROM profstore.folded('folded:samples:count:::delta', '-infinity', 'infinity') EXCEPT SELECT stack, value FROM profstore.folded('viewed:samples:count:::delta', '-infinity', 'infinity');
--- What is not read has a name, and a hint.
+-- An error about an unsupported format names the format, and has a hint.
 SELECT profstore.import_pprof('PERFILE2');
 SELECT profstore.import_folded('{"meta": {}, "threads": []}');
 SELECT profstore.import_pprof(convert_to(E'{"nodes": [], "startTime": 0,\n "samples": 7}', 'UTF8'));

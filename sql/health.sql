@@ -1,17 +1,17 @@
--- health(): each check is ok, warns and is bad because of what really is in the database, and the commands that it names work.
+-- health(): each check becomes ok, warn and bad for real states of the database, and the commands that it suggests work.
 SET client_min_messages = warning;
 CREATE ROLE regress_pfs_collector;
 CREATE ROLE regress_pfs_watcher;
 CREATE ROLE regress_pfs_narrow;
 SELECT profstore.grant_write('regress_pfs_collector'), profstore.grant_read('regress_pfs_watcher'), profstore.grant_read('regress_pfs_narrow'), profstore.grant_maintain('regress_pfs_watcher');
 \set states 'SELECT object, status, value IS NULL AS unknown, since IS NOT NULL AS recorded, substring(action FROM ''^\\w+ *[*]?(?: FROM)? *(?:profstore[.])?\\w+'') AS action FROM profstore.health() WHERE check_name ='
--- runs the commands of a check, whose errors are shown
+-- runs the suggested commands of a check, and shows their errors
 CREATE FUNCTION public.actions(of text) RETURNS SETOF text LANGUAGE sql AS $$SELECT DISTINCT action FROM profstore.health() WHERE check_name = of AND action IS NOT NULL ORDER BY 1$$;
 
--- a new database: upkeep has never run, and nobody has said how long samples are kept
+-- a new database: upkeep has never run, and no retention is set
 SELECT check_name, object, status FROM profstore.health();
 
--- silent: the writer of quiet has not been heard of for a while, that of mute for longer; the one of gone does not come back
+-- silence: the writer "quiet" has not stored anything for minutes, "mute" for longer; "gone" was stopped
 SET ROLE regress_pfs_collector;
 INSERT INTO profstore.targets (name, health, last_seen) VALUES ('here', 'up', now()), ('quiet', 'up', now() - interval '100 s'), ('mute', 'up', now() - interval '200 s'),
 	('gone', 'up', now() - interval '2 days'), ('ended', 'stopped', now() - interval '2 days');
@@ -24,7 +24,7 @@ SELECT public.actions('silent') \gexec
 \o
 :states 'silent';
 
--- reports: lag, spool, clock, version
+-- reports of writers: lag, spool, clock, version
 SET ROLE regress_pfs_collector;
 UPDATE profstore.targets SET last_seen = now() - interval '200 s' WHERE name = 'quiet';
 UPDATE profstore.targets SET last_seen = now() - interval '700 s' WHERE name = 'mute';
@@ -48,7 +48,7 @@ BEGIN;
 UPDATE pg_extension SET extversion = '0.1' WHERE extname = 'profstore';
 SELECT object, status, action FROM profstore.health() WHERE check_name = 'version' AND object = 'extension';
 ROLLBACK;
--- a report is bounded, and of the caller
+-- a report has a limited size, and its role is that of the caller
 SET ROLE regress_pfs_collector;
 SELECT profstore.report_collector('here', 'agent', '1', now(), now(), false, '{a,b}', '{1}');
 SELECT profstore.report_collector('here', 'agent', '1', now(), now(), false, '{"a b"}', '{1}');
@@ -57,7 +57,7 @@ SELECT profstore.report_collector(repeat('x', 301), 'agent', '1', now(), now(), 
 SELECT count(*) FROM profstore.collectors;
 RESET ROLE;
 
--- losses in ten minutes
+-- losses within ten minutes
 SET ROLE regress_pfs_collector;
 INSERT INTO profstore.losses (time, node, reason, count) VALUES (now() - interval '20 minutes', 'here', 'ring_full', 5), (now(), 'here', 'incomplete.x', 5),
 	(now(), 'quiet', 'ring_full', 5), (now(), 'mute', 'ring_full', 9999), (now(), 'mute', 'spool_full', 1);
@@ -77,7 +77,7 @@ RESET ROLE;
 SELECT public.actions('targets') \gexec
 \o
 
--- upkeep: recorded now, ten minutes ago, and hours ago
+-- upkeep: its last run is now, ten minutes ago, and hours ago
 :states 'upkeep';
 SET ROLE regress_pfs_watcher;
 SELECT profstore.record_health() > 0 AS recorded;
@@ -93,7 +93,7 @@ SELECT profstore.record_health();
 \o
 :states 'upkeep';
 
--- partitions: a writer stores, and there is none; then that of tomorrow
+-- partitions: a writer stores while none exists; then the one of tomorrow is missing
 :states 'partitions';
 SET ROLE regress_pfs_collector;
 SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch());
@@ -106,7 +106,7 @@ SELECT public.actions('partitions') \gexec
 SELECT profstore.set_health_limits('partitions', 1000000, 0);
 :states 'partitions';
 
--- compaction: segments that wait for longer than an hour
+-- compaction: segments that have waited for more than an hour
 SELECT profstore.ensure_partitions(now() - interval '1 day', now()) > 0 AS made, profstore.set_health_limits('compaction', 2, 3);
 INSERT INTO profstore.samples VALUES (now() - interval '1 day', 1, 0, 1);
 :states 'compaction';
@@ -133,7 +133,7 @@ SELECT since = '2026-02-11Z'::timestamptz + interval '60 s' AS since_the_limit F
 SELECT public.actions('retention') \gexec
 :states 'retention';
 
--- bloat, dictionary: shares that any database has
+-- bloat and dictionary: shares that occur in every database
 :states 'bloat';
 SELECT profstore.set_health_limits(c, 0.000001, NULL) FROM unnest('{bloat,dictionary}'::text[]) AS c;
 :states 'bloat';
@@ -149,7 +149,7 @@ SELECT profstore.reset_health_limits('bloat'), profstore.reset_health_limits(), 
 :states 'bloat';
 :states 'dictionary';
 
--- collection of the dictionary
+-- collection of unused dictionary rows
 :states 'collection';
 UPDATE profstore.epoch SET collected = now() - interval '3 days';
 :states 'collection';
@@ -160,14 +160,14 @@ SELECT public.actions('collection') \gexec
 \o
 :states 'collection';
 
--- ids
+-- ids near their limit
 SELECT setval('profstore.series_ids', 1200000000), setval('profstore.dictionary_partition_ids', 8388606);
 :states 'ids';
 \o /dev/null
 SELECT public.actions('ids') \gexec
 \o
 
--- builds that wait for a symbolizer, and those that it found nothing for
+-- builds that wait for a symbolizer, and those for which it found nothing
 SET ROLE regress_pfs_collector;
 SELECT profstore.intern_mappings('{aa,bb}', '{/bin/a,/bin/b}') AS m \gset
 SELECT cardinality(profstore.intern_locations(:'m', '{16,16}', '{0,0}', '{}', '{}'));
@@ -202,7 +202,7 @@ UPDATE profstore.symbol_work SET open = 1, answered = 0;
 SELECT public.actions('unsymbolized') \gexec
 \o
 
--- memory: a state is remembered from the first record on that has it, and one that has changed is not yet
+-- record_health() records since when a state lasts, and starts anew when the state changes; unchanged states keep their time
 SELECT profstore.record_health() > 0 AS recorded;
 UPDATE profstore.health_states SET since = '2026-01-01Z';
 SELECT profstore.record_health() AS changed;
@@ -214,12 +214,14 @@ SELECT status, since > '2026-01-02Z' AS recorded FROM profstore.health() WHERE c
 SELECT profstore.forget_collector('mute') AS rows, profstore.record_health() AS changed;
 SELECT count(*) FROM profstore.health_states WHERE object = 'mute' AND check_name <> 'losses';
 
--- a hostile writer: times without end, names that no index takes, and the names of another's host and scraper
+-- a hostile writer: infinite times, names too long for an index, and names of another role's host and scraper
 CREATE ROLE regress_pfs_hostile_collector;
 SELECT profstore.grant_write('regress_pfs_hostile_collector');
 CREATE FUNCTION public.other_rows() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT format('%s %s %s %s', check_name, object, status, value) FROM profstore.health() WHERE role = 'regress_pfs_collector' AND check_name IN ('losses', 'targets', 'version', 'symbols') ORDER BY 1$$;
 CREATE TEMP TABLE others AS SELECT * FROM public.other_rows() AS row;
+SET ROLE regress_pfs_collector;
+INSERT INTO profstore.targets (name, health, last_seen) VALUES ('i', 'up', now());
 SET ROLE regress_pfs_hostile_collector;
 SELECT profstore.report_collector('h', 'agent', '1', 'infinity', now(), false, '{}', '{}');
 SELECT profstore.report_collector('h', 'agent', '1', now(), '-infinity', false, '{}', '{}');
@@ -237,6 +239,8 @@ SELECT count(*) AS changed FROM (TABLE others EXCEPT SELECT * FROM public.other_
 \o /dev/null
 SELECT action FROM profstore.health() WHERE role = 'regress_pfs_hostile_collector' AND action IS NOT NULL \gexec
 \o
+SELECT role FROM profstore.targets WHERE name = 'i'; -- the action for the writer that is silent has removed its own state only
+SELECT profstore.forget_collector('i', 'nobody') AS nobodys, profstore.forget_collector('i') AS anybodys, profstore.forget_collector(NULL) AS nothing;
 DROP FUNCTION public.other_rows();
 DROP OWNED BY regress_pfs_hostile_collector;
 DROP ROLE regress_pfs_hostile_collector;
@@ -244,7 +248,7 @@ DROP ROLE regress_pfs_hostile_collector;
 -- limits
 SELECT profstore.set_health_limits('lags', 1, 2);
 
--- a reader whose series are narrowed sees no other host; one without rights sees nothing
+-- a reader whose series are restricted sees no other host; one without privileges sees nothing
 SET ROLE regress_pfs_collector;
 SELECT cardinality(profstore.intern_series('{cpu:a:b:c:d:delta,cpu:a:b:c:d:delta}', '{"{\"node\": \"here\"}","{\"node\": \"quiet\"}"}', '{1,1}'));
 RESET ROLE;

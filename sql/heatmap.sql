@@ -1,4 +1,4 @@
--- heatmap(): by hand, and against an oracle in plain SQL.
+-- heatmap(), compared with hand-written results and with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.0199Z', '{"main;f": 4, "main;g": 1}');
@@ -13,7 +13,7 @@ SELECT profstore.heatmap(:'jobs', '2026-01-01', '2026-01-02', slices => 0);
 SELECT profstore.heatmap(:'jobs', '2026-01-01', '2026-01-02', step => '1 month');
 SELECT profstore.heatmap('memory:inuse_space:bytes:space:bytes', '2026-01-01', '2026-01-02');
 
--- steps of all kinds, also some that do not divide a second
+-- several step sizes, some of which do not divide a second
 CREATE FUNCTION oracle_cells(step interval, slices int) RETURNS TABLE ("time" timestamptz, slice int, value numeric) LANGUAGE sql AS
 $$
 SELECT date_bin(step, s.time, '1970-01-01 00:00Z') AS bin, floor(extract(epoch FROM s.time - date_bin(step, s.time, '1970-01-01 00:00Z')) * slices / extract(epoch FROM step))::int, sum(s.value)

@@ -1,9 +1,9 @@
--- Functions and operators that others have planted at the front of a caller's search path never run: not as the caller, and not as the owner.
+-- Functions and operators that another role puts first in the caller's search path are never called, as the caller or as the owner.
 SET client_min_messages = warning;
 CREATE SCHEMA hostile;
 
--- A copy of every function and operator of pg_catalog that has arguments of common types, and of the polymorphic ones for some of these, where they would be
--- a better match than the original is. All of them raise.
+-- Copies every function and operator of pg_catalog with arguments of common types. Polymorphic ones are copied for some of these types, as
+-- a better match than the original. All copies raise an error.
 DO $$
 DECLARE
 	common regtype[] := '{text,bool,int2,int4,int8,float8,numeric,timestamptz,timestamp,date,interval,bytea,oid,name,"char",regclass,uuid,xid8,jsonb,text[],int4[],int8[],bytea[],jsonb[]}';
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 
--- Every function that is called from outside, in an order that has something to show.
+-- Calls every public function, in an order in which each has data.
 CREATE TABLE calls (n int4 GENERATED ALWAYS AS IDENTITY, call text);
 INSERT INTO calls (call) VALUES
 	($$ensure_partitions('2026-03-01 00:00Z', '2026-03-02 00:00Z')$$),
@@ -74,6 +74,9 @@ INSERT INTO calls (call) VALUES
 	($$read_debuginfo(1, 0)$$),
 	($$remove_debuginfo('a1b2c3d4a1b2c3d4', true)$$),
 	($$put_sources('a1b2', '{/a.c}', '{int}')$$),
+	($$map_sources('/src/', '')$$),
+	($$unmap_sources('/src/')$$),
+	($$missing_sources('a1b2', 10)$$),
 	($$remove_sources('a1b2')$$),
 	($$source_text('{1}', 'a.c')$$),
 	($$same_functions('a1b2', 'b2c3')$$),
@@ -88,7 +91,7 @@ INSERT INTO calls (call) VALUES
 	($$touch_each_series('{1,2}', '{2026-03-01,2026-03-01}', '{2026-03-01,2026-03-01}')$$),
 	($$import_folded('f;g 3', '{"__name__": "cpu", "service": "x"}', '2026-03-01 12:00Z')$$),
 	($$import_perf_script(E'tool 7 1.5: 1 cycles:\n\t10 f (/bin/tool)\n', '{"service": "x"}', '2026-03-01 13:00Z')$$),
-	-- a file with comments and a URL
+	-- a source file with comments and a URL
 	($$import_pprof('\x0a04080110020a0408031004120b0a0201021205038087a70e1a1208011080808002188080c002280530063801220f08011001188080800222040801100d220f0802100118908080022204080210042a0a0801100718072008280a2a0a080210091809200a28015a040803100448809497ece39fe7cb175080c8afa0256080ade2047001780b680c680d680e3200320773616d706c65733205636f756e743203637075320b6e616e6f7365636f6e6473320c2f62696e2f6d6164652d75703210303132333435363738396162636465663204776f726b32242f736f757263652f6f662f6d6164652f70726f66696c65732f7372632f66696c65302e6332046d61696e32242f736f757263652f6f662f6d6164652f70726f66696c65732f7372632f66696c65312e63321c68747470733a2f2f6578616d706c652e6f72672f70726f66696c6573320e6275696c742077697468202d4f323205c3bc6ec3af320c61207365636f6e642072756e', '{"__name__": "notes"}', '2026-03-01 14:00Z')$$),
 	($$import_pprof(profstore.pprof('cpu:samples:count:::delta', '2026-03-01', '2026-03-02'), '{"__name__": "again"}', '2026-03-01 15:00Z')$$),
 	($$parse_selector('cpu:a:b:c:d:delta{node=~"x"}')$$),
@@ -107,7 +110,7 @@ INSERT INTO calls (call) VALUES
 	($$record_health()$$),
 	($$collector_metrics()$$),
 	($$reset_health_limits()$$),
-	($$forget_collector('x')$$),
+	($$forget_collector('x')$$), ($$forget_collector('x', 'y')$$),
 	($$timeseries('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', '1 hour', '{service}')$$),
 	($$flamegraph('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', by => '{service}')$$),
 	($$flamegraph('cpu:samples', by => '{service}')$$), ($$flamegraph_text('cpu:samples', '2026-03-01', '2026-03-02')$$),
@@ -128,6 +131,7 @@ INSERT INTO calls (call) VALUES
 	($$cost_of('{service="nobody"}', '2026-03-01', '2026-03-02')$$),
 	($$cost_of_functions('{service="nobody"}', '2026-03-01', '2026-03-02')$$),
 	($$anomalies('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
+	($$top_queries('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$filtered_share('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', focus => 'f')$$),
 	($$selection_status('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', focus => 'f')$$),
 	($$selection_error('cpu:samples:count:::delta', focus => 'f')$$),
@@ -200,7 +204,7 @@ WHERE p.pronamespace = 'profstore'::regnamespace
 ORDER BY 1;
 
 SET search_path = hostile, pg_catalog, public;
--- the plants work
+-- the copies are called if nothing prevents it
 SELECT 'a'::text || 'b'::text;
 SELECT unnest('{a}'::text[]);
 
@@ -215,7 +219,7 @@ SELECT * FROM profstore.stacks;
 \o
 RESET search_path;
 
--- functions whose text is read at each call have a search path of their own
+-- functions whose body is parsed at each call set their own search path
 SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
 WHERE p.pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL
 	AND NOT coalesce(p.proconfig @> array['search_path=pg_catalog, pg_temp'], false);

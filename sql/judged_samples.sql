@@ -1,8 +1,8 @@
--- Filters over samples: rows of grouped blocks, of small segments, of this transaction and of a heap partition are judged by
--- their stacks, and only what passes is decoded. Against plain SQL over heap.
+-- Filters on samples: rows of grouped blocks, of small segments, of this transaction and of a heap partition are tested by
+-- their stacks, and only rows that pass are decoded. The results are compared with plain SQL over heap.
 \i sql/fixtures/preamble.sql
 
--- 30 stacks of three series, 1,500 windows over midnight: many rows a stack, values of one unit and of several
+-- 30 stacks of three series, 1,500 windows across midnight: many rows per stack, with one value or several
 SELECT profstore.ensure_partitions('2026-01-02', '2026-01-03');
 CREATE TABLE samples_20260103 PARTITION OF profstore.samples FOR VALUES FROM ('2026-01-03 00:00Z') TO ('2026-01-04 00:00Z') USING heap;
 CREATE TABLE judged_series AS
@@ -20,7 +20,7 @@ INSERT INTO profstore.samples SELECT * FROM judged_rows WHERE "time" >= '2026-01
 SELECT profstore.touch_series(array_agg(series_id), '2026-01-02', '2026-01-04') FROM judged_series;
 SELECT level, sum(rows) AS rows FROM profstore.segment_stats WHERE relation = 'profstore.samples_20260102'::regclass GROUP BY level ORDER BY level;
 
--- ranges that cut blocks and partitions, one series and all, filters that keep few, many, all, none
+-- ranges that cut blocks and partitions, one series and all, filters that keep few, many, all or no rows
 CREATE TABLE asked AS
 SELECT row_number() OVER () AS ord, *
 FROM (VALUES (timestamptz '2026-01-02', timestamptz '2026-01-05'), ('2026-01-02 23:40Z', '2026-01-03 00:10Z'), ('2026-01-02 23:50:20Z', '2026-01-02 23:50:40Z')) AS r(from_ts, to_ts),
@@ -44,7 +44,7 @@ SET profstore.enable_summaries = off;
 TABLE compared;
 RESET profstore.enable_summaries;
 
--- graphs by several processes, by workers alone, and with rows that wait in this transaction
+-- flame graphs by several processes, by workers alone, and with rows that wait in this transaction
 SET min_parallel_table_scan_size = 0;
 TABLE compared;
 SET parallel_leader_participation = off;
@@ -60,7 +60,7 @@ RESET work_mem;
 RESET parallel_leader_participation;
 RESET min_parallel_table_scan_size;
 
--- verdicts that are forgotten; rows that wait, twice as many of each
+-- results of a filter that are forgotten; waiting rows, so that every row counts twice
 SET work_mem = '64kB';
 TABLE compared;
 RESET work_mem;
@@ -72,7 +72,7 @@ ROLLBACK;
 SELECT profstore.compact() >= 0 AS compacted;
 TABLE compared;
 
--- two ranges of one column are one
+-- two conditions on one column form one range
 CREATE TABLE judged_heap AS TABLE judged_rows;
 SELECT count(*) AS different
 FROM (SELECT n, (SELECT row(count(*), sum(value)) FROM profstore.samples WHERE "time" >= least AND "time" < most AND "time" > also AND series_id = ANY (ids)) AS ours,
@@ -81,7 +81,7 @@ FROM (SELECT n, (SELECT row(count(*), sum(value)) FROM profstore.samples WHERE "
 			'2026-01-02 23:20Z'::timestamptz + n * interval '2 min' AS also, (SELECT array_agg(series_id) FROM judged_series WHERE judged_series.n <> q.n % 3) AS ids
 		FROM generate_series(1, 25) AS q(n)) AS ranges) AS both_ways WHERE ours IS DISTINCT FROM theirs;
 
--- sums by stack of ranges that cut segments: of a few windows, of most, of none
+-- sums by stack over ranges that cut segments: of a few windows, of most, of none
 CREATE FUNCTION compare_ranges(columns text, condition text, OUT sums int8, OUT different int8) LANGUAGE plpgsql AS $$
 DECLARE
 	from_ts timestamptz;
@@ -108,7 +108,7 @@ FROM (VALUES ('sum(value)'), ('count(*)'), ('count(*), sum(value), min(value)'))
 	LATERAL compare_ranges(columns, condition) AS r;
 TABLE compared_ranges;
 
--- the same from samples alone, and in little memory
+-- the same without stored sums, and with little memory
 SET profstore.enable_summaries = off;
 SELECT sum(sums) AS sums, sum(different) AS different FROM compared_ranges;
 RESET profstore.enable_summaries;
@@ -116,7 +116,7 @@ SET work_mem = '64kB';
 SELECT sum(sums) AS sums, sum(different) AS different FROM compared_ranges;
 RESET work_mem;
 
--- verdicts on stacks of more programs than little memory keeps: those of the first hour are forgotten, and made again in the second
+-- results for more programs than little memory holds: those of the first hour are forgotten, and computed again in the second hour
 SELECT count(profstore.import_folded(E'main;f1 1\nmain;f2 2\nmain;f1;f2 4', jsonb_build_object('__name__', 'programs', 'service', n::text), '2026-01-02 12:00Z')) FROM generate_series(1, 300) AS n;
 INSERT INTO profstore.samples SELECT "time" + interval '1 hour', series_id, stack_id, 10 * value FROM profstore.samples WHERE "time" = '2026-01-02 12:00Z';
 SELECT count(DISTINCT stack_id >> 9) > 200 AS many_programs FROM profstore.samples WHERE "time" = '2026-01-02 12:00Z';
@@ -126,7 +126,7 @@ SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'progra
 SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', ignore => 'f1') AS t;
 RESET work_mem;
 
--- verdicts stay for the session's next query; not those on a stack that was not there yet, whose id is the next of its run
+-- results are kept for the next query of the session, but not for a stack that did not exist yet and gets the next id
 \set late '\'jobs:run:count:run:count:delta{n="late"}\', \'2026-01-02 15:00Z\', \'2026-01-02 16:00Z\', \'1 hour\''
 SELECT put_stack('main;early') + 1 AS late_id \gset
 INSERT INTO profstore.samples SELECT '2026-01-02 15:00Z', (profstore.intern_series(ARRAY[:'jobs'], '{"{\"n\": \"late\"}"}', '{0}'))[1], :late_id, 36;
@@ -134,7 +134,7 @@ SELECT profstore.touch_series(array_agg(series_id), '2026-01-02', '2026-01-03') 
 SELECT round(value * 3600) AS value FROM profstore.timeseries(:late, focus => 'later');
 SELECT put_stack('main;later') = :late_id AS is_there;
 SELECT round(value * 3600) AS value FROM profstore.timeseries(:late, focus => 'later');
--- nor those that an error left half made
+-- results that an error interrupted are not kept
 UPDATE profstore.epoch SET ids = ids + 1;
 CREATE TABLE whole_chunks AS SELECT * FROM profstore.stack_chunks;
 UPDATE profstore.stack_chunks SET payload = '' WHERE partition_id = (SELECT max(stack_id) >> 40 FROM profstore.samples WHERE "time" = '2026-01-02 12:00Z');
@@ -142,12 +142,12 @@ SELECT regexp_replace(failure(format('SELECT profstore.timeseries(%L, ''2026-01-
 DELETE FROM profstore.stack_chunks;
 INSERT INTO profstore.stack_chunks SELECT * FROM whole_chunks;
 SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;
--- nor those on other names
+-- results under other names are not kept
 UPDATE profstore.functions SET name = 'f1 too' WHERE name = 'f2';
 SELECT profstore.bump_names();
 SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;
 
--- a block of 40 series over 2,000 times, which would take more cells than they have rows: it is read row by row
+-- a block of 40 series over 2,000 times would need more cells than it has rows, so it is read row by row
 CREATE TABLE sparse_rows AS
 SELECT timestamptz '2026-01-02 17:00Z' + (k * 80 + (n * 37 + k * 11) % 80) * interval '1 s' AS "time", n, k,
 	(profstore.intern_series(ARRAY[:'jobs'], ARRAY[jsonb_build_object('sparse', n::text)], '{0}'))[1] AS series_id, put_stack(format('main;s%s', n % 5)) AS stack_id, n * k AS value

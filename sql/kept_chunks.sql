@@ -1,8 +1,8 @@
--- What a focus lets pass of chunks of segments is kept for the session's next graph. Against plain SQL over heap, and by the blocks
--- that were read.
+-- The session keeps, for its next flame graph, the stacks that a focus filter passes. Compared with plain SQL over heap, and by the
+-- number of blocks that were read.
 \i sql/fixtures/preamble.sql
 
--- 3 series, 30 stacks, 600 windows of 5 s; in the last 100 some stacks are missing
+-- 3 series, 30 stacks, 600 windows of 5 s; the last 100 windows lack some stacks
 SELECT profstore.ensure_partitions('2026-01-02', '2026-01-03');
 CREATE TABLE kept_series AS
 SELECT n, (profstore.intern_series(ARRAY[:'jobs'], ARRAY[jsonb_build_object('n', n::text)], '{0}'))[1] AS series_id FROM generate_series(1, 3) AS n;
@@ -14,8 +14,8 @@ INSERT INTO profstore.samples SELECT "time", series_id, stack_id, value FROM kep
 SELECT profstore.compact() > 0 AS compacted;
 SELECT profstore.touch_series(array_agg(series_id), '2026-01-02', '2026-01-03') FROM kept_series;
 
--- how many buckets there are, how many differ from what was stored, and whether blocks were read, but for those of sums that tell which buckets
--- there are; last_scan() adds up what one statement reads
+-- the number of buckets, the number of those that differ from the stored values, and whether blocks were read, except those with the times
+-- of stored sums; last_scan() counts the blocks that one statement reads
 CREATE FUNCTION check_graph(wanted text, focus text, step interval DEFAULT '20 s', from_ts timestamptz DEFAULT '2026-01-02', to_ts timestamptz DEFAULT '2026-01-03',
 	OUT buckets int8, OUT wrong int8, OUT reads bool) LANGUAGE plpgsql AS $$
 DECLARE
@@ -44,20 +44,20 @@ SELECT * FROM check_graph('{n="2"}', 'f[12]') AS one_of_them;
 SELECT * FROM check_graph('{}', 'g7') AS other_focus;
 SELECT * FROM check_graph('{}', 'nowhere') AS nothing_passes;
 SELECT * FROM check_graph('{}', 'nowhere') AS nothing_passes_again;
--- ranges that cut segments read these
+-- ranges that cut segments read the cut blocks
 SELECT * FROM check_graph('{}', 'f[12]', '20 s', '2026-01-02 10:01:20Z', '2026-01-02 10:38:40Z') AS a_cut;
 SELECT * FROM check_graph('{}', 'f[12]', '20 s', '2026-01-02 10:01:20Z', '2026-01-02 10:38:40Z') AS a_cut_again;
--- of one series no more is kept than of this one, until others were read, too
+-- a query for one series keeps this series alone; a query for the others adds them
 SELECT * FROM check_graph('{n="3"}', 'f3') AS one;
 SELECT * FROM check_graph('{n="3"}', 'f3') AS one_again;
 SELECT * FROM check_graph('{n="1"}', 'f3') AS another;
 SELECT * FROM check_graph('{}', 'f3') AS all_of_them;
 SELECT * FROM check_graph('{n="3"}', 'f3') AS one_of_all;
--- a heat map has use for the same
+-- a heat map uses what a flame graph has kept
 SELECT count(*), sum(value) = (SELECT sum(value) FROM kept_rows WHERE stack ~ 'f3') AS is_right FROM profstore.heatmap(:'jobs', '2026-01-02', '2026-01-03', '1 min', 1, focus => 'f3');
 SELECT blocks_read FROM profstore.last_scan();
 
--- rows of this transaction, that go
+-- rows of this transaction, which is rolled back
 BEGIN;
 INSERT INTO profstore.samples SELECT "time", series_id, stack_id, value FROM kept_rows;
 SELECT sum(round(value * 20)) / 2 = (SELECT sum(value) FROM kept_rows WHERE stack ~ 'f3') AS twice FROM profstore.timeseries(:'jobs', '2026-01-02', '2026-01-03', '20 s', focus => 'f3');
@@ -83,13 +83,13 @@ SELECT profstore.compact() > 0 AS compacted;
 SELECT * FROM check_graph('{}', 'f3') AS more;
 SELECT * FROM check_graph('{}', 'f3') AS more_again;
 
--- what does not fit is read again
+-- a result that does not fit into the memory is read again
 SET work_mem = '64kB';
 SELECT wrong, reads FROM check_graph('{}', 'f5') AS little_memory;
 SELECT wrong, reads FROM check_graph('{}', 'f5') AS little_memory_again;
 RESET work_mem;
 
--- what workers keep comes back to the session, and goes to the next ones
+-- results that workers keep are returned to the session, and given to the next workers
 SET min_parallel_table_scan_size = 0;
 SET parallel_leader_participation = off;
 SELECT * FROM check_graph('{}', 'f6') AS by_workers;

@@ -1,7 +1,7 @@
--- What is there to ask for: profile types, series, labels.
+-- The functions that list profile types, series and labels.
 SET timezone = 'UTC';
 
--- nothing yet
+-- nothing stored yet
 SELECT * FROM profstore.profile_types();
 SELECT * FROM profstore.series();
 SELECT * FROM profstore.label_names();
@@ -13,9 +13,9 @@ INSERT INTO profstore.series (profile_type, labels, period, first_seen, last_see
 	(1, '{"service": "web", "node": "a"}', 1, '2026-01-01 10:00Z', '2026-01-01 11:00Z'),
 	(1, '{"service": "web", "node": "b"}', 1, '2026-01-02 10:00Z', '2026-01-02 11:00Z'),
 	(2, '{"service": "db", "pod": "x"}', 0, '2026-01-03 10:00Z', '2026-01-03 11:00Z'),
-	-- stored twice by writers that came at the same time: one series, named by the smaller id
+	-- stored twice by writers at the same time: one series, represented by the smaller id
 	(1, '{"node": "a", "service": "web"}', 1, '2026-01-01 09:00Z', '2026-01-01 10:30Z'),
-	-- another period: another series
+	-- another period makes another series
 	(1, '{"service": "web", "node": "a"}', 2, '2026-01-01 12:00Z', '2026-01-01 13:00Z');
 
 SELECT * FROM profstore.profile_types();
@@ -24,11 +24,11 @@ SELECT * FROM profstore.series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delt
 SELECT * FROM profstore.series('memory:inuse_space:bytes::');
 SELECT * FROM profstore.series('{service=~"web|db", node=""}');
 SELECT * FROM profstore.series('no:such:type:at:all');
--- ranges are half open; last_seen may be a minute old
+-- ranges exclude their end; last_seen may be a minute late
 SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:01Z', '2026-01-02 10:00Z');
 SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:01:00.000001Z', '2026-01-01 12:00Z');
 SELECT series_id FROM profstore.series(from_ts => '2026-01-02 12:00Z');
--- one that is stored twice is not seen between the two, nor are its labels
+-- a series that is stored twice is not listed for the time between the two, nor are its labels
 BEGIN;
 INSERT INTO profstore.series (profile_type, labels, period, first_seen, last_seen) VALUES
 	(1, '{"job": "gap"}', 1, '2026-01-05 10:00Z', '2026-01-05 11:00Z'), (1, '{"job": "gap"}', 1, '2026-01-05 14:00Z', '2026-01-05 15:00Z');
@@ -45,7 +45,7 @@ SELECT * FROM profstore.label_values('node', '{service="db"}');
 SELECT * FROM profstore.label_values('node', from_ts => '2026-01-02', to_ts => '2026-01-04');
 SELECT * FROM profstore.label_values('absent');
 
--- a series with samples in the last half minute is seen there, though touching it wrote nothing
+-- a series with samples of the last half minute is listed, though touching it wrote nothing
 BEGIN;
 SELECT profstore.intern_series('{memory:live:bytes::}', ARRAY['{"service": "live"}']::jsonb[], '{0}') AS live \gset
 SELECT profstore.touch_series(:'live', now(), now() + interval '50 s');
@@ -53,7 +53,7 @@ SELECT value FROM profstore.label_values('service', 'memory:live:bytes::', now()
 ROLLBACK;
 SELECT * FROM profstore.label_names('{');
 
--- row policies on series hold for the one who asks; the one on samples is refused
+-- row policies on series apply to the caller; a row policy on samples is refused
 SET client_min_messages = warning;
 CREATE ROLE regress_profstore_reader;
 SELECT profstore.grant_read('regress_profstore_reader');

@@ -1,4 +1,4 @@
--- What views withhold is not told by a function in the query either.
+-- Functions in a query do not reveal rows that the views hide.
 CREATE ROLE regress_pfs_owner;
 CREATE ROLE regress_pfs_other;
 GRANT USAGE ON SCHEMA profstore TO regress_pfs_owner, regress_pfs_other;
@@ -19,7 +19,7 @@ SELECT relation, rows FROM profstore.segment_stats WHERE tell(relation);
 RESET ROLE;
 SELECT relation, rows FROM profstore.segment_stats WHERE relation IN ('own'::regclass, 'secret'::regclass) ORDER BY 2;
 
--- counts of hosts whose series a row policy hides
+-- statistics of hosts whose series are hidden by a row policy
 SELECT profstore.grant_read('regress_pfs_other');
 INSERT INTO profstore.unwind_counts (day, node, exe, stacks, complete) VALUES (current_date, 'hidden', '/bin/tool', 1, 1);
 ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
@@ -31,7 +31,7 @@ SET ROLE regress_pfs_other;
 SELECT node FROM profstore.unwind_quality WHERE tell(node);
 RESET ROLE;
 
--- no view of ours that looks at privileges lacks the barrier
+-- every view that tests privileges is a security barrier
 SELECT c.oid::regclass FROM pg_class AS c
 WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind = 'v' AND pg_get_viewdef(c.oid) ~ 'has_\w+_privilege|pg_has_role|current_user|session_user|calling_role|sees_all_series'
 	AND NOT coalesce(c.reloptions @> '{security_barrier=true}', false);

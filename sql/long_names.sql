@@ -1,4 +1,4 @@
--- Names that nobody would read: they are shortened as they are stored, and no stack's text exceeds a value of the server.
+-- Extremely long names are shortened when they are stored, so the text of a stack stays below the server's limit for a value.
 \pset tuples_only on
 CREATE TABLE long_ids AS
 SELECT profstore.intern_functions(ARRAY[repeat('x', 20000000), repeat('x', 19999999) || 'y', repeat('é', 8192), repeat('z', 16384)],
@@ -12,7 +12,7 @@ SELECT (profstore.intern_mappings(ARRAY[repeat('b', 100000)], ARRAY[repeat('f', 
 SELECT octet_length(build_id), octet_length(file) FROM profstore.mappings WHERE id = :mapping;
 SELECT profstore.intern_stacks(repeat('p', 100000), '{0}', '{}');
 SELECT profstore.intern_series('{folded:samples:count:::delta}', ARRAY[jsonb_build_object('service', repeat('v', 65536))], '{0}');
--- the deepest stack of the longest name, and one less deep
+-- the deepest stack of the longest name, and a stack with one frame less
 CREATE TABLE long_locations AS
 SELECT (profstore.intern_locations('{0,0}', '{0,0}', '{1,1}', functions[4] || profstore.intern_functions('{leaf}', '{""}', '{""}', '{0}'), '{0,0}')) AS ids
 FROM long_ids;

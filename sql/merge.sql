@@ -1,9 +1,9 @@
--- The views against an oracle in plain SQL: recursion over stacks, locations and functions on random data.
--- Each count of differences must be 0: nothing missing, nothing too much.
+-- The views, compared with plain SQL: recursion over stacks, locations and functions, on random data.
+-- Each count of differences must be 0, in both directions.
 \set fleet on
 \i sql/fixtures/preamble.sql
 
--- the data is what it should be: many stacks, also in a heap partition
+-- the random data has enough stacks, some of them in a heap partition
 SELECT count(*) AS samples, count(DISTINCT stack_id) > 300 AS many_stacks FROM profstore.samples;
 SELECT count(*) > 500 AS heap_rows FROM samples_heap;
 
@@ -26,7 +26,7 @@ BEGIN
 END
 $$;
 
--- delta type: everything, one series, one label, cut ranges
+-- delta type: all samples, one series, one label, ranges that cut segments
 SELECT * FROM differences(:'cpu', '{}', '2026-01-01', '2026-01-03');
 SELECT * FROM differences(:'cpu', '{"node": "a", "service": "web"}', '-infinity', 'infinity');
 SELECT * FROM differences(:'cpu', '{"service": "web"}', '2026-01-01 23:00:10Z', '2026-01-02 01:00:20Z');
@@ -47,7 +47,7 @@ FROM generate_series(1, 12) AS n;
 SELECT sum(too_much) AS too_much, sum(missing) AS missing, count(*)
 FROM queries CROSS JOIN LATERAL differences(type, labels, from_ts, from_ts + length, inverted);
 
--- top: self by leaf, a recursive function counted once
+-- top: self by leaf; a recursive function counts once per stack
 CREATE TABLE expected_top AS
 WITH stacks AS
 	(SELECT p.names, s.value FROM oracle_sums(:'cpu', '{}', '2026-01-01', '2026-01-03') AS s JOIN oracle_paths AS p ON p.id = s.stack_id),
@@ -71,7 +71,7 @@ SELECT count(*) FROM (SELECT stack, value::numeric FROM profstore.folded(:'memor
 SELECT count(*) FROM (TABLE expected_folded EXCEPT ALL
 	SELECT stack, value::numeric FROM profstore.folded(:'memory', '2026-01-01', '2026-01-03')) AS d;
 
--- filters: focus and ignore look at whole stacks, then hide and show take frames out
+-- filters: focus and ignore select whole stacks, then hide and show remove frames
 CREATE FUNCTION filtered(focus text, ignore text, show text, hide text) RETURNS TABLE (too_much int8, missing int8, stacks int8)
 	LANGUAGE sql AS
 $$
@@ -97,7 +97,7 @@ FROM (VALUES ('fn1', NULL, NULL, NULL), (NULL, 'fn1', NULL, NULL), (NULL, NULL, 
 		('^fn(3|4)$', 'so\]', NULL, NULL), ('fn2', 'fn5', NULL, 'lib'), (NULL, 'fn7', 'fn[0-9]$', 'fn3'), ('^\[lib', NULL, '[0-9]', 'fn1.'))
 	AS f(focus, ignore, show, hide) CROSS JOIN LATERAL filtered(f.focus, f.ignore, f.show, f.hide) AS r;
 
--- series graph: rates of delta types per second of the windows (10 s) that begin in the bucket and the range, averages of instant types
+-- series graph: a delta type gives rates per second over the 10 s windows that begin in the bucket and the range, an instant type averages
 CREATE FUNCTION graph_differences(type text, from_ts timestamptz, to_ts timestamptz, step interval, labels text[])
 	RETURNS TABLE (too_much int8, missing int8, points_above_10 bool)
 	LANGUAGE sql AS
@@ -138,7 +138,7 @@ FROM (VALUES ('fn1', ''), ('', 'fn2'), ('fn3$', 'fn5')) AS f(focus, ignore)
 	CROSS JOIN LATERAL profstore.timeseries(:'cpu', '2026-01-01', '2026-01-03', '10 min', '{node}', focus => f.focus, ignore => f.ignore)
 GROUP BY f.focus, f.ignore ORDER BY f.focus;
 
--- truncation keeps the totals, whatever the limit, and what it shows is true
+-- a limit keeps the totals, and the shown nodes have their exact values
 SELECT * FROM differences(:'cpu', '{}', '2026-01-01', '2026-01-03');
 CREATE TABLE cuts AS
 SELECT n AS max_nodes, f.* FROM unnest(ARRAY[1, 2, 3, 5, 10, 50, 500, 2000]) AS n
@@ -150,7 +150,7 @@ TRUNCATE flame;
 INSERT INTO flame SELECT ord, level, value, self, label, truncated, file, line, mapping FROM cuts WHERE max_nodes = 500;
 SELECT count(*) FROM (SELECT path, value FROM flame_tree() WHERE path[cardinality(path)] IS DISTINCT FROM 'other'
 	EXCEPT ALL SELECT path, value FROM expected) AS d;
--- the largest nodes are there, and no "other" stands for a single leaf
+-- the largest nodes are shown, and an "other" node replaces more than one leaf
 SELECT count(*) FROM (SELECT path FROM expected ORDER BY value DESC LIMIT 200) AS d WHERE path NOT IN (SELECT path FROM flame_tree());
 SELECT count(*) FROM (SELECT path[:cardinality(path) - 1] AS parent, count(*) AS cut, bool_and(value = self) AS leaves
 	FROM expected WHERE path NOT IN (SELECT path FROM flame_tree()) GROUP BY 1) AS d

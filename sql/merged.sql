@@ -1,8 +1,8 @@
--- merge_stacks(), the type stack_sums and its views, against the functions over samples.
+-- merge_stacks(), the type stack_sums and its views, compared with the functions over samples.
 \set fleet on
 \i sql/fixtures/preamble.sql
 
--- text, and what it refuses
+-- the text form, and invalid text
 SELECT '{}'::profstore.stack_sums, ' { 1:10 , 5 : -3,9223372036854775807:-9223372036854775808 } '::profstore.stack_sums, '{0:1,7:0}'::profstore.stack_sums;
 SELECT ''::profstore.stack_sums;
 SELECT '{1:2'::profstore.stack_sums;
@@ -14,14 +14,14 @@ SELECT '{1:99999999999999999999}'::profstore.stack_sums;
 SELECT * FROM profstore.stacks_in('{1:10,5:-3}');
 SELECT * FROM profstore.stacks_in(NULL);
 
--- the aggregate: NULLs, nothing, zeros, overflow
+-- the aggregate: NULLs, no rows, zeros, overflow
 SELECT profstore.merge_stacks(s, v) FROM (VALUES (1, 2), (3, 4), (1, 5), (NULL, 1), (9, NULL), (7, 1), (7, -1)) AS t(s, v);
 SELECT profstore.merge_stacks(1, 1) FILTER (WHERE false) AS nothing, profstore.merge_stacks(NULL::profstore.stack_sums) AS none;
 SELECT profstore.merge_stacks(s) FROM unnest('{"{1:1,2:2}","{2:-2,3:3}",NULL}'::profstore.stack_sums[]) AS s;
 SELECT profstore.merge_stacks(1, 9223372036854775807) FROM generate_series(1, 2);
 SELECT profstore.merge_stacks(-1, 1);
 
--- kept in a table, grouped, merged again, through COPY in both formats
+-- values stored in a table, grouped, merged again, and copied in both formats
 CREATE TABLE kept AS SELECT date_trunc('hour', time) AS hour, profstore.merge_stacks(stack_id, value) AS sums
 	FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.matching_series(:'cpu')) GROUP BY 1;
 CREATE TABLE copied (LIKE kept);
@@ -47,7 +47,7 @@ SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM prof
 SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.folded_of(sums, show => 'fn2') EXCEPT ALL SELECT * FROM profstore.folded(:'cpu', :range, show => 'fn2')) AS d;
 SELECT (SELECT count(*) FROM profstore.folded_of(sums)) = (SELECT count(*) FROM profstore.folded(:'cpu', :range)) AS same,
 	(SELECT count(*) FROM profstore.top_of(sums, NULL)) = (SELECT count(*) FROM profstore.top(:'cpu', :range, NULL)) AS same_too FROM whole;
--- two of them: halves of the time as flamegraph_diff shows them, and the calls in the whole
+-- views of two values: halves of the time, equal to flamegraph_diff, and shares of calls in the whole
 CREATE TEMP TABLE half AS SELECT time < '2026-01-02' AS is_first, profstore.merge_stacks(stack_id, value) AS sums FROM profstore.samples
 WHERE series_id IN (SELECT series_id FROM profstore.matching_series(:'cpu')) GROUP BY 1;
 SELECT count(*) AS halves FROM half;
@@ -76,7 +76,7 @@ WITH merged AS MATERIALIZED (SELECT profstore.merge_stacks(stack_id, value) AS s
 SELECT count(*), count(*) FILTER (WHERE m.value <> o.value) AS wrong FROM merged CROSS JOIN LATERAL profstore.stacks_in(sums) AS m
 	FULL JOIN (SELECT stack_id, sum(value) AS value FROM many GROUP BY 1) AS o USING (stack_id) WHERE m.stack_id IS NOT NULL AND o.stack_id IS NOT NULL;
 
--- bytes that nobody writes: version, count, then steps and values
+-- invalid bytes: version, count, then steps and values
 CREATE TABLE bytes (sums profstore.stack_sums);
 \copy bytes FROM PROGRAM 'printf "PGCOPY\012\377\015\012\000\000\000\000\000\000\000\000\000\000\001\000\000\000\004\001\001\005\006\377\377"' (FORMAT binary)
 TABLE bytes;

@@ -1,4 +1,4 @@
--- last_over_time(), max_over_time(): one scrape of each series in place of averages, against an oracle in plain SQL.
+-- last_over_time() and max_over_time(): one scrape of each series instead of averages, compared with plain SQL.
 \set fleet on
 \i sql/fixtures/preamble.sql
 \set VERBOSITY terse
@@ -9,7 +9,7 @@ SELECT put_scrape(:'heap', '{"node": "a"}', '2026-01-01 10:01Z', '{"main;f": 20}
 SELECT put_scrape(:'heap', '{"node": "b"}', '2026-01-01 10:00Z', '{"main;f": 3}');
 SELECT put_scrape(:'heap', '{"node": "b"}', '2026-01-01 10:02Z', '{"": 0}');
 
--- by hand: an average, the last (nothing is left on b), the largest
+-- by hand: the average, the last scrape (host b has no samples in it), the largest scrape
 SELECT * FROM profstore.folded(:'heap', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.folded('avg_over_time(' || :'heap' || ')', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.folded('last_over_time(' || :'heap' || ')', '2026-01-01', '2026-01-02');
@@ -23,14 +23,14 @@ SELECT "time", value FROM profstore.timeseries('max_over_time(' || :'heap' || ')
 SELECT * FROM profstore.folded('max_over_time(' || :'heap' || '{node="z"})', '2026-01-01', '2026-01-02');
 SELECT count(*) FROM profstore.series('last_over_time({node="a"})') WHERE profile_type = :'heap';
 
--- what is no such thing
+-- types for which these functions are refused
 SELECT profstore.folded('max_over_time(process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{})', '2026-01-01', '2026-01-02');
 SELECT profstore.folded('max_over_time(' || :'heap', '2026-01-01', '2026-01-02');
 SELECT profstore.folded('max_over_time(' || :'heap' || '{node="a"}', '2026-01-01', '2026-01-02');
 SELECT profstore.folded('max_over_time(' || :'heap' || ')x', '2026-01-01', '2026-01-02');
 SELECT profstore.folded('max_over_time()', '2026-01-01', '2026-01-02');
 
--- the fleet: which scrape of each series, then its values per stack
+-- the fleet: the chosen scrape of each series, then its values per stack
 CREATE FUNCTION oracle_chosen(largest bool, from_ts timestamptz, to_ts timestamptz) RETURNS TABLE (labels jsonb, "time" timestamptz, sum numeric) LANGUAGE sql AS
 $$
 SELECT DISTINCT ON (m.labels) m.labels, s.time, sum(s.value)
@@ -55,14 +55,14 @@ SELECT r.largest, r.to_ts, (SELECT count(*) > 5 FROM oracle_folded(r.largest, '2
 		EXCEPT ALL SELECT stack, value::numeric FROM profstore.folded(r.name || :'memory' || ')', '2026-01-01', r.to_ts))) d) AS different
 FROM (VALUES (false, 'last_over_time(', timestamptz '2026-01-03'), (true, 'max_over_time(', '2026-01-03'),
 	(false, 'last_over_time(', '2026-01-01 22:00:00Z'), (true, 'max_over_time(', '2026-01-01 22:00:00Z')) AS r(largest, name, to_ts);
--- a bucket as a range of its own
+-- a bucket gives the same result as a range of its length
 SELECT r.largest, count(*) AS buckets, count(*) FILTER (WHERE t.value IS DISTINCT FROM (SELECT sum(c.sum) FROM oracle_chosen(r.largest, t.time, t.time + interval '30 minutes') c)) AS different
 FROM (VALUES (false, 'last_over_time('), (true, 'max_over_time(')) AS r(largest, name)
 CROSS JOIN LATERAL profstore.timeseries(r.name || :'memory' || ')', '2026-01-01', '2026-01-03', step => '30 minutes') t
 GROUP BY r.largest;
 
 
--- tiers have averages alone
+-- tiers hold averages only
 \set day '\'2026-01-01\', \'2026-01-02\''
 SET client_min_messages = warning;
 SELECT profstore.set_retention('1 day', '1000 years', '1000 years');

@@ -3,7 +3,7 @@
 \i sql/fixtures/preamble.sql
 RESET client_min_messages;
 
--- Two sample types, an inlined call, a position-independent program, labels of every kind, a key that comes twice.
+-- Two sample types, an inlined call, a position-independent executable, labels of every kind, a key that occurs twice.
 --             1          2        3      4              5         6       7        8        9          10     11    12        13      14        15
 SELECT strings('', 'samples', 'count', 'cpu', 'nanoseconds', 'main', 'work', 'inner', 'app.c', '/bin/app', 'ab12', 'thread-id', 'seven', 'size', 'bytes', 'host', 'libc.so', '_Z5innerv')
 	|| sample_type(1, 2) || sample_type(3, 4)
@@ -32,7 +32,7 @@ FROM profstore.samples p JOIN profstore.series s ON s.id = p.series_id JOIN prof
 ORDER BY t.sample_type, p.value, size;
 SELECT * FROM profstore.folded('process_cpu:samples:count:cpu:nanoseconds:delta{}', '-infinity', 'infinity') ORDER BY stack;
 
--- What is exported comes in as the same profile: the same series and stacks.
+-- An exported profile is imported as the same series and stacks.
 SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nanoseconds:delta{}', '2023-11-14 22:13:20.123456+00',
 	'2023-11-14 22:13:50.123456+00', sample_labels => true), '{"__name__": "process_cpu"}', '2024-01-01 00:00+00');
 SELECT count(DISTINCT series_id) AS series, sum(value) FILTER (WHERE time < '2024-01-01') AS original,
@@ -42,7 +42,7 @@ FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.serie
 	AND series_id IN (SELECT series_id FROM profstore.series('process_cpu:samples:count:cpu:nanoseconds:delta{}')))
 EXCEPT SELECT series_id, stack_id, value FROM profstore.samples WHERE time >= '2024-01-01';
 
--- Equal samples are equal bytes; without labels, stacks merge.
+-- Equal samples give equal bytes; without labels, equal stacks are merged.
 SELECT profstore.pprof('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '-infinity', 'infinity')
 	= profstore.pprof('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '-infinity', 'infinity') AS equal;
 SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nanoseconds:delta{}', '-infinity', '2024-01-01'), '{"__name__": "merged"}');
@@ -52,7 +52,7 @@ SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nan
 SELECT * FROM profstore.folded('filtered:samples:count:cpu:nanoseconds:delta{}', '-infinity', 'infinity') ORDER BY stack;
 SELECT profstore.import_pprof(profstore.pprof('none:samples:count::{}', '-infinity', 'infinity'), '{"__name__": "empty"}');
 
--- A round trip keeps the range, and that values add up. A range without ends is that in which the series were seen.
+-- Export and import keep the range, and sums stay equal. Without a range, the export covers the times in which the series were seen.
 SELECT profstore.import_folded('main;f 3', '{"__name__": "trip"}', '2024-02-01 10:00Z');
 SELECT profstore.import_folded('main;f 4', '{"__name__": "trip"}', '2024-02-01 11:00Z');
 SELECT profstore.import_pprof(profstore.pprof('trip', '2024-02-01 09:00Z', '2024-02-01 12:00Z'), '{"__name__": "bounded"}');
@@ -63,12 +63,12 @@ SELECT profstore.pprof('trip', '2024-02-01 09:00Z', '2024-02-01 12:00Z') = profs
 SELECT length(profstore.pprof('trip', '2024-03-01', '2024-03-02')) > 0 AS is_file;
 SELECT m.profile_type, p.stack_id, p.value FROM profstore.samples p JOIN profstore.matching_series('empty:samples:count::{}') m USING (series_id);
 
--- Only some keys become labels; one that the import has itself gets another name.
+-- Only some keys become labels; a key with a name that the import itself uses is renamed.
 SELECT profstore.import_pprof(:'profile', '{"__name__": "some"}', sample_labels => '{thread-id}');
 SELECT profstore.import_pprof(:'profile', '{"__name__": "some", "host": "h1"}', sample_labels => '{host}');
 SELECT labels FROM profstore.series('some:cpu:nanoseconds:cpu:nanoseconds:delta{}');
 
--- What a file says beside its samples is kept once, and goes out again; stacks end where it says that they do.
+-- File-wide notes such as comments are stored once and exported again; default stack ends (drop_frames) are applied.
 --                 1          2        3       4         5      6            7          8                      9               10           11
 SELECT strings('', 'samples', 'count', 'main', 'malloc', 'brk', 'a comment', 'another', 'https://example.org', 'malloc|new.*', 'new_thing', 'm.c')
 	|| number(7, 9) || number(8, 10) || number(13, 6) || number(13, 7) || number(14, 1) || number(15, 8)
@@ -88,10 +88,10 @@ SELECT * FROM profstore.folded('whole:samples:count::', '2024-01-01', '2024-01-0
 SELECT strings('', 'samples', 'count', '(') || sample_type(1, 2) || number(7, 3) AS invalid \gset
 SELECT profstore.import_pprof(:'invalid');
 SELECT profstore.import_pprof(:'invalid', '{"__name__": "invalid"}', prune => false);
--- right by itself, but not where it has to fit whole names
+-- valid as one expression, but not as a match of whole names
 SELECT profstore.import_pprof(strings('', 'samples', 'count', '(?i)x') || sample_type(1, 2) || number(7, 3));
 
--- Nothing of what is refused is stored.
+-- A refused file stores nothing.
 SELECT count(*) AS before FROM profstore.samples \gset
 SELECT profstore.import_pprof(NULL);
 SELECT profstore.import_pprof(:'profile', NULL);
@@ -137,7 +137,7 @@ SELECT r.* FROM (VALUES
 	(29, (strings('', 'a') || sample_type(1, 1) || number(7, 99))::bytea),
 	(30, (strings('', 'a') || sample_type(1, 1) || number(14, -1))::bytea),
 	(32, (strings('', 'a', '[') || sample_type(1, 1) || number(7, 1) || number(8, 2))::bytea)) AS p(ord, profile), refusal(p.profile) AS r ORDER BY ord;
--- Cut off at each byte, and with each third bit turned: imported, or an error of the data's, never one of our own.
+-- A file cut at each byte, and with every third bit inverted, is imported or fails with an error about the data, not an internal one.
 CREATE FUNCTION outcome(profile bytea) RETURNS text LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -155,7 +155,7 @@ FROM generate_series(0, length(:'noted'::bytea) * 8 - 1, 3) AS n ORDER BY 1;
 SET profstore.import_max_size = '64kB';
 SELECT * FROM refusal(decode(:'bomb', 'base64'));
 SELECT * FROM refusal(decode(repeat('00', 70000), 'hex'));
--- half a gigabyte of zeros can be cancelled on the way
+-- the decompression of half a gigabyte of zeros can be cancelled
 SET profstore.import_max_size = '511MB';
 SET statement_timeout = '20ms';
 SELECT profstore.import_pprof(decode(repeat(encode(decode(:'bomb', 'base64'), 'hex'), 512), 'hex'));

@@ -1,4 +1,4 @@
--- What grant_read and grant_write give, and what nobody has without them.
+-- The privileges that grant_read and grant_write give, and the actions that are refused without them.
 CREATE ROLE regress_pfs_reader;
 CREATE ROLE regress_pfs_writer;
 CREATE ROLE regress_pfs_nobody;
@@ -24,7 +24,7 @@ INSERT INTO profstore.targets (name) VALUES ('n1') ON CONFLICT (name, role) DO U
 UPDATE profstore.targets SET last_seen = now() WHERE name = 'n1';
 INSERT INTO profstore.unwind_counts AS c (day, node, exe, stacks, complete) VALUES ('2026-03-01', 'n1', '/a', 2, 1)
 	ON CONFLICT (day, node, exe, role) DO UPDATE SET stacks = c.stacks + excluded.stacks;
--- but it reads and removes nothing
+-- a role with grant_write may store, but not read or remove samples
 SELECT count(*) FROM profstore.samples;
 SELECT count(*) FROM profstore.stacks;
 SELECT count(*) FROM profstore.series;
@@ -36,7 +36,7 @@ SELECT profstore.grant_read('regress_pfs_writer');
 SELECT profstore_internal.begin_interning('x', '{}'::text[]);
 RESET ROLE;
 
--- and keeps nobody out: no lock of a table that reading or writing would wait for, which an earlier version gave
+-- the role cannot block others: it may not take table locks that stop readers or writers, which an earlier version allowed
 CREATE FUNCTION public.strong_locks() RETURNS TABLE (relation regclass, mode text) LANGUAGE plpgsql AS $$
 BEGIN
 	FOR relation, mode IN
@@ -54,7 +54,7 @@ END $$;
 SET ROLE regress_pfs_writer;
 SELECT * FROM public.strong_locks();
 RESET ROLE;
--- but for those of the key it changes all columns
+-- the role may change every column except those of the key
 SELECT a.attrelid::regclass AS relation, string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns_it_cannot_change
 FROM pg_attribute AS a
 WHERE a.attrelid IN ('profstore.targets'::regclass, 'profstore.unwind_counts'::regclass) AND a.attnum > 0 AND NOT a.attisdropped
@@ -71,7 +71,7 @@ SELECT * FROM public.strong_locks();
 UPDATE profstore.targets SET last_seen = now() WHERE name = 'n1';
 SET ROLE regress_pfs_reader;
 SELECT * FROM public.strong_locks();
--- the key of a dictionary partition may be a label of a series that is hidden
+-- the key of a dictionary partition may contain a label of a hidden series
 SELECT count(key) FROM profstore.dictionary_partitions;
 SELECT count(id) FROM profstore.dictionary_partitions;
 RESET ROLE;
@@ -89,7 +89,7 @@ SELECT profstore.intern_stacks('exe', '{1}', '{1}');
 INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 1, 1, 1);
 RESET ROLE;
 
--- queries read the dictionary with the caller's privileges, and not behind row security
+-- queries read the dictionary with the caller's privileges, without the row security of the dictionary's tables
 SELECT profstore.intern_stacks('exe', '{1}', '{1}') IS NOT NULL AS warm;
 SET ROLE regress_pfs_reader;
 SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
@@ -98,7 +98,7 @@ REVOKE SELECT ON profstore.functions FROM regress_pfs_reader;
 SET ROLE regress_pfs_reader;
 SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
 RESET ROLE;
--- refusals of ours say what gives the right
+-- error messages of the extension name the function that grants the missing privilege
 \set VERBOSITY default
 REVOKE SELECT ON profstore.functions, profstore.samples FROM regress_pfs_reader;
 SET ROLE regress_pfs_reader;
@@ -124,7 +124,7 @@ SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2
 RESET ROLE;
 ALTER TABLE profstore.location_rows DISABLE ROW LEVEL SECURITY;
 
--- policies on series narrow the functions, not the other tables; file_notes has its own where it is wanted
+-- policies on series restrict the functions, not the other tables; file_notes can have a policy of its own
 SELECT profstore.intern_series('{a:b:c:d:e,a:b:c:d:e}', array['{"team": "x"}', '{"team": "y"}']::jsonb[], '{1,1}') AS teams \gset
 INSERT INTO profstore.samples SELECT '2026-03-01 13:00Z', s, 0, 2 FROM unnest(:'teams'::int[]) AS s;
 INSERT INTO profstore.file_notes SELECT s.id, 'c', array['note of ' || (s.labels ->> 'team')], '', '', '' FROM profstore.series AS s WHERE s.labels ? 'team';
@@ -150,10 +150,10 @@ SET ROLE regress_pfs_nobody;
 SELECT count(*) FROM profstore.samples;
 RESET ROLE;
 
--- no function takes a name that is no role
+-- functions refuse the name of a role that does not exist
 SELECT profstore.grant_read('no_such_role');
 
--- functions that run as their owner pin their search path; every object has a comment
+-- functions that run as their owner set their search path; every object has a comment
 SELECT proname FROM pg_proc
 WHERE pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND prosecdef
 	AND NOT coalesce(proconfig @> array['search_path=pg_catalog, pg_temp'], false);

@@ -1,5 +1,5 @@
--- Logical replication has no rows of columnar tables: what would publish them is refused, whichever way it comes by them. Each command that makes a
--- publication comes from a session that has not used the module yet.
+-- Logical replication does not carry rows of columnar tables, so every way to publish such a table is refused. Each command that creates a
+-- publication runs in a session that has not loaded the module yet.
 SELECT current_database() AS name \gset
 ALTER DATABASE :"name" SET client_min_messages = error; -- wal_level
 SET client_min_messages = error;
@@ -13,7 +13,7 @@ CREATE TABLE plain.leaf PARTITION OF middle FOR VALUES FROM ('2026-01-01') TO ('
 CREATE PUBLICATION heaps FOR TABLE plain.heap;
 
 \c
--- nothing of ours yet
+-- the extension does not exist yet
 CREATE PUBLICATION parents FOR TABLE parent;
 DROP PUBLICATION parents;
 CREATE PUBLICATION schemas FOR TABLES IN SCHEMA plain;
@@ -33,7 +33,7 @@ CREATE PUBLICATION x FOR TABLE profstore.row_ledger;
 \c
 CREATE PUBLICATION x FOR TABLES IN SCHEMA plain, mixed;
 \c
--- its partitioned table has partitions of ours, elsewhere
+-- a columnar partition whose partitioned table is in another schema
 CREATE PUBLICATION x FOR TABLES IN SCHEMA public;
 \c
 CREATE PUBLICATION x FOR TABLES IN SCHEMA profstore;
@@ -48,12 +48,12 @@ ALTER PUBLICATION heaps ADD TABLES IN SCHEMA mixed;
 \c
 ALTER PUBLICATION heaps SET TABLES IN SCHEMA mixed;
 \c
--- what has nothing of ours is published as ever
+-- publications without columnar tables are not affected
 ALTER PUBLICATION heaps ADD TABLES IN SCHEMA plain;
 SELECT * FROM pg_publication_tables ORDER BY 1, 2, 3;
 SELECT pubname FROM pg_publication ORDER BY 1;
 
--- tables that come later: into a schema, by a move, by another access method, as partitions
+-- tables that join a publication later: created in its schema, moved into it, given another access method, attached as partitions
 \c
 CREATE TABLE plain.t (a int4) USING profstore;
 \c
@@ -79,13 +79,13 @@ ALTER TABLE published ATTACH PARTITION parts FOR VALUES FROM ('2027-01-01') TO (
 CREATE TABLE p2 PARTITION OF between_ FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 \c
 ALTER TABLE p2 SET ACCESS METHOD profstore;
--- plain inheritance publishes no child by its parent
+-- with plain inheritance, a published parent does not publish its children
 CREATE TABLE heap_parent (a int4);
 CREATE PUBLICATION inherited FOR TABLE heap_parent;
 CREATE TABLE child () INHERITS (heap_parent) USING profstore;
 SELECT * FROM pg_publication_tables WHERE pubname = 'inherited';
 
--- publications from before the extension: its own tables come with a warning
+-- publications older than the extension: CREATE EXTENSION warns that they would contain its tables
 CREATE DATABASE regress_pfs_published;
 \c regress_pfs_published
 CREATE SCHEMA profstore;

@@ -1,7 +1,7 @@
--- A transaction that is read only stores nothing, whichever way a function writes.
+-- A read-only transaction stores nothing, whatever function it calls.
 SELECT profstore.intern_functions('{f}', '{f}', '{f.c}', '{1}') AS functions, profstore.intern_mappings('{a}', '{b}') AS mappings;
 SELECT profstore.intern_locations('{0}', '{16}', '{0}', '{}', '{}') AS locations;
--- leaves this session some node numbers, for which it needs no sequence
+-- reserves node numbers for this session, so that the next call does not need the sequence
 SELECT cardinality(profstore.intern_stacks('x', '{1}', '{1}')) AS stacks;
 CREATE TABLE t (a int4) USING profstore;
 BEGIN READ ONLY;

@@ -1,9 +1,9 @@
--- profstore.remove_samples: chosen rows go, all others stay.
+-- profstore.remove_samples deletes rows by a condition, and keeps all others.
 SET timezone = 'UTC';
 SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-04Z');
 INSERT INTO profstore.samples SELECT '2026-01-01Z'::timestamptz + g % 3 * interval '1 day', g % 5, g, g FROM generate_series(1, 60000) AS g;
 SELECT profstore.compact() > 0 AS compacted;
--- what no view can read: an unknown stack, values that overflow together
+-- rows that no view can show: an unknown stack, values that overflow when summed
 INSERT INTO profstore.samples VALUES ('2026-01-02Z', 1, 4611686018427387904, 1), ('2026-01-02Z', 1, 7, 9223372036854775807), ('2026-01-02Z', 1, 7, 9223372036854775807);
 CREATE VIEW state AS
 SELECT tableoid::regclass AS part, count(*), sum(value), min(stack_id), max(stack_id) FROM profstore.samples GROUP BY 1 ORDER BY 1;
@@ -12,10 +12,10 @@ CREATE TABLE files AS SELECT c.oid::regclass AS part, relfilenode, relacl FROM p
 SELECT profstore.remove_samples('profstore.samples', $$stack_id = 4611686018427387904 OR value > 9e18::int8$$);
 TABLE state;
 SELECT * FROM profstore.verify() WHERE problem NOT LIKE '%not in the dictionary%';
--- partitions without such rows are the same files
+-- partitions without matching rows keep their files
 SELECT part, pg_relation_filenode(part) = relfilenode AS same FROM files ORDER BY 1;
 SELECT profstore.remove_samples('profstore.samples', 'false'), profstore.remove_samples('profstore.samples', 'NULL'), profstore.remove_samples('profstore.samples', 'value < 0 -- and nothing else');
--- conditions with subqueries, and on one partition
+-- conditions with subqueries, and a condition that concerns one partition
 SELECT profstore.remove_samples('profstore.samples_20260101', 'stack_id IN (SELECT 3 * g FROM generate_series(1, 100) g) OR series_id = 4');
 TABLE state;
 SELECT * FROM profstore.verify() WHERE problem NOT LIKE '%not in the dictionary%';
@@ -23,7 +23,7 @@ SELECT profstore.compact() > 0 AS compacted;
 TABLE state;
 SELECT * FROM profstore.verify() WHERE problem NOT LIKE '%not in the dictionary%';
 
--- rolled back, and to a savepoint; rows that wait, also those of the transaction around it
+-- rolled back, also to a savepoint; waiting rows, also those of an outer transaction level
 BEGIN;
 INSERT INTO profstore.samples SELECT '2026-01-03Z', 9, g, -1 FROM generate_series(1, 10) AS g;
 SAVEPOINT a;
@@ -44,7 +44,7 @@ ROLLBACK;
 TABLE state;
 SELECT * FROM profstore.verify() WHERE problem NOT LIKE '%not in the dictionary%';
 
--- any table of ours: columns that were dropped, or added with a default
+-- any columnar table: with dropped columns, or columns added with a default
 CREATE TABLE t (a int4, gone int8, b float8 NOT NULL DEFAULT 1, CHECK (a < 100)) USING profstore;
 INSERT INTO t SELECT g, g, g FROM generate_series(1, 10) AS g;
 ALTER TABLE t DROP COLUMN gone, ADD COLUMN c int4 DEFAULT 42;
@@ -56,7 +56,7 @@ SELECT * FROM t ORDER BY a;
 SELECT relacl IS NOT NULL AS acl, obj_description(oid), (SELECT count(*) FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c') AS checks FROM pg_class AS c WHERE oid = 't'::regclass;
 SELECT * FROM profstore.verify('t');
 
--- who may, and what is refused
+-- the roles that may call it, and calls that are refused
 CREATE ROLE regress_profstore_remove;
 CREATE TABLE heap (a int4);
 SELECT profstore.remove_samples('heap', 'true');
@@ -81,7 +81,7 @@ SET ROLE regress_profstore_remove;
 SELECT profstore.remove_samples('t', 'true');
 SELECT profstore.remove_samples('profstore.samples', 'true');
 RESET ROLE;
--- rows that a policy hides from the owner would be lost
+-- refused: a row policy that hides rows from the owner would make them disappear
 GRANT CREATE ON SCHEMA public TO regress_profstore_remove;
 ALTER TABLE t OWNER TO regress_profstore_remove;
 ALTER TABLE t ENABLE ROW LEVEL SECURITY;

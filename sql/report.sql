@@ -1,7 +1,7 @@
--- report_html(): a page to read without Grafana and, but for its flame graph, without scripts. extension/test/page opens some in a browser.
+-- report_html(): a page without Grafana and, except for its flame graph, without scripts. extension/test/page opens some in a browser.
 \i sql/fixtures/preamble.sql
 
--- what stands on a page, a line for each element that has text
+-- the contents of a page, one line for each element with text
 CREATE FUNCTION page_text(page text, part text) RETURNS SETOF text LANGUAGE sql AS
 $$
 SELECT line FROM regexp_split_to_table(regexp_replace(regexp_replace(substring(page FROM '<section id="' || part || '".*?</section>'),
@@ -16,12 +16,12 @@ INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-01-01 10:
 
 SELECT page_text(r, part) AS text FROM profstore.report_html(:'cpu' || '{service="x"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z') AS r, unnest('{report,hottest,changed,labels,sql}'::text[]) AS part;
 
--- totals are those of the other views
+-- totals equal those of the other views
 SELECT (SELECT self FROM profstore.top(:'cpu', '2026-01-01 10:00Z', '2026-01-01 11:00Z') WHERE function = 'bar') =
 	substring(r FROM 'bar</bdi></td><td class="number" data-value="(\d+)"')::int8 AS same
 FROM profstore.report_html(:'cpu', '2026-01-01 10:00Z', '2026-01-01 11:00Z') AS r;
 
--- it is what the SQL that it shows makes of it
+-- the rows equal the result of the SQL that the page shows
 SELECT profstore.report_html(:'cpu' || '{service="x"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', focus => 'b.r', hide => 'main', title => E'it''s\n\\"', max_nodes => 100) AS page \gset
 SELECT replace(replace(replace(replace(split_part(substring(:'page' FROM '<pre><code>(.*)</code></pre>'), E'\n\\g', 1), '&quot;', '"'), '&lt;', '<'), '&gt;', '>'), '&amp;', '&') AS query \gset
 \set ECHO none
@@ -33,24 +33,36 @@ SELECT page_text(r, 'report') AS text FROM profstore.report_html(:'cpu' || '{nod
 	focus => 'bar') AS r;
 SELECT page_text(r, 'report') AS text FROM profstore.report_html(:'cpu', '-infinity', 'infinity') AS r;
 
--- what does not add up over time
+-- profile types whose values cannot be added over time
 SELECT put_scrape('memory:inuse:bytes:space:bytes', '{"node": "m"}', '2026-01-01 10:00Z' , '{"main;alloc": 3145728}');
 SELECT page_text(r, part) AS text FROM profstore.report_html('memory:inuse', '2026-01-01 10:00Z', '2026-01-01 11:00Z') AS r, unnest('{report,hottest,labels}'::text[]) AS part;
 
--- ranges that begin long before 1970; as many functions as there are
+-- ranges that begin long before 1970; a limit of all functions
 SELECT page_text(r, 'labels') AS text FROM profstore.report_html(:'cpu' || '{service="x"}', '1900-01-01', '2026-01-02') AS r;
 SELECT page_text(r, 'labels') AS text FROM profstore.report_html(:'cpu' || '{service="x"}', '0001-01-01', '2026-01-02') AS r LIMIT 3;
 SELECT max_rows, count(*) AS functions FROM unnest('{NULL,1}'::int4[]) AS max_rows, profstore.report_html(:'cpu' || '{service="x"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', max_rows => max_rows) AS r,
 	regexp_matches(substring(r FROM '<section id="hottest".*?</section>'), '<bdi', 'g') GROUP BY 1 ORDER BY 1;
 
--- empty, for three reasons; and where only what it is compared with has samples
+-- empty, for each of three reasons; and samples only in the range of comparison
 RESET client_min_messages;
 SELECT page_text(profstore.report_html('none:such:count::', '2026-01-01 10:00Z', '2026-01-01 11:00Z'), 'report') AS text;
 SELECT page_text(profstore.report_html(:'cpu', '2026-01-03', '2026-01-04'), 'report') AS text;
 SELECT page_text(profstore.report_html(:'cpu', '2026-01-01 10:00Z', '2026-01-01 11:00Z', focus => 'nowhere'), 'report') AS text;
 SELECT page_text(profstore.report_html(:'cpu', '2026-01-01 11:00Z', '2026-01-01 12:00Z'), 'report') AS text;
 
--- errors are those of the views
+-- source lines: with their text, and three lines around each costly one; without a text; hostile names and texts
+SELECT profstore.intern_mappings('{a1b2}', '{/bin/shop}') AS m, profstore.intern_functions('{cart,pay,other}', '{cart,pay,other}', '{/src/cart.c,/src/cart.c,/src/<b>.c}', '{1,20,1}') AS f \gset
+SELECT profstore.put_sources('a1b2', '{/src/cart.c}', array[(SELECT string_agg(CASE i WHEN 22 THEN E'\tpay("</script>", a && b);' ELSE 'line ' || i END, E'\n' ORDER BY i) FROM generate_series(1, 40) AS i)]);
+SELECT profstore.intern_locations(array_fill(m[1], '{4}'), '{16,32,48,64}', '{1,1,1,1}', array[f[1], f[2], f[2], f[3]], '{2,22,24,7}') AS l FROM (VALUES (:'m'::int[], :'f'::int[])) AS v(m, f) \gset
+SELECT (profstore.intern_series(array[:'cpu'], array['{"node": "lines"}'::jsonb], '{0}'))[1] AS s \gset
+INSERT INTO profstore.samples SELECT '2026-01-01 10:00Z', :s, u.id, u.value
+FROM (SELECT unnest(profstore.intern_stacks('p', '{2,2,1}', array[l[2], l[1], l[3], l[1], l[4]])) AS id, unnest('{40000000000,20000000000,10000000000}'::int8[]) AS value FROM (VALUES (:'l'::int[])) AS v(l)) AS u;
+SELECT profstore.touch_series(array[:s], '2026-01-01 10:00Z', '2026-01-01 10:00Z');
+SELECT page_text(profstore.report_html(:'cpu' || '{node="lines"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z'), 'lines') AS text;
+SELECT page_text(profstore.report_html(:'cpu' || '{node="lines"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', max_rows => 1, focus => 'pay'), 'lines') AS text;
+SELECT page_text(profstore.report_html(:'cpu' || '{service="x"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z'), 'lines') AS text;
+
+-- errors are the same as those of the views
 \set VERBOSITY terse
 SELECT profstore.report_html(:'cpu' || '{node=');
 SELECT profstore.report_html(:'cpu' || '{node=~"("}');
@@ -63,7 +75,7 @@ SELECT profstore.report_html(:'cpu', NULL, '2026-01-02');
 SELECT profstore.report_html(:'cpu', '2026-01-01', NULL);
 SET client_min_messages = warning;
 
--- names that are markup, directions, control characters, or long
+-- names with markup, direction marks or control characters, and long names
 SELECT put_scrape(:'cpu', jsonb_build_object('node', 'h', 'bad', '"><img src=x onerror=alert(1)>'), '2026-01-01 10:00Z', jsonb_build_object('</script><script>alert(1)</script>', 5, E'bell\u0007', 4, U&'right\202E left', 3,
 	'<!-- tail -->', 2, '&lt;"''', 2, repeat('long', 16384), 1));
 SELECT put_scrape(:'cpu', '{"node": "h"}', '2026-01-01 10:00Z', '{"a": 1}');
@@ -72,7 +84,7 @@ SELECT (SELECT string_agg(replace(substr(t, 1, 60), U&'\202E', '[RLO]'), E'\n') 
 	length(regexp_replace(r, '<script.*', '')) < 60000 AS bounded
 FROM profstore.report_html(:'cpu' || '{node="h"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', title => '</title><script>') AS r;
 
--- it shows what its caller may see
+-- the page shows only series that its caller may see
 CREATE ROLE regress_pfs_reporter;
 SELECT profstore.grant_read('regress_pfs_reporter');
 ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;

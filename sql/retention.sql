@@ -1,4 +1,4 @@
--- Retention: what queries say of tiers is what they said of the samples.
+-- Retention: queries give the same answers from sums of a tier as from the samples.
 \set fleet on
 \i sql/fixtures/preamble.sql
 
@@ -18,14 +18,14 @@ TABLE profstore.retention;
 CALL profstore.apply_retention();
 SELECT count(*) FROM profstore.partitions();
 
--- late rows, of a scrape that is there already as well; a sum that int8 does not hold
+-- late rows, also of a scrape that is already summed up; a sum that exceeds bigint
 ALTER TABLE profstore.samples DETACH PARTITION samples_heap;
 SELECT profstore.ensure_partitions('2026-01-02', '2026-01-03');
 INSERT INTO profstore.samples TABLE samples_heap;
 CREATE TABLE late WITH (autovacuum_enabled = off) AS SELECT * FROM profstore.samples WHERE stack_id % 5 = 1;
 CREATE TABLE all_samples WITH (autovacuum_enabled = off) AS TABLE profstore.samples;
 
--- what queries say, by range and kind of query
+-- answers of queries, by range and kind of query
 CREATE FUNCTION answers(from_ts timestamptz, to_ts timestamptz, step interval) RETURNS TABLE (kind text, answer text)
 	LANGUAGE sql AS
 $$
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 
--- an ANALYZE by autovacuum may hold up the drop of a partition that was emptied
+-- an ANALYZE by autovacuum could delay the drop of a partition
 CREATE PROCEDURE retain() LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('client_min_messages', 'warning', false);
@@ -73,7 +73,7 @@ BEGIN
 END
 $$;
 
--- two thirds are there when the first run comes, the rest is late
+-- the first run finds two thirds of the rows, the rest comes late
 TRUNCATE profstore.samples;
 INSERT INTO profstore.samples SELECT * FROM all_samples WHERE stack_id % 5 <> 1 AND series_id % 2 = 0;
 INSERT INTO profstore.samples SELECT * FROM all_samples WHERE stack_id % 5 <> 1 AND series_id % 2 = 1;
@@ -95,20 +95,20 @@ CALL compare('minutes', '2026-01-01 20:14Z', '2026-01-02 01:44Z', '2 min');
 CALL compare('hours', '2026-01-01 20:00Z', '2026-01-02 02:00Z', '2 h');
 CALL compare('everything', '2025-01-01', '2027-01-01', '1 day');
 
--- nothing to do
+-- a run with no expired samples
 CALL retain();
 SELECT count(*) FROM profstore.retention_log;
 
--- a bucket counts if it begins in the range; a step is no finer than the tier
+-- a bucket counts if it begins in the range; a step is at least the bucket length of the tier
 SELECT sum(value) = (SELECT sum(value) FROM all_samples JOIN profstore.series AS s ON s.id = series_id JOIN profstore.profile_types AS t ON t.id = s.profile_type
 	WHERE t.delta AND time >= '2026-01-01 21:00Z' AND time < '2026-01-01 21:02Z') AS two_minutes
 FROM profstore.folded(:'cpu', '2026-01-01 20:59:01Z', '2026-01-01 21:01:59Z');
 SELECT min(lead) FROM (SELECT lead(time) OVER (ORDER BY time) - time FROM profstore.timeseries(:'cpu', '2026-01-01 21:00Z', '2026-01-01 21:30Z')) AS d(lead);
--- once in a statement, and not where no sum is in reach
+-- the NOTICE about tiers comes once per statement, and only if the range reaches a tier
 SELECT count(*) FROM profstore.flamegraph(:'cpu', '2026-02-01', '2026-02-02');
 SELECT count(*) FROM profstore.top_diff(:'memory', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03', focus => 'fn');
 
--- by the hour
+-- minutes are summed up to hours
 SELECT profstore.set_retention('1 day', '1 day', '1000 years');
 CALL retain();
 SELECT * FROM profstore.partitions();
@@ -119,7 +119,7 @@ SELECT profstore.compact('profstore.samples_hour') > 0 AS compacted;
 SELECT * FROM profstore.verify('profstore.samples_hour');
 CALL compare('hours', '2026-01-01 20:00Z', '2026-01-02 02:00Z', '2 h');
 
--- straight to the hour, in little memory, in pieces
+-- samples are summed up to hours at once, with little memory, in parts
 TRUNCATE profstore.samples_hour;
 SELECT profstore.ensure_partitions('2026-01-01', '2026-01-03');
 INSERT INTO profstore.samples TABLE all_samples;
@@ -130,14 +130,14 @@ RESET maintenance_work_mem;
 SELECT relation, action, rows = (SELECT count(*) FROM all_samples WHERE to_char(time, 'YYYYMMDD') = right(relation, 8)) AS rows FROM profstore.retention_log WHERE action = 'hour' ORDER BY time DESC LIMIT 2;
 CALL compare('hours', '2026-01-01 20:00Z', '2026-01-02 02:00Z', '2 h');
 
--- a sum that int8 does not hold stays two
+-- a sum that exceeds bigint remains as two rows
 SELECT profstore.ensure_partitions('2025-01-01', '2025-01-02');
 INSERT INTO profstore.samples SELECT '2025-01-01 10:00Z'::timestamptz + g * interval '1 s', 1, 1, 9223372036854775807 FROM generate_series(1, 3) AS g;
 INSERT INTO profstore.samples VALUES ('2025-01-01 23:59:59.999999Z', 1, 1, 5), ('2025-01-01 00:00Z', 1, 1, 7);
 CALL retain();
 SELECT * FROM profstore.samples_hour WHERE time < '2026-01-01' ORDER BY time;
 
--- then it goes; what a partition that stays holds before goes by whole segments
+-- expired partitions are dropped; expired rows of a partition that stays are removed by whole segments
 SELECT * FROM profstore.drop_before('2024-12-31');
 SELECT * FROM profstore.drop_before('2026-01-01 22:00Z');
 SELECT profstore.compact('profstore.samples_hour') > 0 AS compacted;
@@ -148,7 +148,7 @@ CALL retain();
 SELECT relation, action, rows > 0 AS rows FROM profstore.retention_log ORDER BY time DESC LIMIT 1;
 SELECT * FROM profstore.partitions();
 
--- what cannot be done is told, and does not keep the rest from being done
+-- partitions that cannot be handled are reported, and do not stop the rest
 CREATE TABLE heap_day (LIKE profstore.samples);
 ALTER TABLE profstore.samples ATTACH PARTITION heap_day FOR VALUES FROM ('2026-02-01Z') TO ('2026-02-02Z');
 INSERT INTO heap_day VALUES ('2026-02-01Z', 1, 1, 1);
@@ -192,14 +192,14 @@ RESET ROLE;
 DROP OWNED BY regress_pfs_cron;
 DROP ROLE regress_pfs_cron;
 
--- tables that refer to stacks
+-- tables with a foreign stack id
 CREATE TABLE incidents (id int4, stack int8, note text);
 SELECT profstore.track_stacks('incidents', 'stack');
 SELECT profstore.track_stacks('incidents', 'stack');
 SELECT profstore.track_stacks('incidents', 'id');
 SELECT profstore.track_stacks('incidents', 'none');
 SELECT profstore.track_stacks('looks', 'stack_id');
--- what is elsewhere cannot be looked at
+-- foreign partitions cannot be read, which is reported
 CREATE FOREIGN DATA WRAPPER regress_pfs_wrapper;
 CREATE SERVER regress_pfs_server FOREIGN DATA WRAPPER regress_pfs_wrapper;
 CREATE FOREIGN TABLE elsewhere (stack_id int8) SERVER regress_pfs_server;

@@ -1,4 +1,4 @@
--- Retention goes on, whoever makes objects that depend on partitions
+-- Retention continues if another role has created objects that depend on a partition
 \i sql/fixtures/preamble.sql
 \set VERBOSITY terse
 CREATE ROLE regress_pfs_reader;
@@ -20,7 +20,7 @@ SELECT (SELECT count(*) FROM profstore.samples) AS samples, (SELECT count(*) FRO
 CALL store();
 TABLE state;
 
--- a view, the row type in a column, a function, a view of traces
+-- a view, a column of the row type, a function, a view of traces
 SET ROLE regress_pfs_reader;
 CREATE TEMP VIEW v AS SELECT 1 AS one FROM profstore.samples_20260101;
 CREATE TABLE theirs.t (s profstore.samples_20260102);
@@ -33,7 +33,7 @@ TABLE state;
 SELECT * FROM put_aside ORDER BY name;
 SELECT relation, action, sum(rows) AS rows FROM profstore.retention_log GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT count(*) FROM theirs.t;
--- the days may come again, and go again
+-- the same days can get a partition again, which is removed again
 CALL store();
 TABLE state;
 SET ROLE regress_pfs_reader;
@@ -45,7 +45,7 @@ TABLE state;
 CALL profstore.apply_retention();
 TABLE state;
 SELECT name, count(*) FROM put_aside GROUP BY 1 ORDER BY 1;
--- sums of a tier are kept, and their samples go
+-- sums of a tier are kept, while their samples are removed
 CALL store();
 SET ROLE regress_pfs_reader;
 CREATE VIEW theirs.third AS SELECT * FROM profstore.samples_20260104;
@@ -55,7 +55,7 @@ CALL profstore.apply_retention();
 SELECT samples, traces FROM state;
 SELECT count(*), sum(value) FROM profstore.samples_minute;
 SELECT relation FROM profstore.partitions();
--- of a role that triggers would work for, were it the one that empties its table
+-- a trigger of another role does not run while the owner empties the partition
 CREATE ROLE regress_pfs_owner;
 GRANT CREATE ON SCHEMA public TO regress_pfs_owner;
 CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE WARNING 'as %', current_user; RETURN NULL; END$$;
@@ -68,7 +68,7 @@ ALTER TABLE profstore.samples ATTACH PARTITION their_day FOR VALUES FROM ('2026-
 SELECT * FROM profstore.drop_before('2026-02-03');
 SELECT * FROM put_aside WHERE name LIKE 'their%';
 DROP VIEW their_view;
--- they go when nothing depends on them
+-- such partitions are dropped when nothing depends on them
 DROP SCHEMA theirs CASCADE;
 CALL profstore.apply_retention();
 SELECT * FROM put_aside;

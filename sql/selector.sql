@@ -1,4 +1,4 @@
--- Selectors: what they mean, and where a bad one is wrong.
+-- Selectors: their meaning, and the position that an error gives.
 
 SELECT * FROM profstore.parse_selector('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta');
 SELECT * FROM profstore.parse_selector('  memory:alloc_space:bytes:space:bytes { } ');
@@ -16,7 +16,7 @@ SELECT "values" FROM profstore.parse_selector($$t{a="\x41\101\u00e9\U0001F525", 
 -- regular expressions match the whole value; their flags keep working
 SELECT "values" FROM profstore.parse_selector('t{a=~"web", b=~"", c!~"a|b", d=~"(?i)WEB", e=~"(?:a)b"}');
 
--- bad ones
+-- invalid selectors
 DO $$
 DECLARE
 	s text;
@@ -43,7 +43,7 @@ $$;
 SELECT profstore.parse_selector('t{a=~"("}');
 SELECT profstore.parse_selector('t{a="1"');
 
--- matching: a label that is not there is an empty text, as in PromQL
+-- matching: a missing label counts as an empty value, as in PromQL
 SELECT profstore.intern_series(array_fill('t:a:b:c:d'::text, ARRAY[4]),
 	ARRAY['{"service": "web", "node": "a"}', '{"service": "web2", "node": "b"}', '{"service": "db"}', '{}']::jsonb[],
 	ARRAY[1, 1, 1, 1]) IS NOT NULL AS interned;
@@ -56,7 +56,7 @@ FROM unnest(ARRAY['t:a:b:c:d', 't:a:b:c:d:delta', 't:a:b:c:', 't:a:b:c:d{service
 	't:a:b:c:d{service="web",node=~"a|b"}', 't:a:b:c:d{service="web",node!="a"}', '{service="web"}', '{}']) WITH ORDINALITY AS u(q, ord)
 ORDER BY ord;
 
--- of many series, those of a label's value are found by the index, whatever else is asked of them
+-- among many series, the index finds those with a label's value, whatever other matchers there are
 SELECT count(*) AS interned FROM unnest(profstore.intern_series(array_fill('many:a:b:c:d'::text, ARRAY[5000]),
 	ARRAY(SELECT jsonb_build_object('pod', 'p' || i, 'node', 'n' || i % 100) FROM generate_series(1, 5000) AS i), array_fill(1::int8, ARRAY[5000])));
 VACUUM ANALYZE profstore.series;
@@ -79,7 +79,7 @@ FROM unnest(ARRAY['many:a:b:c:d{pod="p77"}', '{pod="p77"}', 'many:a:b:c:d{node="
 ORDER BY ord;
 DELETE FROM profstore.series WHERE labels ? 'pod';
 
--- selectors written from labels
+-- selectors made from labels
 SELECT profstore.selector('a:b:c:d:e'), profstore.selector(NULL, '{"x": "1"}');
 SELECT profstore.selector('t', '{"x": "a\\b\"c\nd", "y": ["web", "a.b|c", "é"], "any": null, "one": [null], "none": []}');
 SELECT p.labels, p.operators, p."values"
@@ -88,7 +88,7 @@ SELECT v, v ~ (p."values")[1] AS matches
 FROM profstore.parse_selector(profstore.selector('t', '{"y": ["a.b|c", "(?i)*[x]\\", "new\nline"]}')) p,
 	unnest(ARRAY['a.b|c', 'axb|c', 'a.b', '(?i)*[x]\', '(?I)*[x]\', E'new\nline', 'newline']) v;
 
--- long ones: each matcher takes memory beside its text, so the text is bounded, that of filters and the labels of a grouping, too
+-- long ones: each matcher needs memory, so the length of selectors, filters and grouping labels is limited
 SELECT cardinality(labels) FROM profstore.parse_selector('t{a="b"' || repeat(',a="b"', 170000) || '}');
 SELECT cardinality(labels) FROM profstore.parse_selector('t{a="b"' || repeat(',a="b"', 175000) || '}');
 SELECT count(*) FROM profstore.folded('t:a:b:c:d', focus => repeat('x', 1048577));

@@ -1,8 +1,8 @@
--- Roll-ups of a day have pieces with sums by series and stack: a few series of a day are read from these alone.
+-- Roll-ups of a day consist of pieces with sums by series and stack: a query for few series reads only their pieces.
 \i sql/fixtures/preamble.sql
 \set cpu 'cpu:cpu:count:cpu:count:delta'
 
--- 150 series share five stacks; heap has the same rows
+-- 150 series share five stacks; a heap table has the same rows
 CREATE TABLE stacks AS SELECT n, 'main;work' || n AS name, put_stack('main;work' || n) AS stack_id FROM generate_series(1, 5) AS n;
 CREATE TABLE ids AS
 SELECT n, (profstore.intern_series(ARRAY[:'cpu'], ARRAY[jsonb_build_object('n', n::text)], ARRAY[1::int8]))[1] AS series_id FROM generate_series(1, 150) AS n;
@@ -24,7 +24,7 @@ SELECT width / 3600000000 AS hours, piece, stack_count, cardinality(pieces) AS p
 TABLE pieces;
 SELECT * FROM profstore.verify();
 
--- the views' sums against those in heap; how many blocks that took
+-- sums of the views compared with heap, and the number of blocks read
 CREATE VIEW asked AS
 SELECT row_number() OVER () AS ord, *
 FROM (VALUES ('{n="1"}', '^1$'), ('{n="64"}', '^64$'), ('{n="65"}', '^65$'), ('{n="150"}', '^150$'), ('{n=~"6."}', '^6.$'), ('{n=~"1|150"}', '^(1|150)$'), ('{n!="9"}', '^([^9]|..+)$'), ('{}', ''), ('{n="151"}', '^151$')) AS s(labels, numbers),
@@ -53,7 +53,7 @@ SET profstore.enable_summaries = off;
 TABLE compared;
 RESET profstore.enable_summaries;
 
--- rows may be deleted: a piece that is not there, a roll-up without its pieces, pieces without their roll-up
+-- deleted rows: a missing piece, a roll-up without its pieces, pieces without their roll-up
 BEGIN;
 DELETE FROM profstore.rollups WHERE piece = 2;
 TABLE compared;
@@ -69,7 +69,7 @@ TABLE pieces;
 SELECT * FROM profstore.verify();
 TABLE compared;
 ROLLBACK;
--- damage
+-- damaged pieces
 BEGIN;
 UPDATE profstore.rollups SET payload = set_byte(payload, 40, 255 - get_byte(payload, 40)) WHERE piece = 1;
 SELECT stream, problem FROM profstore.verify();
@@ -85,20 +85,20 @@ FROM profstore.rollups AS other WHERE r.piece = 1 AND other.piece = 2;
 SELECT stream, problem FROM profstore.verify();
 ROLLBACK;
 
--- late rows are read beside them, also those of this transaction
+-- late rows are added to the result, also those of this transaction
 CALL insert_rows('2026-01-01 20:06Z', 3);
 BEGIN;
 CALL insert_rows('2026-01-01 20:07Z', 3);
 TABLE compared;
 SELECT scanned('{n="65"}');
 ROLLBACK;
--- a merge of segments that they name takes them away, and makes them anew
+-- a merge of segments that a roll-up covers removes it and makes a new one
 CALL insert_rows('2026-01-01 20:04Z', 62);
 SELECT profstore.compact() > 0 AS merged;
 TABLE pieces;
 TABLE compared;
 SELECT * FROM profstore.verify();
--- too few samples for their sums: none
+-- too few samples for sums: no pieces
 TRUNCATE profstore.samples, heap;
 CALL insert_rows('2026-01-01 20:00Z', 8);
 SELECT profstore.compact();
@@ -109,7 +109,7 @@ TABLE compared;
 DROP TABLE profstore.samples_20260101;
 SELECT count(*) FROM profstore.rollups;
 
--- a user's table has roll-ups of all its series, whatever they mean: as read from them as from rows, and as in heap
+-- a user's table has roll-ups over all its series, of whatever meaning: sums, rows and heap agree
 CREATE TABLE plain (LIKE heap) USING profstore;
 INSERT INTO plain SELECT time, series_id + 1000000, stack_id, value FROM heap WHERE time < '2026-01-01 20:15Z';
 SELECT profstore.compact('plain') > 0 AS merged;

@@ -1,8 +1,8 @@
--- Roll-ups stand for some series of a type, too, where these have stacks that no others have.
+-- Roll-ups also replace samples for some series of a type, if no other series has their stacks.
 \i sql/fixtures/preamble.sql
 \set cpu 'cpu:cpu:count:cpu:count:delta'
 
--- one frame a stack; web and own are programs of one service each, shared is that of two
+-- stacks of one frame; the programs "web" and "own" belong to one service each, "shared" to two
 CREATE TABLE programs AS
 SELECT program, program || n AS name, put_stack(program || n, program) AS stack_id
 FROM unnest(ARRAY['web', 'shared', 'own']) AS program, generate_series(1, 40) AS n;
@@ -28,7 +28,7 @@ SELECT width / 60000000 AS minutes, cardinality(segments) AS segments, cardinali
 FROM profstore.rollups ORDER BY width;
 SELECT * FROM profstore.verify();
 
--- the views' sums against those in heap, and what was read for them
+-- sums of the views compared with heap, and the segments read for them
 CREATE PROCEDURE compare(labels text, from_ts timestamptz DEFAULT '2026-01-01 00:00Z') LANGUAGE plpgsql AS $$
 DECLARE
 	selector text := 'cpu:cpu:count:cpu:count:delta' || labels;
@@ -46,20 +46,20 @@ BEGIN
 END
 $$;
 CALL compare('{}');
--- its program is its own
+-- a service whose program no other service runs
 CALL compare('{service="s1"}');
--- one program is shared with another service
+-- programs that another service runs too
 CALL compare('{service="s2"}');
 CALL compare('{service="s3"}');
--- which is wanted, too
+-- both services of a shared program
 CALL compare('{service!="s1"}');
 CALL compare('{service=~"s[12]"}');
--- a part of its series
+-- some of a service's series
 CALL compare('{service="s1",node="a"}');
 CALL compare('{service="none"}');
 CALL compare('{service="s1"}', '2026-01-01 21:20Z');
 
--- plain SQL, with the numbers of rows
+-- plain SQL that counts rows
 CREATE PROCEDURE compare_sql(wanted text) LANGUAGE plpgsql AS $$
 DECLARE
 	ids int4[] := ARRAY(SELECT series_id FROM services WHERE service ~ wanted);
@@ -75,7 +75,7 @@ CALL compare_sql('s1');
 CALL compare_sql('s[23]');
 CALL compare_sql('s[13]');
 
--- a service comes to a program that was another's
+-- a second service starts to run the program of the first
 BEGIN;
 INSERT INTO profstore.samples SELECT time, (SELECT series_id FROM services WHERE service = 's2' AND node = 'a'), stack_id, value FROM heap
 WHERE series_id IN (SELECT series_id FROM services WHERE service = 's1') LIMIT 1000;
@@ -85,12 +85,12 @@ CALL compare('{service="s1"}');
 CALL compare('{service="s2"}');
 ROLLBACK;
 
--- what is told wrongly is found
+-- verify reports wrong service entries
 BEGIN;
 UPDATE profstore.rollups SET stack_series = stack_series[2:];
 SELECT stream, problem FROM profstore.verify();
 ROLLBACK;
--- what is not told costs no answer
+-- missing service entries change no answer
 UPDATE profstore.rollups SET stack_series = '{}';
 CALL compare('{service="s1"}');
 CALL compare('{}');

@@ -1,4 +1,4 @@
--- Sums beside samples: every query function must tell the same with and without them.
+-- Stored sums: every query function must give the same answer with and without them.
 \set fleet on
 \i sql/fixtures/preamble.sql
 
@@ -16,7 +16,7 @@ DO $$ BEGIN FOR n IN 0 .. 5 LOOP CALL insert_dense(timestamptz '2026-01-01 20:00
 SELECT level, sum(segments) AS segments, sum(rows) AS rows, sum(summary_bytes) > 0 AS summed
 FROM profstore.segment_stats WHERE relation = 'profstore.samples_20260101'::regclass GROUP BY level ORDER BY level;
 
--- the views, as text with three places for selector, from and to
+-- the views as text, with three placeholders for selector, start and end
 CREATE TABLE views (n serial, query text);
 INSERT INTO views (query) VALUES
 	('SELECT f FROM profstore.flamegraph(%1$L, %2$L, %3$L, NULL) AS f'),
@@ -61,7 +61,7 @@ FROM views AS v CROSS JOIN ranges AS r CROSS JOIN selectors AS s
 	CROSS JOIN LATERAL (SELECT answer(q.query, true) AS with_sums, answer(q.query, false) AS without) AS a
 WHERE (v.n * 7 + length(s.selector) + extract(minute FROM r.from_ts)::int) % 6 = 0;
 
--- late rows wait in segments without sums, rows of this transaction in memory
+-- late rows are in segments without sums, and rows of this transaction in memory
 BEGIN;
 CALL insert_dense('2026-01-01 20:30Z', 500);
 SELECT * FROM few_differences;
@@ -70,12 +70,12 @@ CALL insert_dense('2026-01-01 21:30Z', 18000);
 ROLLBACK TO s;
 SELECT * FROM few_differences;
 COMMIT;
--- compaction makes sums anew, of all rows
+-- compaction computes new sums, over all rows
 SELECT profstore.compact() > 0 AS merged;
 SELECT * FROM few_differences;
 SELECT * FROM profstore.verify();
 
--- what was read: all segments from sums; those at the edges from rows
+-- statistics of reads: inner segments from sums, those at the ends of the range from rows
 TRUNCATE profstore.samples_20260101;
 DO $$ BEGIN FOR n IN 0 .. 5 LOOP CALL insert_dense(timestamptz '2026-01-01 20:00Z' + n * interval '40 min', 24000); COMMIT; END LOOP; END $$;
 SELECT count(*) > 100 AS rows FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01', '2026-01-02');
@@ -89,7 +89,7 @@ SELECT count(*) > 100 AS rows FROM profstore.flamegraph(:'cpu' || '{}', '2026-01
 SELECT segments, skipped, summed, "read" FROM profstore.last_scan();
 RESET profstore.enable_summaries;
 
--- roll-ups: two segments of level 2 in an hour, since the small ones that come later are merged with each other alone
+-- roll-ups: two segments of level 2 in an hour, because later small ones are merged only with each other
 TRUNCATE profstore.samples_20260101;
 CALL insert_dense('2026-01-01 21:00Z', 60000);
 SELECT profstore.compact();
@@ -102,11 +102,11 @@ FROM profstore.rollups WHERE storage_id = profstore.storage_id('profstore.sample
 TABLE rollups;
 SELECT * FROM profstore.verify();
 SELECT * FROM few_differences;
--- plain SQL counts the rows behind it
+-- plain SQL counts the rows that a roll-up replaces
 SELECT array_agg(series_id) AS of_cpu FROM profstore.matching_series(:'cpu' || '{}') \gset
 SELECT count(*), count(*) = (SELECT count(*) FROM (SELECT series_id FROM profstore.samples OFFSET 0) AS s WHERE series_id = ANY (:'of_cpu')) AS right
 FROM profstore.samples WHERE series_id = ANY (:'of_cpu');
--- one is read where all series of the type and all of its time are wanted
+-- a roll-up is read if all series of the type and its whole time are selected
 CREATE PROCEDURE show_scan(selector text, from_ts timestamptz, to_ts timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
 	scan record;
@@ -121,7 +121,7 @@ CALL show_scan(:'cpu' || '{node=~".*"}', '2026-01-01 00:00Z', '2026-01-02 00:00Z
 CALL show_scan(:'cpu' || '{node!="c"}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
 CALL show_scan(:'memory' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
 CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00:00.000001Z', '2026-01-01 22:00Z');
--- a role whose policy hides a series of the type is not shown its samples
+-- a role does not get a roll-up if a policy hides a series of the type
 CREATE ROLE regress_profstore_sums;
 SELECT profstore.grant_read('regress_profstore_sums');
 GRANT SELECT ON views, ranges, selectors, few_differences TO regress_profstore_sums;
@@ -132,14 +132,14 @@ SELECT * FROM few_differences;
 CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
 RESET ROLE;
 ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
--- late rows are read beside it, also those of this transaction
+-- late rows are added to a roll-up, also those of this transaction
 CALL insert_dense('2026-01-01 21:20Z', 500);
 BEGIN;
 CALL insert_dense('2026-01-01 21:15Z', 500);
 CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
 SELECT * FROM few_differences;
 ROLLBACK;
--- it goes with a segment that it names, and comes back with that
+-- a roll-up disappears with a segment that it covers, and reappears when the removal is rolled back
 CALL insert_dense('2026-01-01 21:30Z', 1500);
 CALL insert_dense('2026-01-01 21:30Z', 1500);
 BEGIN;
@@ -151,7 +151,7 @@ TABLE rollups;
 ROLLBACK;
 TABLE rollups;
 SELECT * FROM few_differences;
--- damage
+-- damaged roll-ups
 BEGIN;
 UPDATE profstore.rollups SET payload = set_byte(payload, 40, 255 - get_byte(payload, 40));
 SELECT stream, problem FROM profstore.verify();
@@ -182,7 +182,7 @@ EXCEPTION WHEN data_corrupted THEN
 	END;
 END
 $$;
--- it stands for nothing where other columns are the key; compaction makes one of those
+-- a table with another key: no roll-up is used, and compaction makes one over its columns
 CREATE TEMP TABLE rows_before AS SELECT time, series_id, stack_id, value FROM profstore.samples;
 TRUNCATE profstore.samples_20260101;
 ALTER TABLE profstore.samples ADD COLUMN stack2 int8 NOT NULL DEFAULT 0, ADD COLUMN time2 timestamptz NOT NULL DEFAULT '2026-01-01Z';
@@ -210,12 +210,12 @@ ALTER TABLE profstore.samples RENAME stack1 TO stack_id;
 SELECT * FROM profstore.verify();
 SELECT * FROM few_differences;
 ALTER TABLE profstore.samples DROP COLUMN stack2, DROP COLUMN time2;
--- dropped with the table
+-- roll-ups are dropped with their table
 DROP VIEW rollups;
 DROP TABLE profstore.samples_20260101;
 SELECT count(*) FROM profstore.rollups;
 
--- sums beyond int8, columns with nulls, and other types are left out; a key with nulls has no sums
+-- columns with sums beyond bigint, with NULLs or of other types have no sums; nor has a segment with NULLs in the key
 CREATE TABLE wide (time timestamptz, series_id int4, stack_id int8, a int8, b int2, c float8, d date, e int4) USING profstore;
 INSERT INTO wide SELECT '2026-01-01Z', g % 3, g % 5, 9223372036854775807 - g, g % 7, g, '2026-01-01', nullif(g % 9, 0) FROM generate_series(1, 20000) AS g;
 SELECT row_count, summary_byte_count > 0 AS bytes FROM profstore.segments WHERE storage_id = profstore.storage_id('wide') AND summary IS NOT NULL;
@@ -228,14 +228,14 @@ SELECT profstore.compact('wide');
 SELECT count(*), count(summary) AS summed FROM profstore.segments WHERE storage_id = profstore.storage_id('wide');
 SELECT * FROM profstore.verify('wide');
 
--- damaged sums are found by verify and stop a query that reads them
+-- verify finds damaged sums, and a query that reads them fails
 CREATE TABLE dense (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 INSERT INTO dense SELECT timestamptz '2026-01-01Z' + g % 40 * interval '1 s', g % 3, hashint4(g % 50), g % 11 FROM generate_series(1, 20000) AS g;
 SELECT profstore.compact('dense');
 CREATE FUNCTION damage(change text) RETURNS TABLE (stream int4, problem text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('UPDATE profstore.segments SET %s WHERE storage_id = profstore.storage_id(''dense'')', change);
-	-- which chunk of a wrong value does not fit first is PostgreSQL's to say
+	-- PostgreSQL decides which chunk of the damaged value it reports
 	RETURN QUERY SELECT v.stream, regexp_replace(regexp_replace(v.problem, '(Segment|segment|TOAST value) \d+', '\1 n', 'g'), '^(unexpected|missing) chunk .*', 'a chunk that does not fit')
 		FROM profstore.verify('dense') AS v;
 	RAISE EXCEPTION USING errcode = 'PFS00';

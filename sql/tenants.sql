@@ -1,4 +1,4 @@
--- Roles are kept apart: what one writer stores is not another's to change, and a narrowed reader is told nothing of other hosts.
+-- Isolation of roles: a writer cannot change rows of another writer, and a reader with a selector learns nothing about other hosts.
 CREATE ROLE regress_pfs_a;
 CREATE ROLE regress_pfs_b;
 CREATE ROLE regress_pfs_all;
@@ -8,7 +8,7 @@ SELECT profstore.grant_write('regress_pfs_a'), profstore.grant_write('regress_pf
 SELECT profstore.ensure_partitions('2026-03-01Z', '2026-03-01Z');
 \set VERBOSITY terse
 
--- whose role it is, also in functions that run as their owner
+-- which role owns a row, also in functions that run as their owner
 CREATE FUNCTION public.as_owner() RETURNS text LANGUAGE sql SECURITY DEFINER RETURN current_user || ', for ' || profstore.calling_role();
 SELECT profstore.calling_role() = session_user AS mine;
 SET ROLE regress_pfs_a;
@@ -16,7 +16,7 @@ SELECT profstore.calling_role(), replace(public.as_owner(), (SELECT rolname FROM
 RESET ROLE;
 DROP FUNCTION public.as_owner();
 
--- a writer's batches are its role's
+-- batches of a writer belong to its role
 SET ROLE regress_pfs_a;
 SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch());
 SET ROLE regress_pfs_b;
@@ -28,7 +28,7 @@ SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 2, profstor
 RESET ROLE;
 SELECT last_batch, role FROM profstore.writers;
 
--- equal content has one id in each role
+-- equal content has one id per role
 SET ROLE regress_pfs_a;
 SELECT (profstore.intern_series('{cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', array['{"node": "n1"}']::jsonb[], '{1}'))[1] AS series_a,
 	(profstore.intern_mappings('{aa}', '{/bin/a}'))[1] AS mapping_a \gset
@@ -38,19 +38,19 @@ SELECT (profstore.intern_series('{cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', a
 SELECT (profstore.intern_series('{cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', array['{"node": "n1"}']::jsonb[], '{1}'))[1] = :series_b AS known,
 	(profstore.intern_mappings('{aa}', '{/bin/a}'))[1] = :mapping_b AS known, :series_a <> :series_b AND :mapping_a <> :mapping_b AS apart;
 
--- symbols are planted in one's own mappings alone, and nowhere without a mapping
+-- symbolizers may only answer for mappings of their own role, and for none without a mapping
 SELECT (profstore.intern_functions('{planted}', '{planted}', '{p.c}', '{1}'))[1] AS planted \gset
 SELECT profstore.intern_locations(array[:mapping_a], '{16}', '{1}', array[:planted], '{1}');
 SELECT cardinality(profstore.intern_locations(array[:mapping_b, 0], '{16,16}', '{1,1}', array[:planted, :planted], '{1,1}'));
 SET ROLE regress_pfs_a;
 SELECT (profstore.intern_mappings('{aa}', '{/bin/a}'))[1] AS mapping_a \gset
 SELECT profstore.intern_locations(array[:mapping_a, 0], '{16,16}', '{0,0}', '{}', '{}') AS locations_a \gset
--- ids of known locations of others are not given out either
+-- interning does not return ids of another role's known locations
 SELECT profstore.intern_locations(array[:mapping_b], '{16}', '{1}', array[:planted], '{1}');
 RESET ROLE;
 SELECT mapping = 0 AS nowhere, function_ids, symbolization FROM profstore.locations WHERE id = ANY (:'locations_a'::int4[]) ORDER BY 1;
 
--- times and notes of series: one's own, and such as samples may have
+-- times and notes of series: only those of the own role, and only values that samples may have
 SET ROLE regress_pfs_b;
 SELECT profstore.touch_series(array[:series_a], '2026-01-01Z', '2026-01-01Z');
 SELECT profstore.keep_file_notes(array[:series_b, :series_a], '{planted}', '', '', '', '');
@@ -67,7 +67,7 @@ RESET ROLE;
 SELECT n.series_id = :series_b AS own, n.comments FROM profstore.file_notes AS n;
 SELECT s.id = :series_b AS own, s.first_seen IS NOT DISTINCT FROM '2026-01-01Z' AS touched FROM profstore.series AS s WHERE s.id IN (:series_a, :series_b) ORDER BY s.id;
 
--- views put together what two roles have stored of one content
+-- views combine equal content of two roles
 SET ROLE regress_pfs_a;
 SELECT (profstore.intern_locations(array[:mapping_a], '{32}', '{0}', '{}', '{}'))[1] AS place_a \gset
 SELECT (profstore.intern_stacks('aa', '{1}', array[:place_a]))[1] AS stack_a \gset
@@ -81,14 +81,14 @@ SELECT :stack_a <> :stack_b AS apart;
 SELECT stack, value FROM profstore.folded('cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-03-01Z', '2026-03-02Z');
 SELECT count(*) FROM profstore.series('cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}');
 
--- any series id may stand in a sample: what is made of it is no larger than the dictionary
+-- samples may name any series id: the work for them is limited by the size of the dictionary
 SET ROLE regress_pfs_b;
 INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 2147483647, 0, 1);
 RESET ROLE;
 SELECT octet_length(r.series) < 1000 AS small, profstore_internal.has_id(r.series, :series_a) AND profstore_internal.has_id(r.series, :series_b) AS marked
 FROM profstore_internal.referenced_by_tables(array['profstore.samples'::regclass::oid], '{stack_id}') AS r;
 
--- what tells of hosts: a writer sees and changes what its role has stored
+-- tables about hosts: a writer sees and changes rows of its own role
 INSERT INTO profstore.targets (name, role) VALUES ('n2', '');
 SET ROLE regress_pfs_a;
 INSERT INTO profstore.targets AS t (name, health) VALUES ('n1', 'up') ON CONFLICT (name, role) DO UPDATE SET health = 'up';
@@ -107,7 +107,7 @@ INSERT INTO profstore.unwind_counts AS c (day, node, exe, stacks, complete) VALU
 SELECT name, health, role FROM profstore.targets ORDER BY name;
 SELECT node, stacks FROM profstore.unwind_counts;
 
--- a reader sees all of it, unless it is narrowed: then the hosts of the series that it sees
+-- a reader sees all rows; with a selector, only those of hosts with series that it sees
 RESET ROLE;
 CREATE FUNCTION public.seen() RETURNS TABLE (what text, nodes text) LANGUAGE sql AS $$
 	SELECT 'targets', string_agg(name, ',' ORDER BY name) FROM profstore.targets
@@ -127,7 +127,7 @@ SET ROLE regress_pfs_team;
 SELECT * FROM public.seen();
 SET ROLE regress_pfs_all;
 SELECT * FROM public.seen();
--- writers go on, and are no readers
+-- writers keep their privileges, and are not readers
 SET ROLE regress_pfs_a;
 INSERT INTO profstore.targets AS t (name, health) VALUES ('n1', 'up') ON CONFLICT (name, role) DO UPDATE SET last_seen = greatest(t.last_seen, excluded.last_seen);
 SELECT name FROM profstore.targets;
@@ -137,7 +137,7 @@ DROP POLICY everything ON profstore.series;
 ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
 DROP FUNCTION public.seen();
 
--- what a narrowed reader can read by plain SQL, and of statistics, has no label of a series that it does not see
+-- plain SQL and statistics give a reader with a selector no label of a hidden series
 SELECT profstore.import_folded('main;work 1', '{"service": "HIDDEN_service", "node": "HIDDEN_node", "team": "HIDDEN_team"}', '2026-03-01 12:00Z');
 INSERT INTO profstore.targets (name, labels) VALUES ('HIDDEN_node', '{"service": "HIDDEN_service"}');
 INSERT INTO profstore.losses (node, reason, count) VALUES ('HIDDEN_node', 'x', 1);
@@ -174,14 +174,14 @@ DROP POLICY team ON profstore.series;
 ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
 DROP FUNCTION public.leaks();
 
--- chunks that replication or a restore brings are stamped too
+-- chunks that replication or a restore adds get the number of the adding transaction, too
 SET session_replication_role = replica;
 INSERT INTO profstore.stack_chunks SELECT 8000000, c.node_count, c.first_node, c.last_node, '3', c.payload FROM profstore.stack_chunks AS c LIMIT 1;
 RESET session_replication_role;
 SELECT xid <> '3' AS stamped FROM profstore.stack_chunks WHERE partition_id = 8000000;
 DELETE FROM profstore.stack_chunks WHERE partition_id = 8000000;
 
--- code of a role that ANALYZE, CREATE INDEX and REFRESH run, autovacuum too, is nobody else's
+-- code of a role that runs in ANALYZE, CREATE INDEX, REFRESH or autovacuum has only that role's privileges
 GRANT CREATE ON SCHEMA public TO regress_pfs_b;
 SELECT profstore.intern_mappings('{bait}', '{/bin/bait}') IS NOT NULL AS stored;
 INSERT INTO profstore.targets (name) VALUES ('bait');
@@ -206,7 +206,7 @@ DROP MATERIALIZED VIEW public.caught;
 DROP TABLE public.bait;
 DROP FUNCTION public.planted(int);
 REVOKE CREATE ON SCHEMA public FROM regress_pfs_b;
--- a function of a role that others call does not see or store as them
+-- a function of one role that others call neither reads nor stores as the caller
 SET ROLE regress_pfs_b;
 INSERT INTO profstore.targets (name) VALUES ('of b');
 RESET ROLE;

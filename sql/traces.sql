@@ -1,4 +1,4 @@
--- Traces: samples of a trace or a span beside samples, and every view of them alone.
+-- Traces: rows that assign samples to a trace or a span, and every view restricted to these samples.
 \set pprof on
 \i sql/fixtures/preamble.sql
 
@@ -7,7 +7,7 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"job": 
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"job": "a"}', '2026-01-02 10:00Z', '{"main;work;copy": 100}');
 SELECT put_scrape('goroutine:goroutine:count::', '{"job": "a"}', '2026-01-01 10:00Z', '{"main;wait": 4}');
 
--- what of a sample a trace brought about: by the stack and the time that it has
+-- the part of a sample that belongs to a trace, found by stack and time
 CREATE FUNCTION keep(job text, at timestamptz, stack text, value int8, trace text, span text) RETURNS void LANGUAGE sql
 BEGIN ATOMIC
 	SELECT profstore.keep_traces(ARRAY[at], ARRAY[s.series_id], ARRAY[put_stack(stack)], ARRAY[value], ARRAY[trace::uuid], ARRAY[decode(span, 'hex')])
@@ -25,21 +25,21 @@ FROM profstore.series('goroutine:goroutine') AS s;
 SELECT relation, from_ts, to_ts FROM profstore.partitions() WHERE parent = 'profstore.trace_samples'::regclass;
 SELECT indexdef FROM pg_indexes WHERE tablename = 'trace_samples_20260101' ORDER BY indexname;
 
--- samples count once, whatever traces say
+-- each sample counts once, however many traces it has
 SELECT label, value, self FROM profstore.flamegraph('process_cpu:cpu', '2026-01-01Z', '2026-01-03Z') ORDER BY ord;
--- a trace; in a range, of a series; in the ways in which ids are written
+-- one trace; in a range, of one series; ids in every accepted spelling
 SELECT label, value, self FROM profstore.flamegraph('process_cpu:cpu', '2026-01-01Z', '2026-01-03Z', trace => '4bf92f3577b34da6a3ce929d0e0e4736') ORDER BY ord;
 SELECT label, value, self FROM profstore.flamegraph('process_cpu:cpu{job="a"}', '2026-01-01Z', '2026-01-02Z', trace => '4BF92F35-77B3-4DA6-A3CE-929D0E0E4736') ORDER BY ord;
--- a span of it; of any trace; of none that was told
+-- one span of the trace; a span without a given trace; an unknown span
 SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', trace => '4bf92f3577b34da6a3ce929d0e0e4736', span => '00f067aa0ba902b8');
 SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', span => '00F067AA0BA902B7') ORDER BY stack;
 SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', span => 'aaaaaaaaaaaaaaaa');
--- no such trace; what is none
+-- an unknown trace; an invalid id
 SELECT label, value FROM profstore.flamegraph('process_cpu:cpu', '2026-01-01Z', '2026-01-03Z', trace => 'ffffffffffffffffffffffffffffffff');
 SELECT failure($$SELECT * FROM profstore.top('process_cpu:cpu', trace => '4bf92f3577b34da6')$$);
 SELECT failure(format($$SELECT * FROM profstore.top('process_cpu:cpu', span => %L)$$, span)) FROM unnest('{0,00f067aa0ba902bx,00f067aa0ba902b7ff,""}'::text[]) AS span;
 
--- every view takes a trace, and tells of it what it tells of a selection that has these samples alone
+-- every view accepts a trace, with the same answer as for a selection of only its samples
 \set of 'trace => ''4bf92f3577b34da6a3ce929d0e0e4736'''
 \set day '''process_cpu:cpu'', ''2026-01-01Z'', ''2026-01-02Z'''
 SELECT function, self, total FROM profstore.top(:day, :of);
@@ -62,17 +62,17 @@ SELECT count(*) FROM profstore.source(:day, filename => 'none', :of);
 SELECT profstore.flamegraph_html(:day, :of) <> profstore.flamegraph_html(:day) AS html;
 SELECT profstore.import_pprof(profstore.pprof(:day, :of), '{"__name__": "traced", "job": "round"}') AS stored;
 SELECT * FROM profstore.folded('traced', '-infinity', 'infinity');
--- groups of series, and in a plan of its own
+-- groups of series, and a prepared statement
 SELECT label, value FROM profstore.flamegraph(:day, by => '{job}', :of) ORDER BY ord;
--- a trace against all that ran, and against another
+-- a trace compared with all samples, and with another trace
 SELECT label, value, "valueRight" FROM profstore.flamegraph_diff('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', '2026-01-01Z', '2026-01-02Z', absolute => true, :of) ORDER BY ord;
 SELECT function, base_self, self FROM profstore.top_diff('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', '2026-01-01Z', '2026-01-02Z', absolute => true,
 	:of, span => '00f067aa0ba902b7', base_trace => '00000000000000000000000000000001', base_span => '00f067aa0ba902b7');
--- an instant type: what the trace has of its scrapes
+-- an instant type: the part of its scrapes that belongs to the trace
 SELECT label, value FROM profstore.flamegraph('goroutine:goroutine', '2026-01-01Z', '2026-01-02Z', :of) ORDER BY ord;
 SELECT label, value FROM profstore.flamegraph('last_over_time(goroutine:goroutine)', '2026-01-01Z', '2026-01-02Z', :of) ORDER BY ord;
 
--- more rows than a block, and what waits in the transaction
+-- more rows than a block holds, and rows that wait in the transaction
 BEGIN;
 SELECT profstore.keep_traces(array_fill('2026-01-01 11:00Z'::timestamptz, ARRAY[5000]), array_fill(s.series_id, ARRAY[5000]), array_fill(put_stack('main;many'), ARRAY[5000]),
 	(SELECT array_agg(i) FROM generate_series(1, 5000) AS i), array_fill('00000000000000000000000000000002'::uuid, ARRAY[5000]), array_fill(NULL::bytea, ARRAY[5000]))
@@ -80,14 +80,14 @@ FROM profstore.series('process_cpu:cpu{job="a"}') AS s;
 SELECT * FROM profstore.folded(:day, trace => '00000000000000000000000000000002');
 SELECT value FROM profstore.timeseries(:day, step => '1 day', focus => 'none', trace => '00000000000000000000000000000002');
 ROLLBACK;
--- joins with an application's own spans, in plain SQL and by call
+-- joins with an application's own table of spans, in plain SQL and by function
 CREATE TABLE spans (trace_id text, span_id text, name text);
 INSERT INTO spans VALUES ('4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7', 'GET /'), ('4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b8', 'SELECT');
 SELECT s.name, sum(t.value) FROM spans AS s JOIN profstore.trace_samples AS t ON t.trace_id = s.trace_id::uuid AND t.span_id = decode(s.span_id, 'hex') GROUP BY 1 ORDER BY 1;
 SELECT s.name, f.stack, f.value FROM spans AS s CROSS JOIN LATERAL profstore.folded(:day, trace => s.trace_id::uuid, span => s.span_id) AS f ORDER BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT sum(value) FROM profstore.trace_samples WHERE trace_id = '4bf92f3577b34da6a3ce929d0e0e4736' AND time >= '2026-01-01Z' AND time < '2026-01-02Z';
 
--- files of pprof: labels that are ids make no series; whatever their key's spelling; what is no id stays a label. Equal ones add up, and what is of a sum of 0 is not kept.
+-- pprof files: labels with ids, in any spelling of the key, make no series; an invalid id stays a label. Equal rows add up, zeros go.
 CREATE FUNCTION traced(VARIADIC labels text[]) RETURNS int8 LANGUAGE sql
 BEGIN ATOMIC
 	SELECT profstore.import_pprof(sample_type(1, 2) || strings(VARIADIC '{"",cpu,nanoseconds,main,main.c,job,work}' || labels) || location(1, 0, 0, '{1}', '{1}') || location(2, 0, 0, '{2}', '{1}')
@@ -110,7 +110,7 @@ SELECT labels FROM profstore.series('file') ORDER BY labels;
 SELECT count(DISTINCT trace_id) FROM kept;
 SELECT * FROM profstore.verify();
 
--- what cannot be kept
+-- rows that cannot be stored
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1,2}', '{NULL}', '{NULL}')$$);
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1}', '{NULL}', '{NULL}')$$);
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1}', '{NULL}', '{"\\x00"}')$$);
@@ -119,7 +119,7 @@ SELECT failure($$SELECT profstore.keep_traces(array_agg(day), array_agg(1), arra
 	FROM generate_series('2020-01-01Z'::timestamptz, '2021-01-01Z', '1 day') AS day$$);
 SELECT profstore.keep_traces('{}', '{}', '{}', '{}', '{}', '{}');
 
--- who may: writers keep and do not read; readers read as far as policies on series and on traces let them
+-- privileges: writers store and do not read; readers read as far as policies on series and on traces allow
 CREATE ROLE traces_writer;
 CREATE ROLE traces_reader;
 SELECT profstore.grant_write('traces_writer'), profstore.grant_read('traces_reader');
@@ -136,7 +136,7 @@ CREATE POLICY of_a ON profstore.series FOR SELECT TO traces_reader USING (labels
 SET ROLE traces_reader;
 SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;
 RESET ROLE;
--- as the README has it
+-- the example of the README
 ALTER TABLE profstore.trace_samples ENABLE ROW LEVEL SECURITY;
 CREATE POLICY visible ON profstore.trace_samples USING (series_id IN (SELECT id FROM profstore.series));
 SET ROLE traces_reader;
@@ -162,7 +162,7 @@ DROP OWNED BY traces_reader;
 DROP ROLE traces_writer;
 DROP ROLE traces_reader;
 
--- traces go as samples go: what the writer above kept has no sample
+-- verify() reports the trace rows that a writer stored above without samples; trace rows are removed with their samples
 SELECT * FROM profstore.verify();
 SELECT profstore.remove_samples('profstore.samples', 'value = 7');
 SELECT * FROM profstore.verify();
@@ -178,6 +178,6 @@ SELECT * FROM profstore.verify();
 CALL profstore.apply_retention();
 SELECT count(*) FROM profstore.trace_samples;
 SELECT relation, action, rows FROM profstore.retention_log WHERE relation LIKE '%trace%' ORDER BY time, relation;
--- tiers keep the sums, and know of no traces
+-- tiers keep the sums, without their traces
 SELECT value FROM profstore.flamegraph('process_cpu:cpu', '2026-01-02Z', '2026-01-03Z') LIMIT 1;
 SELECT label, value FROM profstore.flamegraph('process_cpu:cpu', '2026-01-02Z', '2026-01-03Z', :of);

@@ -1,11 +1,11 @@
--- A dictionary partition that grows while a session queries it: every answer must be that of the stacks as texts.
+-- A dictionary partition that grows while a session queries it: every answer must equal one computed from the stacks as texts.
 \i sql/fixtures/preamble.sql
 \i sql/fixtures/test_module.sql
 
--- what was stored, as texts
+-- the stored stacks as texts
 CREATE TABLE stored (time timestamptz, stack text, value int8);
 
--- a scrape of random stacks: few names, so ways are shared, recursion is common, and stacks end inside others
+-- a scrape of random stacks: with few names, so that paths are shared, recursion is common, and stacks end inside others
 CREATE PROCEDURE put_random(at timestamptz, stack_count int4, depth int4) LANGUAGE plpgsql AS $$
 DECLARE
 	stacks jsonb;
@@ -19,7 +19,7 @@ BEGIN
 END
 $$;
 
--- rows of a flame graph with the whole way to each
+-- rows of a flame graph, each with its whole path
 CREATE FUNCTION ways(selector text, from_ts timestamptz, to_ts timestamptz, filter text) RETURNS TABLE (way text, value int8) LANGUAGE plpgsql AS $$
 DECLARE
 	names text[] := '{}';
@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 
--- what differs between views and texts over a range
+-- differences between the views and the texts over a range
 CREATE FUNCTION differences(from_ts timestamptz, to_ts timestamptz, filter text DEFAULT NULL) RETURNS int8 LANGUAGE plpgsql AS $$
 DECLARE
 	cpu text := 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}';
@@ -53,7 +53,7 @@ BEGIN
 	FULL JOIN profstore.top(cpu, from_ts, to_ts, NULL, focus => '^' || filter || '$') AS got USING ("function")
 	WHERE (wanted.self, wanted.total) IS DISTINCT FROM (got.self, got.total);
 	sum := sum + found;
-	-- every node, with the value of all stacks that begin so
+	-- every node, with the value of all stacks that begin with its path
 	SELECT count(*) INTO found
 	FROM (SELECT array_to_string((string_to_array(stack, ';'))[1:level], ';') AS way, sum(value)::int8 AS value
 		FROM wanted, LATERAL generate_series(1, cardinality(string_to_array(stack, ';'))) AS level GROUP BY way) AS wanted
@@ -74,7 +74,7 @@ BEGIN
 	FOR n IN 1 .. rounds LOOP
 		CALL put_random(at, stack_count, depth);
 		COMMIT;
-		-- all, the newest scrape alone (few stacks), and those that a filter leaves
+		-- all samples, only the newest scrape (few stacks), and those that a filter keeps
 		sum := sum + differences('-infinity', 'infinity') + differences(at, at + interval '1 second') + differences('-infinity', 'infinity', 'f3');
 		COMMIT;
 		at := at + interval '1 minute';
@@ -84,11 +84,11 @@ END
 $$;
 CALL grow(10, 10, 8);
 CALL grow(2, 100, 10);
--- much smaller than what is there, so that they get shapes of their own
+-- partitions much smaller than the existing one get a tree of their own
 CALL grow(8, 2, 30);
 SELECT shapes > 1 AS several FROM tree_shapes();
 
--- a large partition that grows by a stack between queries: what is done is in proportion to what is new
+-- a large partition grows by one stack between queries: the work depends on the new stacks, not on the partition's size
 CREATE FUNCTION add_stacks(stack_count int4) RETURNS int8 LANGUAGE sql AS $$
 	WITH stored AS (INSERT INTO profstore.samples
 		SELECT '2026-01-01 23:00Z', (SELECT min(id) FROM profstore.series), id, 1
@@ -117,7 +117,7 @@ SELECT nodes > 15000 AS large, nodes - :nodes_before BETWEEN 500 AND 1000 AS gro
 	placings > :placings_before AS extended, placings - :placings_before < 30 * (nodes - :nodes_before) AS in_proportion FROM tree_shapes();
 INSERT INTO stored SELECT '2026-01-01 23:00Z', stack, value FROM profstore.folded('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01 23:00Z', '2026-01-02 00:00Z');
 
--- nodes of this transaction, and none of one that was rolled back
+-- nodes of this transaction, and none after a rollback
 BEGIN;
 CALL put_random('2026-01-01 10:00Z', 20, 10);
 SELECT differences('-infinity', 'infinity');
@@ -135,7 +135,7 @@ SET client_min_messages = warning;
 SELECT count(*) > 100 AS many FROM stored;
 SELECT differences('-infinity', 'infinity'), differences('2026-01-01 00:05Z', '2026-01-01 00:06Z'), differences('-infinity', 'infinity', 'f1');
 
--- what was kept about names goes when they change
+-- cached names are discarded when names change
 \set all '''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}'', ''-infinity'', ''infinity'''
 SELECT (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^f1$')) AS f1, (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^renamed$')) AS renamed;
 UPDATE profstore.functions SET name = 'renamed' WHERE name = 'f1';

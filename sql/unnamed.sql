@@ -1,7 +1,7 @@
--- Functions without a symbol, named by where they begin: ranked below symbols, and recognized in other builds by their keys.
+-- Functions without a symbol, named by their start address: a symbol replaces such a name, and equal code is recognized in other builds.
 \i sql/fixtures/preamble.sql
 
--- Two builds of one file. In the second one f has moved to where g was; of h just the neighbours are known, of k only the build.
+-- Two builds of one file. In the second, f has moved to the place of g; of h only the neighbours are known, of k only the build.
 SELECT m[1] AS old, m[2] AS new FROM profstore.intern_mappings('{aa11,bb22}', '{/opt/hard,/opt/v2/hard}') AS m \gset
 CREATE FUNCTION put_unnamed(mapping int, starts text[], keys text[]) RETURNS int[] LANGUAGE sql AS
 $$
@@ -28,7 +28,7 @@ $$;
 SELECT put_samples('2026-01-01 10:00Z', 'old', :'before', 10, 20, 30, 40);
 SELECT put_samples('2026-01-01 11:00Z', 'new', :'after', 12, 23, 34, 45);
 
--- one row for a function in both builds, also if it has moved; two rows if it is not known to be one
+-- one row for a function in both builds, also if it moved; two rows if nothing shows that it is the same
 SELECT function, self, mapping FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02') ORDER BY self;
 SELECT function, base_self, self FROM profstore.top_diff(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z', '2026-01-01 11:00Z', '2026-01-01 12:00Z') ORDER BY self, base_self;
 SELECT label, value, "valueRight" FROM profstore.flamegraph_diff(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z', '2026-01-01 11:00Z', '2026-01-01 12:00Z')
@@ -36,27 +36,27 @@ WHERE level > 0 ORDER BY value, "valueRight";
 SELECT stack, value FROM profstore.folded(:'jobs', '2026-01-01', '2026-01-02') ORDER BY value;
 SELECT level, function, total FROM profstore.callers(:'jobs', '2026-01-01', '2026-01-02', 'hard+0x1600#b0000000000b2');
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', focus => '^hard\+0x1540') ORDER BY self;
--- another granularity names by more
+-- other granularities add to the name
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', granularity => 'address') ORDER BY self;
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', granularity => 'line') ORDER BY self;
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01', '2026-01-02', granularity => 'mapping') ORDER BY self;
 
--- pairs of a build and another one
+-- pairs of a build and another build
 SELECT * FROM profstore.same_functions('aa11', 'bb22');
 SELECT count(*) FROM profstore.same_functions('bb22', 'zz');
 
--- what is no key is part of a name
+-- text that is no such key belongs to the name
 SELECT put_unnamed(:old, '{2000,2040,2080}', '{"",x000000000001,o00000000000}') AS odd \gset
 SELECT put_samples('2026-01-01 12:00Z', 'odd', :'odd', 1, 2, 3);
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01 12:00Z', '2026-01-02') ORDER BY self;
 
--- exports have no line -1, and a profile that comes back ranks as before
+-- exports do not contain line -1, and an imported profile ranks like the original
 SELECT profstore.pprof(:'jobs', '2026-01-01 10:00Z', '2026-01-01 11:00Z') AS file \gset
 SELECT count(*) AS locations FROM profstore.locations WHERE mapping = :old \gset
 SELECT profstore.import_pprof(:'file'::bytea, '{"build": "again"}');
 SELECT count(*) - :locations AS more FROM profstore.locations WHERE mapping = :old;
 
--- open until they have lines; a symbol is better, lines are better still, and ids stay
+-- addresses stay open until they have lines; a symbol replaces a start address, lines replace both, and ids stay
 SELECT profstore.find_symbol_work();
 SELECT build_id, open FROM profstore.symbol_states ORDER BY build_id;
 SELECT to_hex(address) AS address, is_named FROM profstore.open_addresses('bb22');
@@ -65,6 +65,6 @@ SELECT profstore.intern_locations(array[:new, :new], array[x'1584'::int8, x'1704
 SELECT to_hex(address) AS address, is_named FROM profstore.open_addresses('bb22');
 SELECT put_unnamed(:new, '{1580,1700}', '{o000000000001n0000000000e1,o000000000002n0000000000e2}') = (:'after'::int[])[1:2] AS same_ids;
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01 11:00Z', '2026-01-01 12:00Z') ORDER BY self;
--- wrong names are taken back; starts stay, as they are no answers of symbolizers
+-- wrong names can be reset; start addresses stay, because they do not come from symbolizers
 SELECT profstore.forget_answers('bb22', 'wrong');
 SELECT function, self FROM profstore.top(:'jobs', '2026-01-01 11:00Z', '2026-01-01 12:00Z') ORDER BY self;

@@ -1,4 +1,4 @@
--- profstore.verify: silent over what is whole, and a row for each kind of damage.
+-- profstore.verify returns nothing for undamaged tables, and a row for each kind of damage.
 CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 INSERT INTO t SELECT '2026-01-01Z', g % 7, hashint4(g), nullif(g % 10, 3) FROM generate_series(1, 3000) AS g;
 INSERT INTO t SELECT '2026-01-01Z', g % 7, hashint4(g), nullif(g % 10, 3) FROM generate_series(1, 40000) AS g;
@@ -14,7 +14,7 @@ SELECT * FROM profstore.verify('t');
 SET timezone = 'UTC';
 SELECT relation, level, segments, rows, bytes > 0 AS bytes, time_from, time_to, series_from, series_to FROM profstore.segment_stats WHERE relation IN ('t'::regclass, 'plain'::regclass) ORDER BY relation::text, level;
 
--- each segment by itself; times may be infinite
+-- single segments; infinite times
 INSERT INTO t VALUES ('infinity', 3, 1, 1), ('-infinity', 2, 1, 1);
 SELECT level, rows, bytes > 0 AS bytes, summary_bytes, time_from, time_to, series_from, series_to FROM profstore.segment_details WHERE relation = 't'::regclass ORDER BY segment;
 SELECT level, segments, rows, time_from, time_to FROM profstore.segment_stats WHERE relation = 't'::regclass ORDER BY level;
@@ -23,7 +23,7 @@ SELECT problem FROM profstore.verify('t');
 INSERT INTO profstore.row_ledger VALUES (profstore.storage_id('t'), -2);
 SELECT problem FROM profstore.verify('t');
 
--- damage, each in a transaction that is rolled back
+-- damage, each kind in a transaction that is rolled back
 BEGIN;
 SAVEPOINT s;
 UPDATE profstore.segments SET payload = set_byte(payload, 100, 255 - get_byte(payload, 100)) WHERE storage_id = profstore.storage_id('plain');
@@ -53,7 +53,7 @@ ROLLBACK TO s;
 UPDATE profstore.segments SET stream_ids = array_replace(stream_ids, stream_ids[3], 1::oid) WHERE storage_id = profstore.storage_id('t');
 SELECT relation, stream, regexp_replace(problem, '(pg_toast_|TOAST value )\d+', '\1n') AS problem FROM profstore.verify('t');
 ROLLBACK TO s;
--- segments that are missing, or there twice: small ones are counted, large ones leave their streams behind
+-- missing and duplicate segments: small ones are counted, large ones leave their streams behind
 DELETE FROM profstore.segments WHERE storage_id = profstore.storage_id('plain');
 SELECT relation, segment, problem FROM profstore.verify('plain');
 ROLLBACK TO s;
@@ -66,7 +66,7 @@ ROLLBACK TO s;
 INSERT INTO profstore.segments SELECT (jsonb_populate_record(s, '{"segment_no": 1}')).* FROM profstore.segments AS s WHERE storage_id = profstore.storage_id('t');
 SELECT segment = 1 AS copy, regexp_replace(problem, '(value|segment) \d+', '\1 n', 'g') AS problem, count(*) FROM profstore.verify('t') GROUP BY 1, 2 ORDER BY 1, 2;
 ROLLBACK TO s;
--- the transaction's own rows, with a savepoint that goes, and a removal
+-- the transaction's own rows, with a rolled back savepoint, and a removal
 INSERT INTO plain VALUES (1, true);
 SAVEPOINT own;
 INSERT INTO plain SELECT g, true FROM generate_series(1, 200000) AS g;
@@ -80,13 +80,13 @@ SELECT problem FROM profstore.verify('t');
 TRUNCATE t;
 SELECT problem FROM profstore.verify('t');
 ROLLBACK TO s;
--- columns that were the key's are so no more: no damage
+-- columns that no longer are the key: not reported as damage
 ALTER TABLE t RENAME COLUMN stack_id TO old;
 ALTER TABLE t RENAME COLUMN value TO stack_id;
 SELECT relation, stream, problem FROM profstore.verify('t');
 ROLLBACK;
 
--- who may see what
+-- privileges
 CREATE ROLE verify_other;
 GRANT USAGE ON SCHEMA profstore TO verify_other;
 SET ROLE verify_other;

@@ -1,9 +1,9 @@
--- timeseries() of delta types: a sample stands for the window that begins at its time, wherever buckets and ranges end
+-- timeseries() of delta types: a sample covers the window that begins at its time, wherever buckets and ranges end
 \i sql/fixtures/preamble.sql
 \set VERBOSITY terse
 \set agent '\'agent:cpu:nanoseconds:cpu:nanoseconds:delta\''
 
--- three agents with windows of 10 s, each at a rate of its own all the time; a stack is met every third window
+-- three agents with windows of 10 s, each with a constant rate; each stack occurs in every third window
 SELECT profstore.ensure_partitions('2026-01-01', '2026-01-02');
 CREATE TABLE agents AS
 SELECT n, (profstore.intern_series(ARRAY[:agent], ARRAY[jsonb_build_object('n', n::text)], '{0}'))[1] AS series_id FROM generate_series(1, 3) AS n;
@@ -13,7 +13,7 @@ SELECT timestamptz '2026-01-01 09:30Z' + i * interval '10 s', series_id, stack_i
 FROM agents AS a, generate_series(0, 719) AS i JOIN stacks AS s ON s.n = i % 3;
 SELECT profstore.touch_series(array_agg(series_id), '2026-01-01 09:30Z', '2026-01-01 11:29:50Z') FROM agents;
 
--- ranges that begin and end anywhere; each is asked for with all of it and in lines, with a filter and without
+-- ranges with arbitrary ends; each is queried as one bucket and as several, with and without a filter
 CREATE TABLE asked AS
 SELECT row_number() OVER () AS ord, from_ts, from_ts + length AS to_ts, step, by, focus
 FROM unnest('{2026-01-01 10:00:03Z,2026-01-01 10:07:41.5Z,2026-01-01 10:09:59.999999Z}'::timestamptz[]) AS f(from_ts),
@@ -44,18 +44,18 @@ SET profstore.enable_summaries = off;
 SELECT * FROM worst();
 RESET profstore.enable_summaries;
 
--- what the review saw: 3,600 samples a second, and a range that ends 2 s into a window
+-- a case from a review: 3,600 samples a second, and a range that ends 2 s into a window
 SELECT time, value FROM profstore.timeseries(:agent, '2026-01-01 10:00Z', '2026-01-01 10:02:02Z', '1 min');
 SELECT time, value FROM profstore.timeseries(:agent, '2026-01-01 10:00:58Z', '2026-01-01 10:02:02Z', '1 min', by => '{n}');
--- a range with one window, or shorter than one; with none
+-- a range with one window, a range shorter than a window, a range without a window
 SELECT time, value FROM profstore.timeseries(:agent, '2026-01-01 10:00:08Z', '2026-01-01 10:00:12Z', '1 s');
 SELECT time, value FROM profstore.timeseries(:agent, '2026-01-01 10:00:10Z', '2026-01-01 10:00:10.000001Z', '1 min');
 SELECT time, value FROM profstore.timeseries(:agent || '{n="2"}', '2026-01-01 10:00:05Z', '2026-01-01 10:00:15Z', '1 min');
 SELECT time, value FROM profstore.timeseries(:agent, '2026-01-01 10:00:11Z', '2026-01-01 10:00:19Z', '1 min');
--- a step of its own choice: 15 s
+-- the default step: 15 s
 SELECT count(*), min(value), max(value) FROM profstore.timeseries(:agent, '2026-01-01 10:00:01Z', '2026-01-01 10:58:17Z');
 
--- idle windows leave no row and count all the same: the first of each minute, and one more second in 7
+-- idle windows have no rows but count: the first window of each minute, and one more second in 7
 \set idle '\'idle:n:count:n:count:delta\''
 SELECT (profstore.intern_series(ARRAY[:idle], ARRAY['{}'::jsonb], '{0}'))[1] AS idle_id \gset
 INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 s', :idle_id, 0, 600 FROM generate_series(0, 359) AS i WHERE i % 6 = 0 OR i % 7 = 0;
@@ -67,7 +67,7 @@ FROM unnest('{0 s,12 s,49 s,55 s}'::interval[]) AS f(later), unnest('{0 s,1 s,31
 		LATERAL (SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 s') AS w(begins)
 		WHERE begins >= greatest(t.time, timestamptz '2026-01-01 10:00Z' + later) AND begins < least(t.time + step, timestamptz '2026-01-01 10:40Z' + more)) AS e;
 
--- hosts that are scraped at times of their own, every 15 s
+-- hosts that are scraped at different times, every 15 s
 \set alloc '\'memory:alloc_space:bytes:space:bytes:delta\''
 CREATE TABLE hosts AS SELECT n, (profstore.intern_series(ARRAY[:alloc], ARRAY[jsonb_build_object('n', n::text)], '{0}'))[1] AS series_id FROM generate_series(0, 3) AS n;
 INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 10:00Z' + i * interval '15 s' + n * interval '3.6 s', series_id, 0, 150 FROM hosts, generate_series(0, 239) AS i;
@@ -76,7 +76,7 @@ SELECT count(*), count(*) FILTER (WHERE abs(t.value - CASE by WHEN '{}' THEN 40 
 FROM unnest('{0 s,12 s,44 s,55 s}'::interval[]) AS f(later), generate_series(0, 20, 4) AS more, unnest('{10 s,15 s,1 min,10 min}'::interval[]) AS step, (VALUES ('{}'::text[]), ('{n}')) AS b(by),
 	LATERAL profstore.timeseries(:alloc, timestamptz '2026-01-01 10:10Z' + later, timestamptz '2026-01-01 10:40Z' + more * interval '1 s', step, by) AS t;
 
--- an agent that began between two windows: its first sample is of less than a window, and breaks the rhythm of no other
+-- an agent that began between two windows: its first sample covers less than a window, and does not change the period of the others
 \set late '\'late:n:count:n:count:delta\''
 SELECT (profstore.intern_series(ARRAY[:late], ARRAY['{}'::jsonb], '{0}'))[1] AS late_id \gset
 INSERT INTO profstore.samples SELECT greatest(timestamptz '2026-01-01 10:00:13.456789Z', timestamptz '2026-01-01 10:00Z' + i * interval '10 s'), :late_id, 0, CASE i WHEN 1 THEN 65 ELSE 100 END FROM generate_series(1, 60) AS i;
@@ -84,7 +84,7 @@ SELECT profstore.touch_series(ARRAY[:late_id], '2026-01-01 10:00Z', '2026-01-01 
 SELECT time, value FROM profstore.timeseries(:late, '2026-01-01 10:00:03Z', '2026-01-01 10:02:03Z', '1 min');
 SELECT time, value FROM profstore.timeseries(:late, '2026-01-01 10:00:12Z', '2026-01-01 10:00:15Z', '1 s');
 
--- times of their own have no rhythm: any moment begins a window
+-- samples at irregular times: any moment begins a window
 \set own '\'own:n:count:n:count:delta\''
 SELECT (profstore.intern_series(ARRAY[:own], ARRAY['{}'::jsonb], '{0}'))[1] AS own_id \gset
 INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 10:00Z' + (hashint8(i)::int8 + 2147483648) * 600000000 / 4294967296 * interval '1 us', :own_id, 0, 1 FROM generate_series(1, 6000) AS i;
@@ -111,17 +111,17 @@ SELECT * FROM mixed();
 SET profstore.enable_summaries = off;
 SELECT * FROM mixed();
 RESET profstore.enable_summaries;
--- the range has one time of each series: the times around it give the same length, whatever their order
+-- the range has one time of each series: the times around it give the same length, in any order
 SELECT sum(value) FROM profstore.timeseries(:mixed, '2026-01-01 10:30Z', '2026-01-01 10:30:05Z', '1 s');
 SELECT sum(value) FROM profstore.timeseries(:mixed, '2026-01-01 12:30Z', '2026-01-01 12:30:05Z', '1 s');
--- so do profiles that come now and then, one alone, and two
+-- occasional profiles: one alone, and two
 \set now_and_then '\'now_and_then:n:count:n:count:delta\''
 SELECT put_scrape(:now_and_then, '{}', '2026-01-01 10:00:07.3Z', '{"f": 600}');
 SELECT time, value FROM profstore.timeseries(:now_and_then, '2026-01-01 10:00Z', '2026-01-01 10:20:07Z', '1 min');
 SELECT put_scrape(:now_and_then, '{}', '2026-01-01 10:03:09.1Z', '{"f": 600}');
 SELECT time, value FROM profstore.timeseries(:now_and_then, '2026-01-01 10:00Z', '2026-01-01 10:20:07Z', '1 min');
 
--- a tier says how long its windows are, whatever the step; the minutes here go on where the hours end, and samples where the minutes do
+-- in a tier the bucket length is known, whatever the step; here minutes follow hours, and samples follow minutes
 \set tiers '\'tiers:n:count:n:count:delta\''
 SELECT (profstore.intern_series(ARRAY[:tiers], ARRAY['{}'::jsonb], '{0}'))[1] AS tiers_id \gset
 SELECT profstore.ensure_partitions('2025-12-02', '2025-12-03');
@@ -136,7 +136,7 @@ SELECT f.from_ts::time, u.to_ts::time, step, count(*), count(*) FILTER (WHERE ab
 FROM unnest('{2025-12-02 05:17Z,2025-12-02 10:22:33Z,2025-12-02 12:00:05Z}'::timestamptz[]) AS f(from_ts), unnest('{2025-12-02 09:01:10Z,2025-12-02 11:30:07Z,2025-12-02 13:11:12Z}'::timestamptz[]) AS u(to_ts),
 	unnest('{10 s,7 min,30 min,1 h,1 day}'::interval[]) AS step, LATERAL profstore.timeseries(:tiers, from_ts, to_ts, step) AS t
 WHERE from_ts < to_ts GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
--- a tier's partition that has become a heap gives the same rates
+-- a tier's partition that has become a heap table gives the same rates
 ALTER TABLE minutes SET ACCESS METHOD heap;
 ALTER TABLE hours SET ACCESS METHOD heap;
 SELECT count(*), count(*) FILTER (WHERE abs(value - 5) > 1e-9) AS wrong
@@ -146,10 +146,10 @@ ALTER TABLE minutes SET ACCESS METHOD profstore;
 ALTER TABLE hours SET ACCESS METHOD profstore;
 RESET client_min_messages;
 
--- to look around a lone sample is no reason to tell of the tier beside it
+-- a lone sample next to a tier: the search for its neighbours raises no NOTICE about the tier
 SELECT time, value FROM profstore.timeseries(:tiers, '2025-12-02 12:00Z', '2025-12-02 12:00:10Z', '1 min');
 
--- what is not over yet is not covered, unless there are samples of it: a range up to now, whose last two windows are still on their way
+-- a window that is not over does not count as covered, unless it has samples: a range up to now, whose last two windows are still to come
 \set live '\'live:n:count:n:count:delta\''
 BEGIN;
 SELECT profstore.ensure_partitions(now() - interval '1 day', now() + interval '1 day') >= 0 AS made;
@@ -161,7 +161,7 @@ INSERT INTO profstore.samples SELECT date_bin('10 s', now(), '1970-01-01') + i *
 SELECT count(*) > 0 AS some, min(value), max(value) FROM unnest('{7 s,30 s,5 min,1 day}'::interval[]) AS step, LATERAL profstore.timeseries(:live, now() - interval '20 min', now() + interval '1 month', step);
 ROLLBACK;
 
--- a comparison by rate divides by what the ranges cover as well: five a second, in ranges that begin and end between the hours
+-- a comparison by rate divides by the covered time, too: five a second, in ranges that begin and end between the hours
 SET client_min_messages = warning;
 SELECT value, "valueRight" FROM profstore.flamegraph_diff(:tiers, '2025-12-02 06:30Z', '2025-12-02 08:15Z', '2025-12-02 12:00Z', '2025-12-02 14:00Z') WHERE ord = 0;
 SELECT value, "valueRight" FROM profstore.flamegraph_diff(:tiers, '2025-12-02 06:30Z', '2025-12-02 06:45Z', '2025-12-02 12:00Z', '2025-12-02 14:00Z') WHERE ord = 0;

@@ -1,4 +1,4 @@
--- Queries whose sums do not fit work_mem: the same results as in plenty of memory, and as worked out by hand.
+-- Queries whose sums exceed work_mem: the results equal those with much memory, and those computed by hand.
 \i sql/fixtures/preamble.sql
 \i sql/fixtures/test_module.sql
 \set VERBOSITY terse
@@ -11,7 +11,7 @@ CREATE TABLE numbered AS
 SELECT value AS number, stack_id FROM profstore.samples;
 SELECT count(*), count(DISTINCT stack_id) FROM numbered;
 
--- delta: three series, each of which has every stack, or all but one, and some that cancel each other out
+-- delta: three series with every stack, with all stacks but one, and with values that cancel each other
 SELECT (profstore.intern_series(array_fill(:'cpu'::text, ARRAY[3]), ARRAY['{"n": "0"}', '{"n": "1"}', '{"n": "2"}']::jsonb[], '{0,0,0}'))[1] AS first \gset
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT '2026-01-01 10:00Z', :first + s, stack_id, CASE WHEN s = 2 AND number % 1000 = 0 THEN -2 ELSE 1 END * (number + 7) * (s + 1 - s / 2)
@@ -22,7 +22,7 @@ CREATE VIEW expected_cpu AS
 SELECT format('main;f%s;g%s', number % 100, number) AS stack, sum(value)::int8 AS value
 FROM profstore.samples JOIN numbered USING (stack_id) WHERE series_id BETWEEN :first AND :first + 2 GROUP BY number HAVING sum(value) <> 0;
 
--- instant: averages over 3, 6 and 7 scrapes, which together make halves, of both signs
+-- instant: averages over 3, 6 and 7 scrapes, which together end in halves, positive and negative
 SELECT (profstore.intern_series(array_fill(:'heap'::text, ARRAY[3]), ARRAY['{"n": "3"}', '{"n": "6"}', '{"n": "7"}']::jsonb[], '{0,0,0}'))[1] AS first \gset
 CREATE TABLE scrapes AS
 SELECT :first + ord - 1 AS series_id, n, timestamptz '2026-01-01 10:00Z' + i * interval '1 s' AS "time"
@@ -37,7 +37,7 @@ FROM (SELECT number, sum(value)::numeric / (SELECT n FROM scrapes AS s WHERE s.s
 	FROM profstore.samples AS d JOIN numbered USING (stack_id) WHERE series_id BETWEEN :first AND :first + 2 GROUP BY number, series_id) AS averages
 GROUP BY number HAVING round(sum(value)) <> 0;
 
--- 100,000 scrapes of one series, and one of another
+-- 100,000 scrapes of one series, and one scrape of another
 SELECT (profstore.intern_series(array_fill('ticks:n:count:n:count'::text, ARRAY[2]), ARRAY['{"n": "1"}', '{"n": "2"}']::jsonb[], '{0,0}'))[1] AS first \gset
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT timestamptz '2026-01-01 11:00Z' + i * interval '1 ms', :first, (SELECT stack_id FROM numbered WHERE number = 1), 7 FROM generate_series(1, 100000) AS i;
@@ -54,7 +54,7 @@ BEGIN
 END
 $$;
 
--- what top and filtered_share say, as one text
+-- the results of top and filtered_share as one text
 CREATE FUNCTION answers(type text) RETURNS text LANGUAGE sql AS
 $$
 SELECT md5(string_agg(t::text, E'\n' ORDER BY t.function)) || ' ' || (SELECT f::text FROM profstore.filtered_share(type, '2026-01-01', '2026-01-02', focus => '7', ignore => 'f9') AS f)
@@ -68,7 +68,7 @@ SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-0
 SELECT * FROM profstore.folded('last_over_time(ticks:n:count:n:count)', '2026-01-01', '2026-01-02');
 SELECT type, spills(format('SELECT profstore.filtered_share(%L, %L, %L)', type, '2026-01-01', '2026-01-02'))
 FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, type) ORDER BY ord;
--- flame graphs of every kind: cut, whole, from the leaf, with filters, with frames of one name folded
+-- flame graphs of every kind: limited, whole, from the leaf, with filters, with frames of one name merged
 CREATE FUNCTION flames(type text) RETURNS TABLE (kind text, rows text) LANGUAGE sql AS
 $$
 SELECT format('%s %s %s %s %s', n, inverted, focus, hide, granularity), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
@@ -79,7 +79,7 @@ $$;
 CREATE TABLE flames AS
 SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), flames(type) AS f;
 SELECT count(*), count(DISTINCT rows) FROM flames;
--- comparisons of some of the series with others, by rate over ranges of two lengths and absolute; each side has stacks that the other lacks
+-- comparisons of some series with others, by rate over ranges of two lengths and absolute; each side lacks some stacks of the other
 CREATE FUNCTION diffs(type text) RETURNS TABLE (kind text, rows text) LANGUAGE sql AS
 $$
 SELECT format('flame %s %s %s', n, absolute, hide), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
@@ -91,7 +91,7 @@ SELECT format('top %s', absolute), (SELECT md5(string_agg(f::text, E'\n' ORDER B
 FROM (VALUES (false), (true)) AS a(absolute)
 $$;
 INSERT INTO flames SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), diffs(type) AS f;
--- a flame graph per series below one root, some of which fit by themselves, or come to fit no more
+-- one flame graph per series below one root: some fit in memory by themselves, some stop fitting as they grow
 CREATE FUNCTION groups(type text) RETURNS TABLE (kind text, rows text) LANGUAGE sql AS
 $$
 SELECT format('by %s %s %s %s', n, inverted, focus, granularity), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
@@ -118,27 +118,27 @@ FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, 
 -- a group that fits before one that does not
 SET work_mem = '3MB';
 SELECT f.* FROM groups(:'cpu') AS f EXCEPT SELECT kind, rows FROM flames WHERE type = :'cpu';
--- the same answers with a third of it
+-- the same answers with a third of the memory
 SET work_mem = '1MB';
 SELECT * FROM differences(:'cpu', 'expected_cpu');
 SELECT * FROM differences(:'heap', 'expected_heap');
 
--- the memory itself: 50,000 stacks of 10 names, so that neither names nor nodes shown take much, and without a limit the stacks do
+-- memory use: 50,000 stacks of 10 names, so that neither names nor shown nodes need much, and without a limit the stacks do
 SELECT profstore.import_folded((SELECT string_agg(regexp_replace(lpad(i::text, 5, '0'), '(.)(.)(.)(.)(.)', 'f\1;f\2;f\3;f\4;f\5') || ' ' || i, E'\n') FROM generate_series(1, 50000) AS i),
 	'{"__name__": "digits"}', '2026-01-01');
 SELECT profile_type AS digits FROM profstore.profile_types() WHERE profile_type LIKE 'digits:%' \gset
--- and each of them at a time of its own, in an order far from that of ids
+-- each stack at a time of its own, in an order far from that of ids
 SELECT (profstore.intern_series(ARRAY['turns:n:count:n:count:delta'], ARRAY['{}']::jsonb[], '{0}'))[1] AS turns \gset
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT timestamptz '2026-01-01 12:00Z' + row_number() OVER (ORDER BY hashint8(stack_id), stack_id) * interval '10 ms', :turns, stack_id, 1
 FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.matching_series(:'digits'));
 SELECT profstore.touch_series(ARRAY[:turns], '2026-01-01', '2026-01-02');
 CREATE TABLE queries AS
--- the least that the server's sorts take is most of it: one for the sums of each side, one for the ways
+-- the minimum memory of the server's sorts is most of the use: one sort for the sums of each side, one for the paths
 SELECT ord, CASE WHEN name LIKE '%_diff' THEN 1800 ELSE 1200 END AS limit_kb, format('SELECT * FROM profstore.%s(%L, %L, %L%s)', name, :'digits', '2026-01-01', '2026-01-02', arguments) AS query
 FROM (VALUES (1, 'flamegraph', ', 50'), (2, 'flamegraph', ', 50, inverted => true'), (3, 'flamegraph', ', 50, granularity => ''mapping'''), (4, 'top', ''), (5, 'top', ', focus => ''f7'''),
 	(6, 'filtered_share', ', focus => ''f7'''), (7, 'flamegraph_diff', ', ''2026-01-01'', ''2026-01-02'', max_nodes => 50'), (8, 'top_diff', ', ''2026-01-01'', ''2026-01-02'''), (9, 'flamegraph', ', 50, by => ''{n}''')) AS q(ord, name, arguments);
--- a flame chart sorts stacks, samples and spans, two of them at a time; a file for pprof is one value
+-- a flame chart sorts stacks, samples and spans, two of them at a time; a pprof file is one value
 INSERT INTO queries VALUES (10, 1200, 'SELECT * FROM profstore.flamechart(''turns:n:count:n:count:delta'', ''2026-01-01'', ''2026-01-02'')'),
 	(11, 2200, format('SELECT profstore.pprof(%L, %L, %L)', :'digits', '2026-01-01', '2026-01-02'));
 SET work_mem = '1GB';
@@ -151,7 +151,7 @@ SELECT ord, CASE WHEN kb > limit_kb THEN kb ELSE 0 END AS too_much FROM (SELECT 
 TABLE expected_chart EXCEPT TABLE chart;
 SELECT spans > 200000 AS many FROM expected_chart;
 
--- what would take more of the disk than it may fails; where that is cut short, nothing is left behind (PostgreSQL 18 quotes the setting)
+-- a query that exceeds temp_file_limit fails, and leaves no files behind (PostgreSQL 18 quotes the setting's name)
 \set VERBOSITY sqlstate
 SET temp_file_limit = '500kB';
 SELECT count(*) FROM profstore.flamegraph(:'digits', '2026-01-01', '2026-01-02', 50, by => '{n}');

@@ -1,4 +1,4 @@
--- timeseries() of more points and scrapes than fit work_mem: the same values as in plenty of memory, and as in plain SQL.
+-- timeseries() of more points and scrapes than fit in work_mem: the values equal those with much memory, and those of plain SQL.
 \i sql/fixtures/preamble.sql
 \i sql/fixtures/test_module.sql
 \set VERBOSITY terse
@@ -15,7 +15,7 @@ SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 ms', series_id, stack_
 FROM beats, halves, generate_series(1, 2000) AS i WHERE half = 'f' OR i % n = 0 ORDER BY half, hashint8(i), series_id;
 SELECT profstore.touch_series(array_agg(series_id), '2026-01-01', '2026-01-02') FROM beats;
 
--- by hand: of all, and of one half alone; per bucket and series, then per bucket
+-- computed by hand: over all series, and over one half; per bucket and series, then per bucket
 CREATE TABLE scrapes AS
 SELECT type, n, f.focus, time, sum(CASE WHEN half = f.focus OR f.focus = 'main' THEN value ELSE 0 END) AS value
 FROM profstore.samples JOIN beats USING (series_id) JOIN halves USING (stack_id), (VALUES ('main'), ('g')) AS f(focus) GROUP BY 1, 2, 3, 4;
@@ -31,7 +31,7 @@ CREATE TABLE expected AS
 SELECT ord, focus, time, n::text AS metric, value::float8 / divisor AS value FROM sums
 UNION ALL SELECT ord, focus, time, type, CASE WHEN type LIKE '%:delta' THEN sum(value)::float8 / max(divisor) ELSE sum(value::float8 / divisor ORDER BY n) END FROM sums GROUP BY ord, focus, time, type;
 
--- without a filter, and with one; in order of time and metric
+-- without and with a filter, in the order of time and metric
 CREATE VIEW answers AS
 SELECT ord, focus, t.time, t.metric, t.value, row_number() OVER (PARTITION BY ord, focus, by ORDER BY t.time, t.metric COLLATE "C") = ordinality AS in_order
 FROM asked, (VALUES ('main'), ('g')) AS f(focus), (VALUES ('{n}'::text[]), ('{}')) AS b(by),
@@ -46,7 +46,7 @@ CREATE TABLE little AS TABLE answers;
 RESET work_mem;
 SELECT count(*) AS different FROM plenty AS p FULL JOIN little AS l USING (ord, focus, time, metric) WHERE p.value IS DISTINCT FROM l.value OR p.in_order IS DISTINCT FROM l.in_order;
 
--- the memory itself, where there are as many points as scrapes, and where there are few points
+-- memory use, with as many points as scrapes, and with few points
 SELECT profstore.intern_series(ARRAY['ticks:n:count:n:count:delta', 'ticks:n:count:n:count'], '{"{}", "{}"}', '{0,0}') AS ticks \gset
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT timestamptz '2026-01-01 11:00Z' + i * interval '1 ms', series_id, 0, i FROM unnest(:'ticks'::int[]) AS series_id, generate_series(1, 60000) AS i;

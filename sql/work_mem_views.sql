@@ -1,10 +1,10 @@
--- Views of stacks that do not fit work_mem: the same rows, in the same order, as in plenty of memory.
+-- Views of stacks that exceed work_mem: the same rows in the same order as with much memory.
 \set fleet on
 \i sql/fixtures/preamble.sql
 \i sql/fixtures/test_module.sql
 \set VERBOSITY terse
 
--- 3,000 stacks more, of two programs: the fleet's locations, which have inlined calls or no function, and recur
+-- 3,000 more stacks of two programs: the fleet's locations, some with inlined calls, some without a function, some recursive
 CREATE TABLE many AS
 SELECT unnest(profstore.intern_stacks(partition, ARRAY(SELECT 3 + n % 20 FROM generate_series(1, 1500) AS n),
 	ARRAY(SELECT l.id FROM generate_series(1, 1500) AS s(n), generate_series(1, 3 + n % 20) AS f(level),
@@ -19,7 +19,7 @@ SELECT timestamptz '2026-01-01 10:00Z' + i * interval '1 min', series, stack_id,
 FROM many, unnest(:'series'::int[]) AS series, generate_series(0, 2) AS i ORDER BY hashint8(stack_id);
 SELECT profstore.touch_series(:'series', '2026-01-01', '2026-01-02');
 
--- 20,000 cells of a heat map, of which one is not 0, and as many of samples of all stacks
+-- a heat map of 20,000 cells, one of which is not 0, and one with samples of all stacks in every cell
 SELECT profstore.intern_series(array_fill('jobs:run:count:run:count:delta'::text, ARRAY[2]), ARRAY['{"n": "1"}', '{"n": "2"}']::jsonb[], '{0,0}') AS jobs \gset
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 ms', (:'jobs'::int[])[1], 0, v FROM generate_series(1, 20000) AS i, (VALUES (1), (-1)) AS v(v) WHERE i > 1 OR v = 1;
@@ -28,7 +28,7 @@ SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 ms', (:'jobs'::int[])[
 	generate_series(row_number, 20000, 3000) AS i;
 SELECT profstore.touch_series(:'jobs', '2026-01-01', '2026-01-02');
 
--- Every view; where it has few rows, the disk is used for nothing but what they are made of.
+-- Every view; a view with few rows uses the disk only for its input.
 CREATE FUNCTION views(type text) RETURNS TABLE (query text, few bool) LANGUAGE sql AS
 $$
 SELECT format('profstore.%s(%L, %L, %L%s%s%s)', view, type || '{node="many"}', '2026-01-01', '2026-01-02', argument, limits, filters), few
@@ -50,7 +50,7 @@ BEGIN
 	RETURN rows;
 END
 $$;
--- of merged profiles, whose value is decoded beside
+-- views of merged profiles, which decode the value in addition
 CREATE VIEW asked_of AS
 SELECT format('profstore.%s((TABLE kept), max_nodes => %s%s)', view, nodes, filters) AS query
 FROM (VALUES ('flamegraph_of'), ('callgraph_of')) AS v(view), (VALUES ('NULL'), ('60')) AS n(nodes), (VALUES (''), (', focus => ''fn7'', granularity => ''file''')) AS f(filters)
@@ -75,11 +75,11 @@ SELECT query FROM asked WHERE few AND spills('SELECT FROM ' || query);
 SET work_mem = '64kB';
 SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
 SELECT query FROM asked WHERE few AND NOT spills('SELECT FROM ' || query);
--- stacks in several parts, whose walkers fit
+-- stacks read in several parts, each of which fits in memory
 SET work_mem = '160kB';
 SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
 
--- merge_stacks: 100,000 stacks, twice; packed, their sums take little of what a table does
+-- merge_stacks: 100,000 stacks, twice; its packed sums need less memory than a table of them
 CREATE TABLE numbers AS
 SELECT (hashint8(i) & 16777215)::int8 AS stack_id, hashint8(-i) % 1000::int8 AS value FROM generate_series(1, 100000) AS i, generate_series(1, 2);
 CREATE TABLE summed AS
@@ -97,7 +97,7 @@ BEGIN
 END
 $$;
 SELECT memory, too_much, missing, mb < 2 AS little, mb > 5 AS much FROM (VALUES ('64kB'), ('1GB')) AS m(memory), merged(memory);
--- as states of several processes, kept merges that are merged again, and of a window, whose state goes on
+-- as partial states of parallel workers, as stored values that are merged again, and as a window aggregate, whose state continues
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -113,7 +113,7 @@ SELECT part, (SELECT count(*) FROM (SELECT * FROM profstore.stacks_in(sums) EXCE
 	(SELECT count(*) FROM profstore.stacks_in(sums)) - (SELECT count(*) FROM summed) AS more FROM merges WHERE part IN (0, 4) ORDER BY part;
 SELECT n, sums::text = (SELECT profstore.merge_stacks(w.stack_id, w.value)::text FROM numbered AS w WHERE w.n <= u.n) AS same
 FROM (SELECT n, profstore.merge_stacks(stack_id, value) OVER (ORDER BY n) AS sums FROM numbered) AS u WHERE n % 1500 = 0 ORDER BY n;
--- a function that is called for each of many rows leaves nothing behind
+-- a function that is called for each of many rows frees its memory each time
 BEGIN;
 DECLARE many CURSOR FOR SELECT s.* FROM generate_series(1, 50) AS i, LATERAL profstore.stacks_in(format('{%s:1}', i)::profstore.stack_sums) AS s;
 MOVE 50 IN many;

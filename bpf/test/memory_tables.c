@@ -13,7 +13,7 @@
 #define MAPPING_LIMIT (1 << 17)
 
 typedef struct MemoryTables {
-	KernelTables tables; /* must be first: the operations get its address */
+	KernelTables tables; /* must be the first member, because the operations get its address */
 	struct pfs_unwind_line *lines;
 	union pfs_unwind_entry *entries;
 	struct pfs_unwind_mapping *mappings;

@@ -20,7 +20,8 @@
 #define __BPF_CORE_READ_H__
 #define __BPF_TRACING_H__
 #define PFS_GROUP_ROOTS_BPF_H /* needs a kernel's control groups; test_group_roots covers it */
-#define PFS_GPU_BPF_H		  /* likewise; collector/test/e2e/gpu covers it */
+#define PFS_GPU_BPF_H		  /* needs a GPU's driver; collector/test/e2e/gpu covers it */
+#define PFS_GPU_LIBRARY_BPF_H /* needs a GPU; collector/test/e2e/gpu_kernels covers it */
 #define PFS_PROBES_BPF_H	  /* needs a kernel's memory; test_probes covers it */
 
 #define SEC(name)

@@ -54,34 +54,36 @@
 
 #define TICK_NS			(500 * NS_PER_MS)
 #define PROGRESS_NS		(100 * NS_PER_MS)
-/* between flushes in the first second, so that users see soon that samples are stored */
+/* Interval between flushes in the first second, so that users soon see that samples are stored. */
 #define BEGIN_FLUSH_NS	(20 * NS_PER_MS)
-/* between flushes from READER_BEGIN_NS until the first batch */
+/* Interval between flushes from READER_BEGIN_NS until the first batch is stored. */
 #define FIRST_FLUSH_NS	(100 * NS_PER_MS)
-/* wait after a window's end for records still in the ring */
+/* Time to wait after a window's end for its records that are still in the ring. */
 #define FLUSH_GRACE_NS	(200 * NS_PER_MS)
 #define FOLLOW_CPUS_NS	NS_PER_S
 #define FIGURES_NS		(5 * NS_PER_S)
 #define TENDER_STUCK_MS 30000
 #define GPU_STUCK_MS	30000
-#define DEVICES_BYTES	((size_t) 256 * 1024) /* limit of names of GPUs */
+#define DEVICES_BYTES	((size_t) 256 * 1024) /* limit of the memory for names of GPUs */
 #define DRAIN_MIN_MS	1000
 
 /*
- * Priority of all threads for the first START_NS: on a busy machine the first samples would
- * otherwise wait for the CPU behind all other work.
+ * Priority of all threads for the first START_NS. On a busy machine other processes would otherwise
+ * delay the first samples.
  */
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
 
-/* Parts of --max-memory, as divisors. PAST_SHARE is for past images of processes. */
-#define PAST_SHARE	   16
+/*
+ * Parts of --max-memory, as divisors. Names of generated code and addresses of generated code have
+ * NAMES_SHARE each.
+ */
+#define PAST_SHARE	   16 /* past images of processes */
 #define MAPPINGS_SHARE 8  /* mappings of processes */
 #define FILES_SHARE	   16 /* names of mapped files */
-/* names of generated code; a second part of this size is for its addresses */
 #define NAMES_SHARE	   16
 #define WORKER_SHARE   3 /* allocations of the symbol worker */
-#define SIDEBAND_SHARE 8
+#define SIDEBAND_SHARE 8 /* buffers of the kernel's records about processes */
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
@@ -93,11 +95,12 @@
 typedef struct Agent
 {
 	AgentOptions own;
-	const AgentOptions *options; /* own */
+	const AgentOptions *options; /* points to own */
 	AgentCall call;
-	AgentConfig *config; /* own points into it; its rules apply until the first reload */
-	AgentConfig *rules;	 /* whose rules apply since the last reload; NULL: those of config */
-	char *probes;		 /* the sampler's options point into it */
+	AgentConfig *config; /* "own" points into this; its rules apply until the first reload */
+	/* configuration of the rules since the last reload; NULL: the rules of config */
+	AgentConfig *rules;
+	char *probes; /* the sampler's options point into it */
 	PodTable *pods;
 	PodClient *pod_client; /* NULL: pods are not watched */
 	Losses losses;
@@ -128,7 +131,7 @@ typedef struct Agent
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
 	int64_t figures_ns;
-	bool hurried; /* threads still have START_NICE instead of own_nice */
+	bool hurried; /* the threads have priority START_NICE, which has to be reset to own_nice */
 	int own_nice;
 } Agent;
 
@@ -156,8 +159,8 @@ hurry(Agent *agent)
 }
 
 /*
- * Returns all threads to the priority that the agent was started with, except threads that chose a
- * priority themselves.
+ * Returns all threads to the priority with which the agent was started, except threads that set
+ * their own priority.
  */
 static void
 end_hurry(Agent *agent)
@@ -176,12 +179,6 @@ end_hurry(Agent *agent)
 			(void) setpriority(PRIO_PROCESS, thread, agent->own_nice);
 	}
 	closedir(directory);
-}
-
-static ExitCode
-agent_out_of_memory(Failure *failure)
-{
-	return failure_set(failure, EXIT_INTERNAL, "out of memory");
 }
 
 static ExitCode
@@ -216,7 +213,7 @@ start_flusher(Agent *agent, Failure *failure)
 	};
 
 	if (flusher_create(&parts, &agent->flusher) != 0)
-		return agent_out_of_memory(failure);
+		return failure_out_of_memory(failure);
 	if (flusher_start(agent->flusher) != 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not start the flusher's thread");
 	return EXIT_OK;
@@ -247,7 +244,7 @@ start_gpu_meter(Agent *agent, Failure *failure)
 	if (!agent->options->gpu)
 		return EXIT_OK;
 	if (code_table_create(DEVICES_BYTES, &agent->devices) != 0)
-		return agent_out_of_memory(failure);
+		return failure_out_of_memory(failure);
 	options.names = agent->devices;
 	if (gpu_meter_start(&options, &agent->gpu_meter) != 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not start the thread that reads GPUs");
@@ -335,7 +332,10 @@ take_health(const Agent *agent)
 	return health;
 }
 
-/* 0 or -errno. */
+/*
+ * Writes the status file if one is requested, and sets the time of the next write. Returns 0 or
+ * -errno.
+ */
 static int
 write_health(Agent *agent)
 {
@@ -348,7 +348,7 @@ write_health(Agent *agent)
 	return health_write(agent->options->status_file, &health);
 }
 
-/* Shows the service manager that this thread runs and that no other is stuck. */
+/* Sends the service manager a sign of life if one is due and no thread is stuck. */
 static void
 show_life(Agent *agent, int64_t now_ns)
 {
@@ -365,7 +365,7 @@ show_life(Agent *agent, int64_t now_ns)
 		failure_log(&failure, "agent");
 }
 
-/* No thread waits for the tender, but a stuck tender means missing samples, so it is logged. */
+/* Logs if the tender is stuck. No thread waits for it, but samples are missing meanwhile. */
 static void
 watch_tender(Agent *agent)
 {
@@ -410,7 +410,8 @@ open_health(Agent *agent, Failure *failure)
 }
 
 /*
- * Opens the cache of unwind tables. The agent works without the cache, but takes longer to start.
+ * Opens the cache of unwind tables. Without the cache the agent works, but its first walks take
+ * longer.
  */
 static void
 open_table_cache(Agent *agent)
@@ -448,7 +449,8 @@ start_restraint(Agent *agent)
 }
 
 /*
- * Finds the hierarchy that names containers if it is not the unified hierarchy of control groups.
+ * Finds the cgroup v1 hierarchy in which the runtime names containers. Returns PFS_CONTROLLER_NONE
+ * if the unified hierarchy (v2) names them.
  */
 static enum pfs_controller
 choose_controller(uint32_t *hierarchy)
@@ -465,8 +467,8 @@ choose_controller(uint32_t *hierarchy)
 }
 
 /*
- * Finds the kernel functions between a wait and the scheduler, which do not belong to the wait's
- * stack.
+ * Finds the kernel functions between the caller of a wait and the scheduler. They are left out of
+ * stacks.
  */
 static void
 read_scheduler_code(const AgentOptions *options, SchedulerCode *code)
@@ -501,14 +503,14 @@ read_probes(Agent *agent, ProbeList *probes, Failure *failure)
 	if (agent->options->probe == NULL)
 		return EXIT_OK;
 	agent->probes = strdup(agent->options->probe);
-	return agent->probes == NULL ? agent_out_of_memory(failure)
+	return agent->probes == NULL ? failure_out_of_memory(failure)
 								 : probe_list_parse(agent->probes, probes, failure);
 }
 
 /*
- * Limits the descriptors of mapped files, one for each mapped file of sampled processes, to three
- * quarters of the process's limit. The rest is for the database, logs, new CPUs and files that are
- * looked at.
+ * Limits the descriptors for mapped files (one for each mapped file of sampled processes) to three
+ * quarters of RLIMIT_NOFILE. The rest is for the database, logs, events of new CPUs and files that
+ * are read.
  */
 static void
 limit_files(Agent *agent)
@@ -518,9 +520,9 @@ limit_files(Agent *agent)
 }
 
 /*
- * Starts the parts. The symbolizer comes first because it may fork. Slow work proceeds on its own
- * threads while the BPF program is loaded; the writer connects to the database meanwhile, or as
- * soon as the database is available.
+ * Starts the parts. The symbolizer comes first because it may fork. Parts with slow work start
+ * their threads before the BPF program is loaded; the writer keeps trying to connect if the
+ * database is not available.
  */
 static ExitCode
 agent_start_parts(Agent *agent, Failure *failure)
@@ -575,24 +577,29 @@ agent_start_parts(Agent *agent, Failure *failure)
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
 	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
-		return agent_out_of_memory(failure);
+		return failure_out_of_memory(failure);
 	if (!options->no_interpreters &&
 		runtimes_create(options->max_memory_bytes / NAMES_SHARE, &agent->runtimes) != 0)
-		return agent_out_of_memory(failure);
+		return failure_out_of_memory(failure);
 	generated = jit_names_namer(agent->jit_names);
 	reader.namer =
 		agent->runtimes != NULL ? runtimes_namer(agent->runtimes, &generated) : generated;
 	reader.runtimes = agent->runtimes;
 	reader.fold_native = options->interpreter_native == AGENT_NATIVE_FOLD;
+	reader.gpu_label_stream = options->gpu_label_stream;
+	reader.gpu_launches_probed = sampler.sources.probes.gpu_launches;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		mapped_file_table_create(&agent->files) != 0 ||
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0 ||
 		agent_use_rules(agent->reader, agent->config) != 0)
-		return agent_out_of_memory(failure);
+		return failure_out_of_memory(failure);
 	limit_files(agent);
 	sampler.sources.files = agent->files;
 	code = open_summary(agent, failure);
-	/* from here on only files of our own are opened for writing; threads are started below */
+	/*
+	 * The dropped capabilities are not needed any more, because from here on only files of our own
+	 * are opened for writing. The threads started below inherit the remaining capabilities.
+	 */
 	if (code == EXIT_OK && capabilities_drop() != 0)
 		code = failure_set(failure, EXIT_PRIVILEGE, "could not drop capabilities");
 	if (code == EXIT_OK)
@@ -623,7 +630,7 @@ agent_start_parts(Agent *agent, Failure *failure)
 	return code;
 }
 
-/* Frees the parts between sampler and writer, including the symbol workers. */
+/* Frees the parts that samples pass between sampler and writer, and the symbol workers. */
 static void
 free_middle(Agent *agent)
 {
@@ -747,8 +754,8 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 }
 
 /*
- * Reloads the configuration after SIGHUP. A further SIGHUP that arrives meanwhile causes another
- * reload.
+ * Reloads the configuration after SIGHUP. A SIGHUP that arrives during the reload causes another
+ * one.
  */
 static void
 reload(Agent *agent)
@@ -801,9 +808,9 @@ agent_loop(Agent *agent)
 }
 
 /*
- * Returns the time at which symbolization must end. The sender of a signal may kill us (Kubernetes
- * after 30 s, systemd after 90 s), so symbols may take six tenths of --stop-timeout. A run that
- * ends by itself has no limit.
+ * Returns the time at which symbolization must end. Whoever sent the signal may kill us later
+ * (Kubernetes after 30 s, systemd after 90 s), so symbolization may take six tenths of
+ * --stop-timeout. A run that ends by itself has no limit.
  */
 static int64_t
 symbols_deadline(const Agent *agent, int64_t stopped_ns)
@@ -813,7 +820,7 @@ symbols_deadline(const Agent *agent, int64_t stopped_ns)
 	return stopped_ns + agent->options->stop_timeout_ms * NS_PER_MS / 10 * 6;
 }
 
-/* Returns the rest of --stop-timeout for storing the queue. */
+/* Returns the rest of --stop-timeout, in which the writer may store its queue. */
 static int
 drain_ms(const Agent *agent, int64_t stopped_ns)
 {
@@ -849,8 +856,8 @@ tell_unstored(Agent *agent)
 }
 
 /*
- * Stops the parts in the order in which samples flow, so that no sample remains between two of
- * them.
+ * Stops the parts in the order in which samples pass them, so that no sample remains between two
+ * parts.
  */
 static ExitCode
 agent_stop(Agent *agent, ExitCode code)
@@ -888,6 +895,7 @@ agent_stop(Agent *agent, ExitCode code)
 	agent->report.dropped =
 		reader_dropped(agent->reader) + agent->report.counters[PFS_COUNTER_DROPPED];
 	reader_process_stats(agent->reader, &agent->report.processes);
+	reader_gpu_stats(agent->reader, &agent->report.gpu_windows);
 	reader_unwind_stats(agent->reader, &agent->report.unwinder);
 	mapped_file_table_stats(agent->files, &agent->report.files);
 	symbolizer_stats(agent->symbolizer, &symbols);
@@ -916,7 +924,7 @@ agent_stop(Agent *agent, ExitCode code)
 	return code;
 }
 
-/* Refuses flags that have no effect without another flag. */
+/* Refuses a flag that has no effect because another flag is missing. */
 static bool
 fits_together(const AgentOptions *options, Failure *failure)
 {
@@ -933,7 +941,7 @@ agent_read_options(Agent *agent, Failure *failure)
 {
 	agent->options = &agent->own;
 	if (pod_table_create(&agent->pods) != 0)
-		return agent_out_of_memory(failure);
+		return failure_out_of_memory(failure);
 	agent->config = agent_config_read(&agent->own, agent->call.count, agent->call.arguments,
 									  agent->pods, failure);
 	if (agent->config == NULL || !fits_together(agent->options, failure))
@@ -963,7 +971,7 @@ agent_run(char **arguments, int count)
 	ExitCode code;
 
 	if (agent == NULL)
-		code = agent_out_of_memory(&failure);
+		code = failure_out_of_memory(&failure);
 	else
 	{
 		agent->call = (AgentCall){ count, arguments };
@@ -977,7 +985,7 @@ agent_run(char **arguments, int count)
 		return code;
 	}
 	agent->descriptors = descriptors_raise_limit();
-	(void) child_reserve(); /* the first child will try again on failure */
+	(void) child_reserve(); /* If this fails, the first start of a child tries again. */
 	stop_signals_catch(agent->options->config_file != NULL);
 	service_manager_open(&agent->service);
 	keep_memory_small();

@@ -20,7 +20,7 @@ typedef struct ConfigTarget
 	KubernetesSettings kubernetes;
 } ConfigTarget;
 
-/* Reports the position of the value that a flag refused. */
+/* Reports that a flag refused its value, with the value's position in the file. */
 static bool
 fail_flag(ConfigReader *reader, const Node *node)
 {
@@ -135,7 +135,7 @@ agent_config_make_rules(AgentConfig *config, Failure *failure)
 		return EXIT_OK;
 	return process_rules_create(rules, &pods, &config->process_rules) == 0
 			   ? EXIT_OK
-			   : failure_set(failure, EXIT_INTERNAL, "out of memory");
+			   : failure_out_of_memory(failure);
 }
 
 static ExitCode
@@ -165,7 +165,7 @@ agent_config_read(AgentOptions *options, int count, char **arguments, PodTable *
 
 	if (config == NULL)
 	{
-		(void) failure_set(failure, EXIT_INTERNAL, "out of memory");
+		(void) failure_out_of_memory(failure);
 		return NULL;
 	}
 	config->pods.table = pods;

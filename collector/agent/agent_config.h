@@ -21,7 +21,8 @@
 typedef struct KubernetesSettings
 {
 	bool wanted;
-	const char *server;	 /* NULL: the cluster that the agent runs in; also for the other fields */
+	/* NULL: the cluster that contains the agent; NULL means so for the other fields, too */
+	const char *server;
 	const char *kubelet; /* address of the kubelet to ask instead of the API server, or NULL */
 	const char *token_file;
 	const char *ca_file;
@@ -35,13 +36,13 @@ typedef struct AgentConfig
 	ProcessRulesSettings rules;
 	KubernetesSettings kubernetes;
 	PodLabels pods;
-	ProcessRules *process_rules; /* NULL: labels of processes are not changed */
+	ProcessRules *process_rules; /* NULL: labels of processes are stored unchanged */
 } AgentConfig;
 
 /*
- * Reads the defaults, then the file that --config names, then the command line, each overriding the
- * one before. Returns NULL with *failure set. Texts of options live as long as the configuration,
- * whose rules find pods in the given table.
+ * Reads the defaults, then the file that --config names, then the command line; each overrides the
+ * one before. Returns NULL with *failure set. Texts of options live as long as the configuration.
+ * Its rules look pods up in the given table.
  */
 AgentConfig *agent_config_read(AgentOptions *options, int count, char **arguments, PodTable *pods,
 							   Failure *failure);

@@ -2,7 +2,8 @@
  * agent_figures.c
  *		Collects the figures of a running agent.
  *
- * No label has a value that a profiled program chooses.
+ * Values of labels come from the agent only, never from a profiled program: a program could
+ * otherwise create any number of time series.
  */
 #include "agent/agent_figures.h"
 
@@ -28,7 +29,7 @@ agent_figures_add_losses(Losses *losses, Figures *figures)
 	add_losses_of(figures, losses, LOSS_PARTIAL, "samples_incomplete_total",
 				  "Samples that lack frames.");
 	add_losses_of(figures, losses, LOSS_NOTE, "noted_total",
-				  "Other counts of what was not done; README.md describes the reasons.");
+				  "Other events by reason; the README of the agent describes the reasons.");
 }
 
 /* Adds the time for which each thread has been busy with one piece of work. */

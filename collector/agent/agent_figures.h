@@ -21,7 +21,7 @@ typedef struct AgentFigureSources
 	Writer *writer;
 } AgentFigureSources;
 
-/* For the agent's main thread. */
+/* Adds the agent's figures. Main thread. */
 void agent_figures_add(const AgentFigureSources *sources, Figures *figures);
 
 /* Adds all losses by reason. */

@@ -1,6 +1,7 @@
 /*
  * check.c
- *		The sub-command "check": can this host be profiled, and can the profiles be stored?
+ *		The sub-command "check": reports whether this host can be profiled and the profiles can be
+ *		stored.
  *
  * Prints "group name state detail", one line for each check. The line of a missing feature is
  * followed by its consequence.
@@ -95,8 +96,8 @@ check_program(const AgentOptions *agent)
 }
 
 /*
- * Prints the state of an optional feature. The kernel shows some of these only to processes that
- * may load BPF programs, so a required feature must not be missing.
+ * Prints the state of an optional feature. Call it after the required features were found: the
+ * kernel shows some optional features only to processes that may load BPF programs.
  */
 static void
 check_optional(const char *name, const char *missing, const char *how, bool has_rights)
@@ -141,7 +142,9 @@ check_kallsyms(void)
 	symbolizer_free(symbolizer);
 }
 
-/* Appends "name (n)" of one interpreter: how many processes it can be read in. */
+/*
+ * Appends "name (n)": an interpreter, and the number of processes whose stacks of it can be read.
+ */
 static void
 append_interpreter(char *text, size_t size, const InterpreterCount *count)
 {
@@ -151,7 +154,10 @@ append_interpreter(char *text, size_t size, const InterpreterCount *count)
 			 count->kind->title, count->known);
 }
 
-/* Names processes whose interpreter is of an unknown version, up to CENSUS_PIDS of them. */
+/*
+ * Prints the pids, at most CENSUS_PIDS, of processes whose interpreter has a version that cannot be
+ * read.
+ */
 static void
 print_unknown(const InterpreterCount *count)
 {
@@ -166,7 +172,7 @@ print_unknown(const InterpreterCount *count)
 	print_more(text);
 }
 
-/* Prints the interpreters whose functions are named, with the processes of each. */
+/* Prints each interpreter whose functions are named, with the number of its processes. */
 static void
 check_interpreters(void)
 {
@@ -189,12 +195,12 @@ check_interpreters(void)
 	}
 	if (unknown > 0)
 		print_more(
-			"Functions of these processes are not named: stacks have the interpreter's own.");
+			"Functions of these processes are not named; stacks show the interpreter's own functions.");
 	if (census.is_cut)
-		print_more("There are more processes, which were not looked at.");
+		print_more("There are more processes, which were not examined.");
 }
 
-/* A host without GPUs lacks nothing, so this is no missing feature. */
+/* Prints the state of GPUs. A host without GPUs passes this check. */
 static void
 check_gpus(void)
 {
@@ -249,7 +255,7 @@ check_run(char **arguments, int count)
 	ExitCode code = EXIT_OK;
 
 	if (pod_table_create(&pods) != 0)
-		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		code = failure_out_of_memory(&failure);
 	config = code == EXIT_OK ? agent_config_read(&options, count, arguments, pods, &failure) : NULL;
 	if (config != NULL)
 	{

@@ -1,6 +1,6 @@
 /*
  * governor.c
- *		The account of CPU time, and the two thresholds of memory.
+ *		Keeps the account of CPU time and applies the two thresholds of memory.
  */
 #include "agent/governor.h"
 
@@ -8,12 +8,14 @@
 
 #include "base/clock.h"
 
-/* size of the account, as time of the ceiling */
+/* The account holds at most what the ceiling allows in this time. */
 #define BURST_NS		   (60.0 * (double) NS_PER_S)
-#define RECENT_WEIGHT	   0.25			  /* weight of the newest second */
-#define LOWER_INTERVAL_NS  (5 * NS_PER_S) /* time for the last change to take effect */
+#define RECENT_WEIGHT	   0.25 /* weight of the newest second */
+/* the last change takes this long to show in the readings */
+#define LOWER_INTERVAL_NS  (5 * NS_PER_S)
 #define RAISE_INTERVAL_NS  (30 * NS_PER_S)
-#define RAISE_SHARE		   0.8 /* part of the ceiling that twice the present use must fit into */
+/* the frequency is doubled if twice the present use is below this part of the ceiling */
+#define RAISE_SHARE		   0.8
 #define SHRINK_INTERVAL_NS (5 * NS_PER_S)
 
 static double
@@ -59,8 +61,8 @@ change_frequency(Governor *governor, int halvings)
 }
 
 /*
- * Subtracts the CPU time used since the last reading from the account and adds the ceiling's
- * allowance for that time.
+ * Books the time since the last reading: adds the CPU time that the ceiling allows in it, and
+ * subtracts the CPU time that was used.
  */
 static void
 book(Governor *governor, const GovernorReading *reading)
@@ -79,7 +81,7 @@ book(Governor *governor, const GovernorReading *reading)
 	if (governor->credit_ns > limit_ns)
 		governor->credit_ns = limit_ns;
 	if (governor->credit_ns < -limit_ns)
-		governor->credit_ns = -limit_ns; /* limits the debt */
+		governor->credit_ns = -limit_ns; /* bounds the debt, so that it can be paid off soon */
 	governor->recent_share += RECENT_WEIGHT * (used_ns / elapsed_ns - governor->recent_share);
 }
 

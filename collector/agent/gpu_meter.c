@@ -1,11 +1,11 @@
 /*
  * gpu_meter.c
- *		Readings of GPUs at the end of each window.
+ *		Reads the GPUs at the end of each window.
  *
- * The thread wakes once a second. It looks at devices that show the activity of the last moment
- * only, and shortly before the end of a window it reads all devices. A device's activity is divided
- * among the processes in proportion to their own utilization; activity that belongs to no process
- * is stored for the host, so that the sum is always the device's.
+ * The thread wakes once a second. Each time it samples the devices that report only their activity
+ * of the last moment; shortly before the end of a window it reads all devices. A device's activity
+ * is divided among the processes in proportion to their own utilization. Activity that belongs to
+ * no process is stored for the host, so that the parts always add up to the device's activity.
  */
 #include "agent/gpu_meter.h"
 
@@ -29,43 +29,48 @@
 #define CHECK_NS	  (10 * NS_PER_S)
 #define DEVICE_FRAME  "[gpu]"
 
-/* Readings may use 1/CPU_SHARE of a CPU. */
+/* Readings may take 1/CPU_SHARE of one CPU's time. */
 #define CPU_SHARE	   1000
-#define READ_DEBT_NS   (NS_PER_MS * CPU_SHARE) /* CPU time owed above which nothing is read … */
-#define GLANCE_DEBT_NS (10 * NS_PER_MS * CPU_SHARE) /* … or looked at */
+/* above this debt of CPU time devices are not read */
+#define READ_DEBT_NS   (NS_PER_MS * CPU_SHARE)
+/* above this debt devices are not even sampled between two readings */
+#define GLANCE_DEBT_NS (10 * NS_PER_MS * CPU_SHARE)
 
-/* The state of the GPUs that was logged last. */
+/* State of the GPUs that was logged last. */
 typedef enum MeterNews
 {
 	NEWS_NONE,
-	NEWS_UNREAD, /* no GPU is read */
+	NEWS_UNREAD, /* no GPU can be read */
 	NEWS_READ
 } MeterNews;
 
 struct GpuMeter
 {
-	GpuMeterOptions options; /* its parts must not be used if is_left_behind */
+	/* if is_left_behind is set, the thread must not use the agent's parts named here */
+	GpuMeterOptions options;
 	pthread_t thread;
 	_Atomic int64_t interval_ns;
 	Heartbeat heartbeat;
 
-	pthread_mutex_t mutex; /* guards the fields up to the next empty line */
+	pthread_mutex_t mutex; /* guards the fields up to stats */
 	pthread_cond_t changed;
 	bool stopping;
-	bool is_left_behind; /* the caller of stop waits no more, and the thread frees the meter */
+	bool is_left_behind; /* gpu_meter_stop() has given up waiting; the thread must free the meter */
 	bool has_ended;
 	GpuMeterStats stats;
 
-	Nvml *nvml;		 /* the thread's, as all that follows; NULL: no driver that answers was found */
-	int64_t open_ns; /* next attempt to find one */
+	/* this field and all below belong to the thread; NULL: no driver has answered */
+	Nvml *nvml;
+	int64_t open_ns; /* time of the next attempt to find a driver */
 	MeterNews news;
-	int64_t paid_until_ns; /* all CPU time is paid for at this time of CLOCK_MONOTONIC */
-	int64_t read_window;   /* number of the last window that was read */
-	int64_t memory_us;	   /* stored time of the last sizes of memory; 0: none */
+	/* CLOCK_MONOTONIC; at this time the allowance has paid for all CPU time used so far */
+	int64_t paid_until_ns;
+	int64_t read_window; /* number of the last window that was read */
+	int64_t memory_us;	 /* stored time of the last memory sizes; 0: none were stored */
 	GpuReading reading;
 };
 
-/* Charges the CPU time since began_ns, which is of this thread. */
+/* Charges the CPU time that this thread has used since began_ns. */
 static void
 meter_pay(GpuMeter *meter, int64_t began_ns)
 {
@@ -75,14 +80,17 @@ meter_pay(GpuMeter *meter, int64_t began_ns)
 		MAX(meter->paid_until_ns, clock_ns(CLOCK_MONOTONIC)) + cost_ns * CPU_SHARE;
 }
 
-/* Returns whether less CPU time than that is owed. */
+/* Returns true if the debt of CPU time is below debt_ns. */
 static bool
 meter_owes_less(const GpuMeter *meter, int64_t debt_ns)
 {
 	return meter->paid_until_ns - clock_ns(CLOCK_MONOTONIC) < debt_ns;
 }
 
-/* Closes the driver's library. It is opened anew later, when the driver may have been reloaded. */
+/*
+ * Closes the driver's library after a problem. meter_open() loads it again later, because the
+ * driver may have been reloaded by then.
+ */
 static void
 meter_give_up(GpuMeter *meter, const char *problem)
 {
@@ -94,7 +102,7 @@ meter_give_up(GpuMeter *meter, const char *problem)
 	meter->news = NEWS_UNREAD;
 }
 
-/* Looks for a driver and devices, which may come while the agent runs. */
+/* Tries to find a driver and devices, which may appear while the agent runs. */
 static void
 meter_open(GpuMeter *meter)
 {
@@ -108,7 +116,7 @@ meter_open(GpuMeter *meter)
 		meter_give_up(meter, "The driver has no device.");
 }
 
-/* Where amounts of one device go. */
+/* The frame and labels under which values that are read from one device are added. */
 typedef struct MeterTarget
 {
 	GpuMeter *meter;
@@ -117,7 +125,9 @@ typedef struct MeterTarget
 	uint64_t now_ns;
 } MeterTarget;
 
-/* Adds an amount unless it is 0. With the meter's mutex. */
+/*
+ * Adds a value that was read from a device to the interval, unless it is 0. With the meter's mutex.
+ */
 static void
 target_add(const MeterTarget *target, enum pfs_kind kind, uint32_t pid, uint64_t value)
 {
@@ -137,7 +147,10 @@ target_add(const MeterTarget *target, enum pfs_kind kind, uint32_t pid, uint64_t
 	reader_add_amount(target->meter->options.reader, &amount);
 }
 
-/* Divides the activity among the processes; the last one, or the host, gets the rest. */
+/*
+ * Divides the device's activity among its processes; the last process, or the host, gets the
+ * remainder.
+ */
 static void
 target_add_active(const MeterTarget *target, const GpuReading *reading)
 {
@@ -187,8 +200,8 @@ meter_add_reading(GpuMeter *meter, uint32_t device, uint64_t now_ns, bool with_m
 }
 
 /*
- * Keeps the agent's parts in place until the caller has unlocked the meter. Returns false, and does
- * not lock, if they may be gone.
+ * Locks the meter's mutex, under which the agent's parts stay valid. Returns false, without the
+ * lock, if the agent may have freed them already.
  */
 static bool
 meter_lock_parts(GpuMeter *meter)
@@ -200,7 +213,7 @@ meter_lock_parts(GpuMeter *meter)
 	return false;
 }
 
-/* Notes a reading of all devices, of which some did not answer a single call. */
+/* Ends a reading of all devices; silent is the number of devices that answered no call at all. */
 static void
 meter_end_reading(GpuMeter *meter, uint32_t silent)
 {
@@ -222,8 +235,8 @@ meter_end_reading(GpuMeter *meter, uint32_t silent)
 }
 
 /*
- * Reads all devices. Sizes of memory are stored once in a window, because sizes of one time are
- * summed.
+ * Reads all devices. Memory sizes are stored once a window, because sizes stored for one time are
+ * added up.
  */
 static void
 meter_read(GpuMeter *meter)
@@ -247,7 +260,7 @@ meter_read(GpuMeter *meter)
 	meter_end_reading(meter, silent);
 }
 
-/* Looks at devices that must be looked at often. */
+/* Samples the devices that report only the activity of the last moment. */
 static void
 meter_glance(GpuMeter *meter)
 {
@@ -266,14 +279,14 @@ meter_glance(GpuMeter *meter)
 	}
 }
 
-/* Returns the number of the window that is to be read at this moment. */
+/* Returns the number of the window that must be read at this moment. */
 static int64_t
 window_to_read(const GpuMeter *meter)
 {
 	return (clock_ns(CLOCK_REALTIME) + READ_EARLY_NS) / atomic_load(&meter->interval_ns);
 }
 
-/* Does the work of one second; last: the thread ends. */
+/* Does the work of one second. last: this is the thread's last turn. */
 static void
 meter_tick(GpuMeter *meter, bool last)
 {
@@ -295,7 +308,10 @@ meter_tick(GpuMeter *meter, bool last)
 	heartbeat_wait(&meter->heartbeat);
 }
 
-/* Waits until the next second, as seen from the ends of windows. Returns false to end. */
+/*
+ * Waits until the next second; seconds are counted from the ends of windows. Returns false if the
+ * thread must end.
+ */
 static bool
 meter_wait(GpuMeter *meter)
 {
@@ -388,7 +404,7 @@ gpu_meter_stop(GpuMeter *meter, GpuMeterStats *stats)
 	meter->is_left_behind = !has_ended;
 	if (!has_ended)
 		losses_add(meter->options.losses, LOSS_GPU_UNREAD, 1);
-	/* a thread that is left behind may free the meter from here on */
+	/* From here on the thread, if it was left behind, may free the meter. */
 	pthread_mutex_unlock(&meter->mutex);
 	if (has_ended)
 	{
@@ -414,7 +430,7 @@ gpu_meter_busy_ms(const GpuMeter *meter)
 	return meter != NULL ? heartbeat_busy_ms(&meter->heartbeat) : 0;
 }
 
-/* An attempt to open the library, which the caller may leave behind. */
+/* An attempt to open the library on a thread of its own, which the caller may leave behind. */
 typedef struct GpuCheck
 {
 	const char *library;
@@ -453,7 +469,7 @@ gpu_meter_check(const char *library, char *detail, size_t size)
 {
 	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + CHECK_NS;
 	struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
-	/* never freed, because a thread that the driver holds up uses it until the process ends */
+	/* Never freed on timeout: the thread uses this memory when the driver lets it continue. */
 	GpuCheck *check = calloc(1, sizeof(*check));
 	pthread_t thread;
 	bool answered;

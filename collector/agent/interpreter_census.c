@@ -1,6 +1,6 @@
 /*
  * interpreter_census.c
- *		Looks at the files that processes map, each file once.
+ *		Examines the files that processes map, each file once.
  */
 #include "agent/interpreter_census.h"
 
@@ -20,10 +20,10 @@
 #define ANSWER_NS		 (50 * NS_PER_MS)
 #define CENSUS_NS		 (5000 * NS_PER_MS)
 
-/* A file that was looked at. */
+/* A file that was examined. */
 typedef struct CountedFile
 {
-	MappedFile *file; /* the key; a reference */
+	MappedFile *file; /* key of the table; a reference is held */
 	const RuntimeKind *kind;
 	bool is_known;
 	UT_hash_handle hh;
@@ -57,8 +57,8 @@ census_file_open(Counting *counting, uint32_t pid, const ProcMapping *map)
 }
 
 /*
- * Returns the file behind a mapping with the interpreters it contains; NULL if the mapping cannot
- * be read.
+ * Returns the file behind a mapping with the interpreter that it contains; NULL if the mapping
+ * cannot be read.
  */
 static const CountedFile *
 count_file(Counting *counting, uint32_t pid, const ProcMapping *map)
@@ -111,7 +111,10 @@ count_process(InterpreterCensus *census, uint32_t pid, const CountedFile *file)
 	}
 }
 
-/* Counts the process if one of its files is an interpreter. As for the agent, the first one is. */
+/*
+ * Counts the process if one of its files is an interpreter. Only the first such file counts, as in
+ * the agent.
+ */
 static void
 look_at_process(Counting *counting, uint32_t pid)
 {

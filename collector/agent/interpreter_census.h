@@ -1,9 +1,9 @@
 /*
  * interpreter_census.h
- *		The interpreters of running processes, for "check".
+ *		Counts the interpreters of running processes, for "check".
  *
- * No thread's state is searched for: that needs a sample. Files and processes that do not answer
- * are left out after a moment.
+ * Thread states are not searched for, because that needs a sample. Files and processes that do not
+ * answer in time are left out.
  */
 #ifndef COLLECTOR_INTERPRETER_CENSUS_H
 #define COLLECTOR_INTERPRETER_CENSUS_H
@@ -16,24 +16,25 @@
 
 #define CENSUS_PROCESSES_MAX 4096
 #define CENSUS_KINDS_MAX	 16
-#define CENSUS_PIDS			 4 /* processes of unknown versions that are listed by pid */
+#define CENSUS_PIDS			 4 /* limit of the listed pids of processes with an unknown version */
 
-/* Processes with one interpreter. */
+/* The processes that run one interpreter. */
 typedef struct InterpreterCount
 {
 	const RuntimeKind *kind;
-	uint32_t known;				/* of a version that can be read */
-	uint32_t unknown;			/* of others */
-	uint32_t pids[CENSUS_PIDS]; /* the first of unknown */
+	uint32_t known;				/* processes whose version can be read */
+	uint32_t unknown;			/* processes of other versions */
+	uint32_t pids[CENSUS_PIDS]; /* pids of the first processes counted in unknown */
 } InterpreterCount;
 
 typedef struct InterpreterCensus
 {
 	InterpreterCount counts[CENSUS_KINDS_MAX]; /* in the order of runtime_kinds() */
 	size_t count;
-	bool is_cut; /* there are more processes, or they took too long */
+	/* the counts are incomplete: there are more processes, or reading them took too long */
+	bool is_cut;
 } InterpreterCensus;
 
-int interpreter_census_take(InterpreterCensus *census); /* 0 or -ENOMEM */
+int interpreter_census_take(InterpreterCensus *census); /* returns 0 or -ENOMEM */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * options.c
- *		Tables of flags.
+ *		Tables of the flags of "agent" and "check".
  */
 #include "agent/options.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All context switches are examined up to this rate, which takes about one percent of a CPU. */
+/* Up to this rate all context switches are examined, which takes about one percent of a CPU. */
 #define SWITCHES_PER_CPU 50000
 
 /*
@@ -67,7 +67,7 @@ check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 	return agent_common_flags(options, flags);
 }
 
-/* In the order of AGENT_NATIVE_*. */
+/* Names of the values AGENT_NATIVE_*, in their order. */
 static const char *const demangle_choices[] = { NAME_STYLE_CHOICES, NULL };
 static const char *const native_choices[] = { "keep", "fold", NULL };
 
@@ -99,12 +99,14 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "limit of wait samples per second, above which fewer are kept; default 1000", 1,
 		  AGENT_OFF_CPU_RATE_MAX },
 		{ "probe", FLAG_TEXT, &options->probe, "WHAT,...",
-		  "sample page-faults, gpu-launches, or with allocations=FILE the allocations of that library" },
+		  "sample page-faults, gpu-launches, gpu-kernels, or with allocations=FILE the allocations of that library" },
 		{ "probe-rate", FLAG_NUMBER, &options->sources.probe_rate, "NUMBER",
 		  "limit of samples of each probe per second, above which fewer are kept; default 1000", 1,
 		  AGENT_PROBE_RATE_MAX },
+		{ "gpu-label-stream", FLAG_SWITCH, &options->gpu_label_stream, NULL,
+		  "label the time of GPU kernels by stream" },
 		{ "gpu", FLAG_SWITCH, &options->gpu, NULL,
-		  "also store activity, energy and memory by process of NVIDIA GPUs" },
+		  "also store activity, energy and memory of NVIDIA GPUs by process" },
 		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",
 		  "limit of the collector's own CPU time in percent of one CPU; default 2 per CPU, more above 19 Hz",
 		  1, AGENT_CPU_PERCENT_MAX },
@@ -133,7 +135,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "and parameters), none",
 		  .choices = demangle_choices },
 		{ "no-interpreters", FLAG_SWITCH, &options->no_interpreters, NULL,
-		  "stacks without the functions that interpreters and their compilers execute" },
+		  "leave functions of interpreted and generated code out of stacks" },
 		{ "interpreter-native", FLAG_CHOICE, &options->interpreter_native, "HOW",
 		  "functions of an interpreter between those that it executes: keep (default) or fold",
 		  .choices = native_choices },

@@ -38,15 +38,15 @@
 #define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
 
 /*
- * Default of --max-cpu for each CPU: two percent at the default frequency, in proportion at higher
- * frequencies, at most 25.
+ * Default of --max-cpu for each CPU: two percent at the default frequency, proportionally more at
+ * higher frequencies, at most 25.
  */
 #define AGENT_CPU_PERCENT_PER_CPU	  2
 #define AGENT_CPU_PERCENT_PER_CPU_MAX 25
 
 /*
- * Selects whether native functions of an interpreter stay between the frames of the code that it
- * executes.
+ * Selects whether an interpreter's own native functions are kept in stacks, between the frames of
+ * the code that it executes.
  */
 enum
 {
@@ -68,8 +68,9 @@ typedef struct AgentOptions
 	bool keep_times;
 	int64_t off_cpu_ms;		/* copied to sources.off_cpu_period_ns */
 	const char *probe;		/* copied to sources.probes; NULL: none */
-	SourceSettings sources; /* other fields are set by their flags */
+	SourceSettings sources; /* settings of the sources; their flags set them directly */
 	bool gpu;
+	bool gpu_label_stream;
 	int64_t max_cpu_percent; /* percent of one CPU; 0: from frequency and number of CPUs */
 	size_t max_memory_bytes;
 	int64_t max_mappings;  /* limit of code mappings of processes; 0: from max_memory_bytes */
@@ -94,8 +95,8 @@ typedef struct AgentOptions
 } AgentOptions;
 
 /*
- * Returns the percentage of one CPU that the agent may use on a machine of that many CPUs: the
- * given one, or the default.
+ * Returns the percentage of one CPU that the agent may use on a machine with cpus CPUs: --max-cpu,
+ * or the default.
  */
 int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 

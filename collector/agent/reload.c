@@ -1,6 +1,6 @@
 /*
  * reload.c
- *		Reads the options again while the agent runs.
+ *		Reads configuration and flags again while the agent runs.
  */
 #include "agent/reload.h"
 
@@ -42,8 +42,8 @@ log_unchanged(const AgentOptions *before, const AgentOptions *after)
 }
 
 /*
- * Takes the reloadable options. Only numbers are copied, because texts of the fresh options are
- * freed together with their document.
+ * Takes over the values of reloadable options. Only numbers are copied, because texts of the new
+ * options are freed together with their document.
  */
 static void
 take_options(AgentOptions *options, const AgentOptions *fresh)
@@ -98,7 +98,10 @@ agent_watch_pods(const AgentConfig *config, const char *node, Reader *reader, Po
 	return *client != NULL ? EXIT_OK : failure->code;
 }
 
-/* Watches pods by the new options. The known names of pods are kept meanwhile. */
+/*
+ * Starts watching pods by the new options. The names of pods that are already known stay valid
+ * meanwhile.
+ */
 static void
 watch_again(const ReloadParts *parts)
 {

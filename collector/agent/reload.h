@@ -2,7 +2,7 @@
  * reload.h
  *		Changes of the agent's options while it runs.
  *
- * On SIGHUP the configuration and the command line are read again. Either all new values are taken
+ * On SIGHUP the agent reads its configuration and command line again. It takes over all new values
  * or, if one is invalid, none.
  */
 #ifndef COLLECTOR_RELOAD_H
@@ -20,7 +20,7 @@ typedef struct AgentCall
 	char **arguments;
 } AgentCall;
 
-/* The parts that new options are given to. */
+/* The parts of the agent that are given the new options. */
 typedef struct ReloadParts
 {
 	AgentOptions *options;
@@ -34,13 +34,13 @@ typedef struct ReloadParts
 /* Makes the reader use the rules of a configuration for labels. Returns 0 or -ENOMEM. */
 int agent_use_rules(Reader *reader, const AgentConfig *config);
 
-/* Watches pods as the configuration demands. *client is NULL if it demands no watch. */
+/* Watches pods as the configuration says. Sets *client to NULL if it requests no pod labels. */
 ExitCode agent_watch_pods(const AgentConfig *config, const char *node, Reader *reader,
 						  PodClient **client, Failure *failure);
 
 /*
- * Reads the options again and passes them to the parts. Logs which values were taken, or why none
- * was.
+ * Reads the options again and passes them to the parts of the agent. Logs which values were taken
+ * over, or why none was.
  */
 void agent_reload(const AgentCall *call, const ReloadParts *parts);
 

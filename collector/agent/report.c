@@ -84,6 +84,9 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "gpu_readings=%" PRIu64 "\n", report->gpu.readings);
 	fprintf(file, "gpu_amounts=%" PRIu64 "\n", report->gpu.amounts);
 	fprintf(file, "gpu_cpu_us=%" PRIu64 "\n", report->gpu.cpu_ns / 1000);
+	fprintf(file, "gpu_windows=%" PRIu64 "\n", report->gpu_windows.windows);
+	fprintf(file, "gpu_observed_ms=%" PRIu64 "\n",
+			report->gpu_windows.observed_ns / (uint64_t) NS_PER_MS);
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)

@@ -27,6 +27,7 @@ typedef struct Report
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
 	GpuMeterStats gpu;
+	ReaderGpuStats gpu_windows;
 	JitNamesStats names;
 	RuntimesStats runtimes;
 	SourceFigure figures[SAMPLER_FIGURES_MAX];
@@ -37,7 +38,7 @@ typedef struct Report
 	uint64_t dropped; /* ticks in processes that must not be sampled */
 	MappedFileStats files;
 	uint64_t symbol_timeouts; /* times that a file did not answer while it was opened for symbols */
-	/* files that are still referenced though all their users have ended */
+	/* Number of files that are still referenced after all their users have ended. */
 	size_t binaries_leaked;
 	WriterStats writer;
 	RestraintStats restraint;
@@ -51,11 +52,11 @@ typedef struct Report
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
 
 /*
- * Writes key=value lines (agent/README.md lists the keys) and closes the file. Returns 0 or -errno.
+ * Writes key=value lines and closes the file; agent/README.md lists the keys. Returns 0 or -errno.
  */
 int report_write(FILE *file, const Report *report, Losses *losses);
 
-/* Fills in cpu_us and max_resident_kb. Workers are included once they have ended. */
+/* Fills in cpu_us and max_resident_kb. Symbol workers are included once they have ended. */
 void report_own_cost(Report *report);
 
 #endif

@@ -34,8 +34,8 @@ process_time_ns(pid_t pid)
 }
 
 /*
- * Read RUSAGE_CHILDREN before the live worker: if the worker exits in between, this reading misses
- * its time, but never counts it twice.
+ * Reads the CPU times and memory. RUSAGE_CHILDREN is read before the live worker: if the worker
+ * ends in between, this reading misses its time, but never counts it twice.
  */
 static void
 take_reading(const Restraint *restraint, int64_t now_ns, GovernorReading *reading)
@@ -54,7 +54,8 @@ take_reading(const Restraint *restraint, int64_t now_ns, GovernorReading *readin
 					  timeval_ns(ended.ru_utime) + timeval_ns(ended.ru_stime) +
 					  process_time_ns(worker) + (int64_t) sampler_foreign_ns(counters);
 	/*
-	 * private pages only, because the kernel's count includes the ring buffers that are mapped here
+	 * Count private pages only, because the kernel's RSS includes the ring buffers that are mapped
+	 * here.
 	 */
 	reading->resident_bytes = proc_private_bytes((uint32_t) getpid()) +
 							  sampler_kernel_bytes(restraint->parts.sampler) +

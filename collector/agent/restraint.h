@@ -18,7 +18,7 @@ typedef struct RestraintStats
 {
 	int64_t frequency_lowest_hz;
 	uint64_t frequency_changes;
-	uint64_t shrinks; /* times that caches were shrunk */
+	uint64_t shrinks; /* how often the caches were shrunk */
 } RestraintStats;
 
 typedef struct RestraintParts
@@ -40,7 +40,7 @@ typedef struct Restraint
 void restraint_init(Restraint *restraint, const GovernorLimits *limits,
 					const RestraintParts *parts);
 
-/* Measures and acts if a second has passed since the last time. */
+/* Takes a reading and acts on it, if a second has passed since the last one. */
 void restraint_tick(Restraint *restraint, int64_t now_ns);
 
 #endif

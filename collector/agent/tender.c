@@ -16,7 +16,8 @@
 #include "base/clock.h"
 
 #define PACE_NS		  (500 * NS_PER_MS)
-#define TEND_EARLY_NS (20 * NS_PER_MS) /* close waits this long before their window ends */
+/* ongoing waits are closed this long before the window ends */
+#define TEND_EARLY_NS (20 * NS_PER_MS)
 
 struct Tender
 {
@@ -39,7 +40,7 @@ next_tending(const Tender *tender)
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
 }
 
-/* Waits until that time of CLOCK_MONOTONIC. Returns false if the thread must stop. */
+/* Waits until until_ns (CLOCK_MONOTONIC). Returns false if the thread must end. */
 static bool
 wait_until(Tender *tender, int64_t until_ns)
 {
@@ -55,7 +56,10 @@ wait_until(Tender *tender, int64_t until_ns)
 	return !stopping;
 }
 
-/* The thread: paces slow sources often, and tends the sampler at the end of each window. */
+/*
+ * Runs the tender thread: calls sampler_pace_tended() often, and sampler_tend() at the end of each
+ * window.
+ */
 static void *
 run_tender(void *argument)
 {

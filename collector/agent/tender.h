@@ -1,10 +1,10 @@
 /*
  * tender.h
- *		A thread for work that a sampled process can delay: reading the stacks of waiting
- *		threads, and attaching probes to libraries that processes map.
+ *		A thread for work that a sampled process can delay: reading the stacks of waiting threads,
+ *		and attaching probes to libraries that processes map.
  *
- * No thread waits for it while the agent runs. If it is held up, ongoing waits are reported later,
- * and belong to a later window.
+ * No thread waits for this one while the agent runs. If it is delayed, ongoing waits are stored
+ * later, and in a later window.
  */
 #ifndef COLLECTOR_TENDER_H
 #define COLLECTOR_TENDER_H
@@ -21,7 +21,7 @@ int tender_start(Sampler *sampler, int64_t interval_ns, Tender **tender);
 /* Accepts NULL. Waits until the current work is finished. */
 void tender_stop(Tender *tender);
 
-/* Changes the interval. Any thread. */
+/* Changes the length of the interval. Any thread. */
 void tender_set_interval(Tender *tender, int64_t interval_ns);
 
 /*

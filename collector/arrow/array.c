@@ -16,7 +16,7 @@
 
 #define NODE_BYTES	16
 #define VIEW_BYTES	16
-#define VIEW_INLINE 12 /* bytes of a text that its view contains */
+#define VIEW_INLINE 12 /* length of the longest text that a view contains itself */
 #define VIEWS_MAX	4096
 
 static bool
@@ -95,7 +95,7 @@ load_offsets(ArrowBatch *batch, ArrowArray *array)
 					  &array->offsets);
 }
 
-/* Loads the buffers that the views of a column refer to. */
+/* Loads the buffers to which the views of a column refer. */
 static bool
 load_views(ArrowBatch *batch, ArrowArray *array)
 {
@@ -214,7 +214,7 @@ is_valid(const ArrowArray *array, uint32_t item)
 }
 
 /*
- * Finds the first run that ends after an item. Tries the last run found and the next one first,
+ * Finds the first run that ends after an item. Tries the run found last and the next one first,
  * because items are mostly read in order.
  */
 static uint32_t

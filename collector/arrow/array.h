@@ -1,10 +1,10 @@
 /*
  * array.h
- *		Access to the values of a column in the bytes of a record batch.
+ *		Accesses the values of a column in the bytes of a record batch.
  *
- * arrow_array_load() checks once that buffers are long enough. References of items (indexes,
- * offsets, run ends, views) are checked when an item is read, so that the cost depends on the items
- * read.
+ * arrow_array_load() checks once that the buffers are long enough. References of items (indexes,
+ * offsets, run ends, views) are checked when an item is read, so the cost depends on the number of
+ * items read.
  */
 #ifndef COLLECTOR_ARROW_ARRAY_H
 #define COLLECTOR_ARROW_ARRAY_H
@@ -24,20 +24,21 @@ typedef struct ArrowArray
 	Span sizes;	   /* 32 bits each */
 	const Span *views;
 	uint32_t view_count;
-	uint32_t run; /* last run found */
+	uint32_t run; /* the run that was found last */
 	struct ArrowArray *children;
 	const ArrowDictionary *dictionary;
 	uint32_t *memo; /* the reader's result for each item; NULL: none yet */
 } ArrowArray;
 
 /*
- * Loads the batch's next array, of the type of a field. is_values is true for the values of a
- * dictionary, false for indexes into it. Returns false and sets batch->error on failure.
+ * Loads the next array of the batch; its type is that of the field. is_values is true for the
+ * values of a dictionary, false for indexes into one. On failure returns false and sets
+ * batch->error.
  */
 bool arrow_array_load(ArrowBatch *batch, const ArrowField *field, bool is_values,
 					  ArrowArray *array);
 
-/* Location of a value after following runs and dictionaries. */
+/* Location of a value, found by following runs and dictionaries. */
 typedef struct ArrowPlace
 {
 	ArrowArray *array; /* has values, not runs or indexes */
@@ -51,19 +52,22 @@ typedef struct ArrowPlace
  */
 bool arrow_place(ArrowArray *array, uint32_t item, ArrowPlace *place);
 
-/* Reads an integer, time or boolean; returns 0 for null and for other types. */
+/* Reads an integer, time or boolean. Returns 0 for null and for other types. */
 int64_t arrow_integer(const ArrowPlace *place);
 
-/* Reads a text or binary; a null is empty. Returns false if it lies outside of its buffers. */
+/*
+ * Reads a text or binary value; a null is empty. Returns false if the value is outside of its
+ * buffers.
+ */
 bool arrow_text(const ArrowPlace *place, Span *text);
 
 /*
  * Finds the range of a list's items in its child array; a null is empty. Returns false if the range
- * lies outside of the child.
+ * is outside of the child.
  */
 bool arrow_list(const ArrowPlace *place, uint32_t *first, uint32_t *count);
 
-/* Returns the field of a struct; NULL if it has no field of that name. */
+/* Returns the field of a struct with this name; NULL if there is none. */
 ArrowArray *arrow_child(const ArrowArray *array, const char *name);
 
 bool arrow_is_text(const ArrowArray *array);

@@ -33,7 +33,7 @@ unpack_lz4(Span packed, uint8_t *to, size_t length)
 	if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)))
 		return false;
 
-	/* stop if a call neither reads nor writes: the frame is incomplete or too long */
+	/* a call that neither reads nor writes shows that the frame is incomplete or too long */
 	while (hint != 0)
 	{
 		size_t read = packed.length - in;
@@ -58,7 +58,7 @@ buffer_unpack(ArrowBatch *batch, Span packed, Span *buffer)
 	bool good;
 
 	if (packed.length < sizeof(int64_t))
-		return buffer_fail(batch, "a compressed buffer does not say its length");
+		return buffer_fail(batch, "a compressed buffer does not state its length");
 	length = (int64_t) little_endian(packed.bytes, sizeof(int64_t));
 	packed.bytes += sizeof(int64_t);
 	packed.length -= sizeof(int64_t);
@@ -94,8 +94,8 @@ arrow_buffer_next(ArrowBatch *batch, Span *buffer)
 		return buffer_fail(batch, "a buffer lies outside of its record batch");
 
 	/*
-	 * each byte of the body belongs to one buffer, as writers do it: so it is unpacked and read
-	 * only once
+	 * Each byte of the body must belong to only one buffer, as all writers arrange it; so it is
+	 * unpacked and read only once.
 	 */
 	if (length > batch->body.length - batch->taken)
 		return buffer_fail(batch, "buffers of a record batch overlap");

@@ -7,7 +7,7 @@
 
 #include "arrow/schema.h"
 
-/* A record batch or dictionary during loading, with the positions of its next parts. */
+/* A record batch or dictionary while it is loaded, with the positions of its next parts. */
 typedef struct ArrowBatch
 {
 	const ArrowSchema *schema;
@@ -19,7 +19,7 @@ typedef struct ArrowBatch
 	uint32_t node;
 	uint32_t buffer;
 	uint32_t views;
-	size_t taken; /* bytes of the body in buffers so far */
+	size_t taken; /* number of bytes of the body that buffers have used so far */
 	int codec;	  /* ARROW_PLAIN or a codec */
 	const char *error;
 } ArrowBatch;
@@ -30,8 +30,8 @@ typedef struct ArrowBatch
 #define ARROW_ZSTD		1
 
 /*
- * Returns the next buffer: a part of the body, or unpacked in the arena within its budget. Returns
- * false and sets batch->error on failure; the error is NULL if out of memory.
+ * Returns the next buffer, which is a part of the body or was unpacked in the arena within its
+ * budget. On failure returns false and sets batch->error, which is NULL if out of memory.
  */
 bool arrow_buffer_next(ArrowBatch *batch, Span *buffer);
 

@@ -1,6 +1,7 @@
 /*
  * decode.c
- *		A request: two walks over its record batches, one for the oldest time, one for the rows.
+ *		Decodes a request in two passes over its record batches: the first finds the oldest time,
+ *		the second converts the rows.
  */
 #include "arrow/decode.h"
 
@@ -42,7 +43,7 @@ arrow_end(Decoding *decoding, ArrowResult *result)
 	return decoding->work.end;
 }
 
-/* Called for each record batch. */
+/* Function that is called with each record batch. */
 typedef bool (*BatchReader)(void *context, ArrowStream *stream, SampleColumns *columns);
 
 static bool

@@ -1,11 +1,12 @@
 /*
  * decode.h
- *		Parca's Arrow records into a batch.
+ *		Converts Parca's Arrow records to a batch.
  *
- * Samples of the second version have their stacks in them. Those of the first have ids, and the
- * stacks come in a stream of their own, on demand. A request is taken whole or not at all: what is
- * in the batch after another end than DECODE_OK is of no use. Bounded in time by the request's
- * size, in memory by ARROW_MEMORY_BYTES beside the batch, whatever the bytes are.
+ * Records of the second version contain the stacks of samples. Those of the first version contain
+ * ids of stacks, and the stacks come in a second stream, on request. A request is decoded as a
+ * whole or not at all: after a result other than DECODE_OK the batch's content must be dropped. For
+ * any bytes, time is bounded by the request's size, and memory other than the batch's by
+ * ARROW_MEMORY_BYTES.
  */
 #ifndef COLLECTOR_ARROW_DECODE_H
 #define COLLECTOR_ARROW_DECODE_H
@@ -17,8 +18,8 @@
 DecodeEnd arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result);
 
 /*
- * Ids of the stacks that samples have, each once, as a stream of the column stacktrace_id, which
- * the caller frees; NULL if each sample contains its stack.
+ * Returns the ids of the stacks that samples have, each once, as a stream with the column
+ * stacktrace_id, which the caller frees; NULL if each sample contains its stack.
  */
 DecodeEnd arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t *length,
 							  ArrowResult *result);

@@ -27,7 +27,7 @@ typedef struct FlatTable
 {
 	Span bytes; /* all of the FlatBuffer */
 	size_t at;
-	size_t length;	/* of the table */
+	size_t length;	/* length of the table */
 	size_t vtable;	/* position of the vtable */
 	size_t entries; /* number of fields in the vtable */
 } FlatTable;
@@ -55,7 +55,9 @@ flat_holds(Span bytes, size_t at, size_t length)
 	return at <= bytes.length && length <= bytes.length - at;
 }
 
-/* Opens the table at a position. Returns false if it or its vtable lies outside of the bytes. */
+/*
+ * Opens the table at a position. Returns false if the table or its vtable is outside of the bytes.
+ */
 static inline bool
 flat_table_at(Span bytes, size_t at, FlatTable *table)
 {
@@ -128,7 +130,10 @@ flat_table(const FlatTable *table, unsigned number, FlatTable *child)
 		   flat_table_at(table->bytes, at, child);
 }
 
-/* Opens a vector of items of a given size. Returns false, and an empty vector, if it is absent. */
+/*
+ * Opens a vector of items of a given size. If the vector is absent, returns false and makes *vector
+ * empty.
+ */
 static inline bool
 flat_vector(const FlatTable *table, unsigned number, unsigned item_bytes, FlatVector *vector)
 {

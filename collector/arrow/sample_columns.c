@@ -9,7 +9,7 @@
 #define LABELS_PREFIX "labels."
 
 /*
- * Adds a label column, unless the rule drops it. Returns false if the work has ended with an error.
+ * Adds a label column, unless the rule drops it. Returns false if decoding has ended with an error.
  */
 static bool
 columns_add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Span name,
@@ -60,8 +60,8 @@ columns_find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *
 }
 
 /*
- * Checks the types of the columns. Values must be plain integers, one in each row, so that there
- * are not more rows than bytes.
+ * Checks the types of the columns. Values must be plain integers, one for each row, so that a few
+ * bytes cannot stand for many rows.
  */
 static bool
 check_columns(const SampleColumns *columns, ArrowWork *work)

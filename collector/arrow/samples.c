@@ -1,10 +1,10 @@
 /*
  * samples.c
- *		Converts rows to samples: a series from the columns that the row refers to, a stack, a time,
- *		a value.
+ *		Converts rows to samples: each has a series, from the columns to which the row refers, a
+ *		stack, a time and a value.
  *
- * Neighbouring rows mostly refer to equal items. So a series is looked up by the numbers in the
- * columns of type and labels, and the items are read only if these numbers are new. A stack is
+ * Neighbouring rows mostly refer to equal items. So a series is looked up by the indexes in the
+ * columns of type and labels, and the items are read only if these indexes are new. A stack is
  * looked up by the range of its list.
  */
 #include "arrow/samples.h"
@@ -17,16 +17,17 @@
 #define ROW_STEPS	  8
 #define DELTA		  "delta"
 #define NOTHING		  UINT32_MAX
-#define FIXED_COLUMNS (ARROW_TYPE_PARTS + 2) /* of a series: temporality and period beside them */
+/* columns of a series: the parts of its type, temporality and period */
+#define FIXED_COLUMNS (ARROW_TYPE_PARTS + 2)
 
-/* Key of a row's series: items of its columns, and the period. */
+/* Key of a row's series: the indexes of its items in the columns, and the period. */
 typedef struct SeriesItem
 {
-	const uint32_t *items; /* of the columns, one behind the other */
+	const uint32_t *items; /* one index for each column */
 	int64_t period;
 	uint32_t series;
 	bool is_delta;
-	PfsTraceIds ids; /* found among its labels */
+	PfsTraceIds ids; /* ids that were found among the labels */
 } SeriesItem;
 
 typedef struct StackItem
@@ -36,7 +37,7 @@ typedef struct StackItem
 	uint32_t stack;
 } StackItem;
 
-/* A record batch that is read. */
+/* A record batch that is being read. */
 typedef struct RowReading
 {
 	SampleReader *reader;
@@ -45,9 +46,9 @@ typedef struct RowReading
 	StackReader stack_reader;
 	Table series;
 	Table stacks;
-	uint32_t column_count; /* of a series' key */
+	uint32_t column_count; /* number of columns in the key of a series */
 	ArrowArray **key_columns;
-	uint32_t *key; /* of the row at hand */
+	uint32_t *key; /* key of the current row */
 	SeriesItem last;
 } RowReading;
 
@@ -70,7 +71,7 @@ series_equals(const void *item, const void *key)
 		   memcmp(series->items, wanted->items, wanted->bytes) == 0;
 }
 
-/* Items of the row in the columns of its series. */
+/* Writes the key of a row: the indexes of its items in the columns of its series. */
 static bool
 arrow_find_key(RowReading *reading, uint32_t row)
 {
@@ -108,7 +109,7 @@ arrow_name_type(RowReading *reading, uint32_t row, bool is_delta, char name[PFS_
 	return true;
 }
 
-/* The batch's copy of a label's value, cut at its limit between characters. */
+/* Returns the batch's copy of a label's value, cut between two characters at its limit. */
 static bool
 own_value(RowReading *reading, Span text, const char **own)
 {
@@ -150,7 +151,10 @@ arrow_read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 	return true;
 }
 
-/* Old agents do not send the temporality: values counted over a duration are deltas. */
+/*
+ * Decides whether a row is a delta. Old agents do not send the temporality; a value with a duration
+ * is a delta then.
+ */
 static bool
 row_read_delta(RowReading *reading, uint32_t row, bool *is_delta)
 {
@@ -197,7 +201,7 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 	return true;
 }
 
-/* The series of a row: reading->last. */
+/* Finds the series of a row, or adds it, and sets reading->last. */
 static bool
 find_series(RowReading *reading, uint32_t row)
 {
@@ -235,7 +239,10 @@ stack_equals(const void *item, const void *key)
 	return stack->first == wanted->first && stack->count == wanted->count;
 }
 
-/* Equal stacks share their range. */
+/*
+ * Finds or adds the stack of a row. Rows with equal stacks refer to one range of the list, which is
+ * the key.
+ */
 static bool
 own_stack(RowReading *reading, uint32_t row, uint32_t *stack)
 {
@@ -304,7 +311,10 @@ sample_times_look(ArrowWork *work, const SampleColumns *columns, uint32_t rows, 
 	return true;
 }
 
-/* A delta has the time of its window, an instant value its own time. */
+/*
+ * Determines the time of a row: for a delta the start of its window, for an instant value its own
+ * time.
+ */
 static bool
 row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 {
@@ -312,7 +322,8 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 
 	if (!time_of(reading->work, reading->columns, row, time_us))
 		return false;
-	if (*time_us > request->limits.last_us) /* none is older than the oldest, which was looked at */
+	/* no row is too old, because the oldest time of the request was checked */
+	if (*time_us > request->limits.last_us)
 		return work_fail(reading->work, TIME_TOO_FAR);
 	if (reading->last.is_delta && !request->keep_times)
 		*time_us -= (*time_us - reading->reader->origin_us) % ARROW_WINDOW_US;

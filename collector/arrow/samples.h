@@ -21,11 +21,11 @@ typedef struct LabelColumn
 	const char *name; /* name of the label made from the key */
 } LabelColumn;
 
-/* Columns of the record batch; NULL: it has no column of that name. */
+/* Columns of the record batch; NULL: it has no column with this name. */
 typedef struct SampleColumns
 {
 	ArrowArray *stacks;
-	ArrowArray *ids; /* of stacks */
+	ArrowArray *ids; /* ids of stacks */
 	ArrowArray *value;
 	ArrowArray *time;
 	ArrowArray *period;
@@ -37,7 +37,7 @@ typedef struct SampleColumns
 	uint32_t label_count;
 } SampleColumns;
 
-/* Finds the columns and checks their types; label columns that the rule drops are left out. */
+/* Finds the columns and checks their types. Label columns that the rule drops are left out. */
 bool sample_columns_open(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
 						 const AttributeRule *rule);
 

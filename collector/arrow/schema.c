@@ -112,7 +112,7 @@ schema_read_type(const FlatTable *table, ArrowField *field)
 		default:
 			good = false;
 	}
-	return good ? NULL : "a column has a type that is not read";
+	return good ? NULL : "the type of a column is not supported";
 }
 
 /* --- dictionaries --- */
@@ -147,7 +147,7 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 	field->index_signed = true;
 	if (flat_table(&encoding, DICTIONARY_ENCODING_TYPE, &type) &&
 		!read_int(&type, &field->index_width, &field->index_signed))
-		return "indexes of a dictionary have a type that is not read";
+		return "the type of a dictionary's indexes is not supported";
 	known = arrow_schema_dictionary(schema, id);
 	if (known == NULL)
 	{
@@ -155,7 +155,7 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 		*known = (ArrowDictionary){ .id = id, .field = field };
 	}
 	else if (known->field->type != field->type || field->child_count > 0)
-		return "a dictionary is there for columns of different types";
+		return "a dictionary is used by columns of different types";
 	field->dictionary = (uint32_t) (known - schema->dictionaries);
 	return NULL;
 }
@@ -187,8 +187,8 @@ schema_read_field(SchemaReading *reading, const FlatTable *table, unsigned depth
 }
 
 /*
- * Reads a vector of fields. Offsets may lead to one field many times; the limit on the number of
- * fields stops that.
+ * Reads a vector of fields. Offsets may lead to one field many times; the limit of the number of
+ * fields bounds that.
  */
 static const char *
 schema_read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth,
@@ -198,7 +198,7 @@ schema_read_fields(SchemaReading *reading, const FlatVector *vector, unsigned de
 	const char *error = NULL;
 
 	if (depth > ARROW_DEPTH_MAX || vector->count > ARROW_FIELDS_MAX - schema->field_count)
-		return "the schema has too many fields, or fields within fields";
+		return "the schema has too many fields, or they are nested too deeply";
 	schema->field_count += vector->count;
 	*fields = arena_alloc(reading->arena, (vector->count + 1) * sizeof(ArrowField));
 	if (*fields == NULL)

@@ -1,6 +1,6 @@
 /*
  * schema.h
- *		Columns of a stream: names and types, as a tree of fields.
+ *		The columns of a stream, with names and types, as a tree of fields.
  *
  * Field numbers are those of Arrow's Schema.fbs. Types that no agent sends are refused.
  */
@@ -10,7 +10,7 @@
 #include "arrow/flat.h"
 #include "base/arena.h"
 
-#define ARROW_FIELDS_MAX 1024 /* in a schema, including nested ones */
+#define ARROW_FIELDS_MAX 1024 /* limit of the fields in a schema, including nested ones */
 #define ARROW_DEPTH_MAX	 16
 
 /* Numbers of the types in Arrow's union Type. */
@@ -36,8 +36,9 @@ typedef struct ArrowField
 	ArrowType type;
 	uint32_t width; /* bytes of an integer, time or fixed binary */
 	bool is_signed;
-	int64_t unit_ns; /* of times */
-	bool is_encoded; /* items are indexes into a dictionary; type is that of its values */
+	int64_t unit_ns; /* unit of times */
+	/* items are indexes into a dictionary; type is that of the dictionary's values */
+	bool is_encoded;
 	uint32_t index_width;
 	bool index_signed;
 	uint32_t dictionary; /* number of the dictionary in the schema */
@@ -62,10 +63,10 @@ typedef struct ArrowSchema
 	ArrowDictionary *dictionaries;
 } ArrowSchema;
 
-/* Reads a schema into the arena. Returns NULL, or a static text that names the fault. */
+/* Reads a schema into the arena. Returns NULL; on failure, a literal that names the fault. */
 const char *arrow_schema_read(const FlatTable *table, Arena *arena, ArrowSchema *schema);
 
-/* Returns the dictionary of an id; NULL if there is none. */
+/* Returns the dictionary with this id; NULL if there is none. */
 ArrowDictionary *arrow_schema_dictionary(const ArrowSchema *schema, int64_t id);
 
 bool arrow_field_is(const ArrowField *field, const char *name);

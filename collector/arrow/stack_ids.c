@@ -1,7 +1,7 @@
 /*
  * stack_ids.c
- *		Keeps stacks by id in a table. The stream that asks for stacks has one column and is written
- *		byte by byte.
+ *		Keeps stacks by id in a table. The stream that requests stacks has one column, and is
+ *		written byte by byte.
  */
 #include "arrow/stack_ids.h"
 
@@ -75,7 +75,7 @@ stack_ids_add(StackIds *ids, ArrowWork *work, Span id, uint32_t stack)
 
 /* --- stacks that came --- */
 
-/* Adds the stacks of a record batch of the columns stacktrace_id and locations. */
+/* Adds the stacks of a record batch with the columns stacktrace_id and locations. */
 static bool
 read_batch(StackIds *ids, ArrowWork *work, ArrowStream *stream)
 {
@@ -141,7 +141,7 @@ flat_put(FlatWriter writer, size_t at, unsigned width, uint64_t value)
 	memcpy(writer.bytes + at, &little, width);
 }
 
-/* Writes the offset of the value at position "to". */
+/* Writes, at position at, the offset of the value at position to. */
 static void
 put_offset(FlatWriter writer, size_t at, size_t to)
 {
@@ -203,7 +203,7 @@ put_schema(uint8_t *at)
 	put_offset(writer, 56, 68);
 	flat_put(writer, 60, 4, 1); /* one field */
 	put_offset(writer, 64, 88);
-	flat_put(writer, 68, 4, 1); /* one pair */
+	flat_put(writer, 68, 4, 1); /* one pair of key and value */
 	put_offset(writer, 72, 140);
 	put_vtable(writer, 76, 88, 16, field, 4);
 	put_offset(writer, 92, 112);
@@ -225,8 +225,8 @@ padded(size_t bytes)
 }
 
 /*
- * Writes RecordBatch: length; one node: length, nulls; three buffers: validity (none), offsets,
- * bytes.
+ * Writes RecordBatch: its length; one node (length, nulls); three buffers: validity (none),
+ * offsets, bytes.
  */
 static void
 put_records(uint8_t *at, uint32_t count, size_t text_bytes)

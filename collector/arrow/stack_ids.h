@@ -1,7 +1,7 @@
 /*
  * stack_ids.h
- *		Stacks by the ids that samples of the first version have, and the stream that asks the agent
- *		for stacks.
+ *		Finds stacks by the ids that samples of the first version have, and makes the stream that
+ *		requests stacks from the agent.
  */
 #ifndef COLLECTOR_ARROW_STACK_IDS_H
 #define COLLECTOR_ARROW_STACK_IDS_H
@@ -9,7 +9,7 @@
 #include "arrow/work.h"
 #include "base/table.h"
 
-#define ARROW_ID_MAX 64 /* bytes */
+#define ARROW_ID_MAX 64 /* limit of the bytes of an id */
 
 typedef struct StackIds
 {
@@ -19,7 +19,7 @@ typedef struct StackIds
 void stack_ids_init(StackIds *ids, Budget *budget);
 void stack_ids_fini(StackIds *ids);
 
-/* Finds the batch's index of the stack of an id. Returns false if the id is unknown. */
+/* Finds the batch's index of the stack with this id. Returns false if the id is not known. */
 bool stack_ids_find(const StackIds *ids, Span id, uint32_t *stack);
 
 /*
@@ -31,7 +31,10 @@ bool stack_ids_add(StackIds *ids, ArrowWork *work, Span id, uint32_t stack);
 /* Adds all stacks of a stream to the batch. */
 bool stack_ids_read(StackIds *ids, ArrowWork *work, Span bytes);
 
-/* Makes the stream that asks for all ids; the caller frees it. Returns NULL if out of memory. */
+/*
+ * Makes the stream that requests the stacks of all ids; the caller frees it. Returns NULL if out of
+ * memory.
+ */
 uint8_t *stack_ids_stream(const StackIds *ids, size_t *length);
 
 #endif

@@ -3,8 +3,8 @@
  *		Adds each location to the batch once, and each stack as a list of their indexes.
  *
  * Native frames have a build ID and an address in the file, and are symbolized in the collector.
- * Other frames come with a line. Their address is a line number, or an address of one boot of one
- * kernel, so it is not kept.
+ * Other frames contain their line. Their address is dropped, because it is a line number, or valid
+ * only until the kernel is booted again.
  */
 #include "arrow/stacks.h"
 
@@ -137,7 +137,8 @@ stack_reader_close(StackReader *reader)
 /* --- functions --- */
 
 /*
- * Returns the place for the result of an item: the batch's index plus 1, or 0 if there is none yet.
+ * Returns the memory for the result of an item: the batch's index plus 1, or 0 if the item was not
+ * added yet.
  */
 static uint32_t *
 memo_of(ArrowWork *work, ArrowArray *items, uint32_t item)
@@ -184,8 +185,8 @@ make_function(StackReader *reader, uint32_t item, uint32_t *index)
 }
 
 /*
- * Adds the function of a line. Functions of the second version are items of their own, and are
- * added once.
+ * Adds the function of a line. In the second version a function is an item of its own, which is
+ * added only once.
  */
 static bool
 arrow_add_function(StackReader *reader, uint32_t line, uint32_t *index)
@@ -392,9 +393,9 @@ stack_reader_range(StackReader *reader, uint32_t row, uint32_t *first, uint32_t 
 }
 
 /*
- * Chooses the partition from the frames, because records do not name the executable: it is the
- * build ID of the outermost native frame that is in no library. Stacks of kernel threads have the
- * partition "kernel".
+ * Adds a stack. Its partition follows from the frames, because records do not name the executable:
+ * it is the build ID of the outermost native frame outside of libraries. Stacks of kernel threads
+ * have the partition "kernel".
  */
 bool
 stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *index)

@@ -41,11 +41,12 @@ typedef struct LocationColumns
 	FunctionColumns functions;
 } LocationColumns;
 
-/* Properties of a location that decide the partition of its stacks. */
+/* Properties of a location that determine the partition of its stacks. */
 typedef struct FrameOrigin
 {
-	bool is_user;		 /* not a frame of the kernel */
-	const char *program; /* build ID of a file that may be the executable; NULL: it is none */
+	bool is_user; /* not a frame of the kernel */
+	/* build ID of a file that may be the executable; NULL: the file cannot be */
+	const char *program;
 } FrameOrigin;
 
 typedef struct StackReader
@@ -55,11 +56,11 @@ typedef struct StackReader
 	LocationColumns columns;
 	FrameOrigin *origins; /* by the batch's index of the location */
 	size_t origin_capacity;
-	uint32_t *frames; /* scratch space: locations of a stack */
+	uint32_t *frames; /* scratch space for the locations of a stack */
 	BatchLine *lines; /* scratch */
 } StackReader;
 
-/* Opens a column of lists of locations. The caller closes the reader, also on failure. */
+/* Opens a column of lists of locations. The caller closes the reader, even after a failure. */
 bool stack_reader_open(StackReader *reader, ArrowWork *work, ArrowArray *stacks);
 void stack_reader_close(StackReader *reader);
 

@@ -22,7 +22,7 @@
 #define RECORDS_VARIADIC	4
 #define COMPRESSION_CODEC	0
 #define COMPRESSION_METHOD	1
-#define PAIR_BYTES			16 /* of a node or a buffer: two 64-bit numbers */
+#define PAIR_BYTES			16 /* size of a node or a buffer: two 64-bit numbers */
 
 typedef struct IpcMessage
 {
@@ -63,7 +63,7 @@ next_message(ArrowStream *stream, IpcMessage *message)
 	if (rest.length == 0)
 		return false;
 	if (rest.length < PREFIX_BYTES || little_endian(rest.bytes, 4) != CONTINUATION)
-		return stream_fail(stream, "the bytes are no stream of Arrow's");
+		return stream_fail(stream, "the bytes are not an Arrow stream");
 	metadata = (Span){ rest.bytes + PREFIX_BYTES, little_endian(rest.bytes + 4, 4) };
 	if (metadata.length == 0)
 		return false;
@@ -99,7 +99,7 @@ open_batch(ArrowStream *stream, const FlatTable *table, Span body, ArrowBatch *b
 		return true;
 	batch->codec = (int) flat_number(&compression, COMPRESSION_CODEC, 1);
 	if (batch->codec > ARROW_ZSTD || flat_number(&compression, COMPRESSION_METHOD, 1) != 0)
-		return stream_fail(stream, "buffers are compressed in a way that is not read");
+		return stream_fail(stream, "the compression of buffers is not supported");
 	return true;
 }
 
@@ -125,7 +125,7 @@ arrow_dictionary_read(ArrowStream *stream, const IpcMessage *message)
 	if (dictionary == NULL || !flat_table(&message->header, DICTIONARY_DATA, &data))
 		return stream_fail(stream, "a dictionary is not in the schema, or has no values");
 	if (flat_number(&message->header, DICTIONARY_IS_DELTA, 1) != 0)
-		return stream_fail(stream, "dictionaries that grow in pieces are not read");
+		return stream_fail(stream, "delta dictionaries are not supported");
 	values = arena_alloc(stream->arena, sizeof(ArrowArray));
 	if (values == NULL)
 		return stream_out_of_memory(stream);
@@ -137,7 +137,8 @@ arrow_dictionary_read(ArrowStream *stream, const IpcMessage *message)
 }
 
 /*
- * Forgets the reader's results for items: they are valid for one record batch and its dictionaries.
+ * Drops the reader's results for items, which are valid only for one record batch and its
+ * dictionaries.
  */
 static void
 forget_memos(ArrowArray *array)

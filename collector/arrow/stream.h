@@ -23,21 +23,21 @@ typedef struct ArrowStream
 	Arena *arena;
 	bool has_schema;
 	ArrowSchema schema;
-	uint32_t rows; /* of the record batch */
+	uint32_t rows; /* number of rows of the record batch */
 	ArrowArray *columns;
 	bool is_out_of_memory;
-	const char *error; /* static text */
+	const char *error; /* a literal */
 } ArrowStream;
 
 void arrow_stream_open(ArrowStream *stream, Span bytes, Arena *arena);
 
 /*
- * Reads the next record batch. Returns false at the end of the stream, and if error or
- * is_out_of_memory is set.
+ * Reads the next record batch. Returns false at the end of the stream, and after a failure, when
+ * error or is_out_of_memory is set.
  */
 bool arrow_stream_next(ArrowStream *stream);
 
-/* Returns a column of the record batch; NULL if there is none of that name. */
+/* Returns the column with this name; NULL if the record batch has none. */
 ArrowArray *arrow_column(const ArrowStream *stream, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * work.c
- *		Ends, costs, and values that may not be there.
+ *		Counts the cost of decoding, keeps its result, and reads values that may be absent.
  */
 #include "arrow/work.h"
 

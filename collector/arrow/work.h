@@ -1,8 +1,9 @@
 /*
  * work.h
- *		Limit on the cost of decoding, and its result, for all code that turns columns into a batch.
+ *		Limits the cost of decoding and keeps its result, for all code that converts columns to a
+ *		batch.
  *
- * Functions return false once the result is another than DECODE_OK. Work is counted in steps
+ * Functions return false once the result differs from DECODE_OK. Cost is counted in steps
  * proportional to the bytes read, so that a request that refers to one large item many times is
  * stopped.
  */
@@ -28,7 +29,7 @@ bool work_too_large(ArrowWork *work);
 
 bool work_pay(ArrowWork *work, size_t steps);
 
-/* Sets the result from the return value of a function of the batch. */
+/* Sets the result of decoding from the return value of a function of the batch. */
 bool work_outcome(ArrowWork *work, int err);
 
 /* Allocates zeroed memory in the arena; returns NULL if the work has ended. */
@@ -37,7 +38,7 @@ void *work_alloc(ArrowWork *work, size_t count, size_t item_bytes);
 /* Replaces NUL bytes of a text, which a batch does not accept. */
 bool work_clean(ArrowWork *work, Span *text);
 
-/* Gets the value of a column; a null value, or a column that is NULL, counts as 0 or "". */
+/* Reads the value of a column. A null value, and a column that is NULL, count as 0 or "". */
 bool work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text);
 
 /* Gets the bytes of a value unchanged, for ids, which are not text; "" for null or no column. */

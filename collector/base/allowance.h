@@ -1,9 +1,9 @@
 /*
  * allowance.h
- *		A rate limit with bursts: one number for each thing that is limited.
+ *		A rate limit with bursts, kept as one number for each limited object.
  *
  * Each use has a cost in nanoseconds. Uses may be paid for up to burst_ns ahead of the clock, so
- * the long-run rate is one second of cost per second. A zeroed Allowance owes nothing.
+ * the long-run rate is one second of cost per second. A zeroed Allowance has no debt.
  */
 #ifndef COLLECTOR_ALLOWANCE_H
 #define COLLECTOR_ALLOWANCE_H
@@ -14,12 +14,13 @@
 
 typedef struct Allowance
 {
-	uint64_t paid_ns; /* everything up to this moment is paid for */
+	uint64_t paid_ns; /* uses are paid for up to this time */
 } Allowance;
 
 /*
- * Pays cost_ns; returns false, and pays nothing, if burst_ns is already paid ahead of the clock.
- * The last payment of a burst may exceed burst_ns by less than its own cost.
+ * Charges a use of cost_ns. Returns false, and charges nothing, if uses are already paid for
+ * burst_ns ahead of the clock. The last use of a burst may exceed burst_ns by less than its own
+ * cost.
  */
 static inline bool
 allowance_take(Allowance *allowance, uint64_t now_ns, uint64_t cost_ns, uint64_t burst_ns)
@@ -33,7 +34,7 @@ allowance_take(Allowance *allowance, uint64_t now_ns, uint64_t cost_ns, uint64_t
 }
 
 /*
- * The allowance of one key, an entry of an array of the keys remembered. Zeroed entries are free.
+ * The allowance of one key; an array of these entries remembers some keys. Zeroed entries are free.
  */
 typedef struct KeyedAllowance
 {
@@ -41,7 +42,7 @@ typedef struct KeyedAllowance
 	Allowance allowance;
 } KeyedAllowance;
 
-/* Returns NULL if the key is not remembered; such a key owes nothing. */
+/* Finds a key's entry. Returns NULL if the key is not remembered; such a key has no debt. */
 static inline const Allowance *
 allowance_find(const KeyedAllowance *all, size_t count, uint64_t key)
 {
@@ -53,7 +54,7 @@ allowance_find(const KeyedAllowance *all, size_t count, uint64_t key)
 	return NULL;
 }
 
-/* Like allowance_find(), but adds a missing key, replacing the entry that owes least. */
+/* Like allowance_find(), but adds a missing key in place of the entry with the smallest debt. */
 static inline Allowance *
 allowance_of(KeyedAllowance *all, size_t count, uint64_t key)
 {

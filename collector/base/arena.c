@@ -66,7 +66,7 @@ arena_alloc(Arena *arena, size_t bytes)
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 	if (bytes == 0)
-		bytes = 1; /* every allocation has an address of its own */
+		bytes = 1; /* Give every allocation its own address, even one of 0 bytes. */
 	bytes = (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
 	if (bytes > arena->free_bytes)
 	{
@@ -77,7 +77,10 @@ arena_alloc(Arena *arena, size_t bytes)
 		if (wanted < bytes)
 			wanted = bytes;
 
-		/* near the end of the budget a chunk of exactly this size may still fit */
+		/*
+		 * Near the end of the budget a chunk of exactly this size may fit although a larger one
+		 * does not.
+		 */
 		if (!arena_add_chunk(arena, wanted) && (wanted == bytes || !arena_add_chunk(arena, bytes)))
 			return NULL;
 	}

@@ -17,7 +17,7 @@ typedef struct Budget
 {
 	size_t used_bytes;
 	size_t limit_bytes;
-	MemoryShare *share; /* charged as well; NULL if there is none */
+	MemoryShare *share; /* charged as well; NULL: there is no share */
 } Budget;
 
 /* Returns false, and charges nothing, if the budget or the share has no room for bytes. */
@@ -48,7 +48,7 @@ typedef struct Arena
 } Arena;
 
 void arena_init(Arena *arena, Budget *budget);
-/* frees the memory and releases its charge; the arena is then empty */
+/* Frees all memory and releases its charge; the arena is empty afterwards. */
 void arena_fini(Arena *arena);
 
 /* Returns memory aligned for pointers and int64_t; NULL if memory or budget is exhausted. */

@@ -19,14 +19,18 @@
 #include "base/read_at.h"
 
 #define NAME_BYTES 256
-#define USED_S	   3600 /* files that were used within this count as used at once */
+#define USED_S	   3600 /* a file that was used this recently keeps its time of use */
 
 struct CacheDirectory
 {
 	int fd;
 	const char *suffix;
 	size_t limit_bytes;
-	uint64_t bytes; /* size of our files; an estimate, because other processes may write here too */
+	/*
+	 * total size of the cache's files; an estimate, because other processes may write to the
+	 * directory
+	 */
+	uint64_t bytes;
 	uint32_t serial;
 	char made[64]; /* temporary name of the new file */
 };
@@ -50,7 +54,7 @@ typedef struct CachedList
 /* The files of one owner. They are adjacent in the sorted list, least recently used first. */
 typedef struct OwnerFiles
 {
-	size_t next; /* index of the oldest file that is left */
+	size_t next; /* index of the oldest file that was not removed yet */
 	uint64_t bytes;
 } OwnerFiles;
 
@@ -65,8 +69,8 @@ cache_owns(const CacheDirectory *cache, const char *name)
 }
 
 /*
- * Lists the regular files that have the cache's suffix. A file that cannot be examined is skipped:
- * another process may have removed it since readdir().
+ * Lists the regular files that have the cache's suffix. Skips a file that cannot be examined,
+ * because another process may have removed it since readdir().
  */
 static int
 cache_list_files(const CacheDirectory *cache, CachedList *list)
@@ -130,7 +134,10 @@ cached_compare(const void *left, const void *right)
 	return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-/* Removes files, each time the oldest one of the owner with the most bytes, until target is met. */
+/*
+ * Removes files until their total size is below target: each time the oldest one of the owner with
+ * the most bytes.
+ */
 static void
 cache_remove_files(CacheDirectory *cache, const CachedList *list, OwnerFiles *owners,
 				   uint64_t target)
@@ -158,8 +165,8 @@ cache_remove_files(CacheDirectory *cache, const CachedList *list, OwnerFiles *ow
 }
 
 /*
- * Counts the bytes of all files. Above the limit, removes files down to three quarters of it, so
- * that not every new file causes another pass.
+ * Counts the bytes of all files. If they exceed the limit, removes files down to three quarters of
+ * it, so that not every new file causes a removal.
  */
 static int
 cache_evict(CacheDirectory *cache)
@@ -229,7 +236,9 @@ cache_directory_close(CacheDirectory *cache)
 	free(cache);
 }
 
-/* Sets the time of use, unless it is recent enough: each change is a write to the disk. */
+/*
+ * Sets the file's time of use unless it is recent enough, because each change writes to the disk.
+ */
 static void
 cached_note_used(int fd, const struct stat *status)
 {

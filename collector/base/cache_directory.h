@@ -38,8 +38,8 @@ int cache_directory_find(CacheDirectory *cache, const char *name);
 int cache_directory_make(CacheDirectory *cache);
 
 /*
- * Writes all bytes to a descriptor, of cache_directory_make() or of another file; any process may
- * call it. 0 or -errno.
+ * Writes all bytes to a descriptor, which may be of cache_directory_make() or of any other file.
+ * Any process may call it. Returns 0 or -errno.
  */
 int cache_file_write(int fd, const void *bytes, size_t length);
 

@@ -2,11 +2,11 @@
  * child.c
  *		Starts and ends other programs of this package.
  *
- * A child that inherits copies of our descriptors would close them at its execve(). A FUSE file
- * system can delay a close for as long as it likes, and the child would never start. So a child
- * first shares our table of descriptors and then unshares it with the low numbers alone. These are
- * reserved before any file of another user is opened: all but the last are eventfds, which belong
- * to no file system, and the last number is replaced by the descriptor that the child is given.
+ * A child that inherited copies of our descriptors would close them at its execve(). A FUSE file
+ * system can delay a close for any time, so the child would never start. Therefore a child shares
+ * our descriptor table at first, and then unshares only its low numbers. We reserve these before
+ * any file of another user is opened: all but the last are eventfds, which belong to no file
+ * system; the last one is replaced by the descriptor that the child is given.
  */
 #include "base/child.h"
 
@@ -38,15 +38,15 @@
 
 #define CHILD_STACK_BYTES 65536
 
-/* A child up to its execve(). The child shares our memory and stores the error there. */
+/* A child up to its execve(). The child shares our memory and stores its error here. */
 typedef struct Start
 {
 	const ChildProgram *program;
-	int number; /* standard descriptor that the child is given */
+	int number; /* standard descriptor of the child to replace */
 	int error;	/* errno of a failure; 0 if none */
 } Start;
 
-/* Guards the low descriptor while a child is being given it, and the stack of that child. */
+/* Guards the low descriptor, and the stack of the child that is being started. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static int low_descriptor = -1;
 
@@ -138,7 +138,7 @@ start_program(Start *start, pid_t *pid)
 	pid_t child;
 	int err;
 
-	/* a signal handler would run in the child, on our memory */
+	/* Block all signals: a handler would run in the child, on our memory. */
 	sigfillset(&all);
 	(void) pthread_sigmask(SIG_SETMASK, &all, &before);
 	child = clone(become_program, stack + sizeof(stack),
@@ -168,7 +168,7 @@ child_start_with(const ChildProgram *program, int given, int number, pid_t *pid)
 	else
 	{
 		result = start_program(&start, pid);
-		/* puts the placeholder back, so that the number stays taken */
+		/* Put the placeholder back, so that the number stays reserved. */
 		(void) dup3(nothing, low_descriptor, O_CLOEXEC);
 	}
 	if (nothing >= 0)
@@ -185,7 +185,7 @@ child_start(const ChildProgram *program, pid_t *pid, int *output)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;
-	/* affects our end alone: each end of a pipe has its own flags */
+	/* This affects only our end, because each end of a pipe has flags of its own. */
 	(void) fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	result = child_start_with(program, ends[1], STDOUT_FILENO, pid);
 	close(ends[1]);

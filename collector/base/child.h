@@ -44,25 +44,23 @@ int child_start_with(const ChildProgram *program, int given, int number, pid_t *
 int child_start(const ChildProgram *program, pid_t *pid, int *output);
 
 /*
- * Kills the child and waits for its end for up to REAP_TRIES * REAP_PAUSE_NS. Returns false if the
- * kernel still holds it then.
+ * Kills the child and waits for its end, for up to REAP_TRIES * REAP_PAUSE_NS. Returns false if the
+ * child still exists after that time.
  */
 bool child_end(pid_t pid, int *status);
 
-/*
- * Frees the memory of a killed child that the kernel still holds. Does nothing before Linux 5.15.
- */
+/* Frees the memory of a killed child that has not ended. Does nothing before Linux 5.15. */
 void child_release_memory(pid_t pid);
 
 /*
- * Changes root to nobody. In a user namespace that does not map nobody, keeps root, which has no
- * rights outside of it. Returns 0 or -errno.
+ * Changes from root to nobody. In a user namespace that does not map nobody, stays root, which has
+ * no rights outside of that namespace. Returns 0 or -errno.
  */
 int child_change_user(void);
 
 /*
- * Drops all capabilities and, if root, changes to nobody; the process is killed when the thread
- * that started it ends. Returns 0 or -errno.
+ * Drops all capabilities and, if this process runs as root, changes to nobody; makes the kernel
+ * kill the process when the thread that started it ends. Returns 0 or -errno.
  */
 int child_become_nobody(void);
 

@@ -14,7 +14,7 @@
 #define NS_PER_US INT64_C(1000)
 #define US_PER_MS INT64_C(1000)
 
-/* Cannot fail for the clocks that Linux always provides. */
+/* Reads a clock that Linux always provides, so it cannot fail. */
 static inline int64_t
 clock_ns(clockid_t clock)
 {
@@ -24,7 +24,7 @@ clock_ns(clockid_t clock)
 	return (int64_t) time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* Returns a time that is not negative, for functions that wait until then. */
+/* Converts a time for functions that wait until then. Negative times become 0. */
 static inline struct timespec
 clock_timespec(int64_t ns)
 {
@@ -32,9 +32,10 @@ clock_timespec(int64_t ns)
 }
 
 /*
- * CLOCK_REALTIME - CLOCK_MONOTONIC, by readings of the latter, the former and the latter again, in
- * this order. known_ns stays if it agrees with the readings. So it moves only if the clock was set,
- * and not if the thread lost its processor between two readings.
+ * Returns CLOCK_REALTIME - CLOCK_MONOTONIC. The arguments are readings of the monotonic clock, the
+ * real-time clock and the monotonic clock again, taken in this order. Returns known_ns if it agrees
+ * with the readings, so the result changes only if the clock was set, and not if the thread was
+ * preempted between two readings.
  */
 static inline int64_t
 clock_offset_ns(int64_t known_ns, int64_t before_ns, int64_t real_ns, int64_t after_ns)

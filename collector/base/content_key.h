@@ -8,8 +8,8 @@
  * equal keys with a probability of (n / 2^59)^2: 2^-108 for thirty frames, 2^-83 for a megabyte.
  * That holds as long as no key leaves the process.
  *
- * Begin with CONTENT_BEGIN and end with content_key(). Add words so that no content is a suffix of
- * another one behind zeros: add the number of words before the words, unless it is fixed.
+ * Begin with CONTENT_BEGIN and end with content_key(). No content may equal another one with zeros
+ * in front of it: add the number of words before the words, unless it is fixed.
  */
 #ifndef COLLECTOR_CONTENT_KEY_H
 #define COLLECTOR_CONTENT_KEY_H
@@ -20,7 +20,7 @@
 
 #define CONTENT_PRIME ((UINT64_C(1) << 61) - 1)
 
-/* Before content_key() the words are not reduced: they lie below 2^62. */
+/* A key under construction. Its words are not reduced until content_key(): they are below 2^62. */
 typedef struct ContentKey
 {
 	uint64_t words[2];
@@ -28,7 +28,10 @@ typedef struct ContentKey
 
 #define CONTENT_BEGIN ((ContentKey){ { 0, 0 } })
 
-/* The points lie below 2^59, so that the product fits after one step of reduction. */
+/*
+ * The two secret points. They are below 2^59, so that one step of reduction is enough after a
+ * product.
+ */
 typedef struct ContentSecret
 {
 	uint64_t points[2];
@@ -37,7 +40,7 @@ typedef struct ContentSecret
 static inline ContentSecret
 content_secret(void)
 {
-	/* without entropy hash_seed() is a constant, but the two points still differ */
+	/* Without entropy hash_seed() is a constant; the two points then still differ. */
 	return (ContentSecret){ { hash_seed() >> 5, hash_word(hash_seed(), 1) >> 5 } };
 }
 
@@ -55,7 +58,7 @@ content_step(uint64_t value, uint64_t word, uint64_t point)
 	return ((uint64_t) product & CONTENT_PRIME) + (uint64_t) (product >> 61);
 }
 
-/* Reduces the key; call it after the last word has been added. */
+/* Returns the reduced key. Call it after the last word has been added. */
 static inline ContentKey
 content_key(ContentKey key)
 {
@@ -77,7 +80,7 @@ content_add_number(const ContentSecret *secret, ContentKey key, uint64_t number)
 	return content_add(secret, content_add(secret, key, number >> 32), (uint32_t) number);
 }
 
-/* Adds bytes as their number, followed by words of seven bytes. */
+/* Adds the number of bytes, then the bytes as words of seven bytes each. */
 static inline ContentKey
 content_add_bytes(const ContentSecret *secret, ContentKey key, const void *bytes, size_t length)
 {

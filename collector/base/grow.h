@@ -1,6 +1,6 @@
 /*
  * grow.h
- *		Room for one more item in a plain growing array.
+ *		Makes room for one more item in a growing array.
  */
 #ifndef COLLECTOR_GROW_H
 #define COLLECTOR_GROW_H
@@ -33,7 +33,7 @@ grow_array(void *items, size_t *capacity, size_t count, size_t item_bytes)
 }
 
 /*
- * Like grow_array(), but charges the memory to a budget. The owner of the array must release
+ * Like grow_array(), but charges the memory to a budget. To free the array, its owner must release
  * capacity * item_bytes.
  */
 static inline int

@@ -1,7 +1,7 @@
 /*
  * hash.h
- *		A fast, seeded 64-bit hash for tables in memory. If a hash is stored, its seed is stored
- *		with it, and both stay on the machine.
+ *		A fast, seeded 64-bit hash for tables in memory. A hash may be stored only together with its
+ *		seed, and on this machine only.
  *
  * Each step multiplies to 128 bits and folds the halves, so that every input bit affects every
  * output bit. The input comes from profiled processes, which may be hostile: each table draws its
@@ -24,13 +24,15 @@ hash_seed(void)
 {
 	uint64_t seed = 0;
 
-	/* early in boot there may be no entropy; the table then works with a seed that is public */
+	/*
+	 * Early in boot there may be no entropy; the table then uses a seed that is known to everybody.
+	 */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t) sizeof(seed))
 		seed = HASH_OFFSET;
 	return seed;
 }
 
-/* Adds a word to a hash. The first hash is the seed. */
+/* Adds a word to a hash. For the first word, hash is the seed. */
 static inline uint64_t
 hash_word(uint64_t hash, uint64_t word)
 {

@@ -2,10 +2,10 @@
  * log.c
  *		Formats log lines and limits repeated warnings.
  *
- * One lock guards the table of repeats and the writing of a line. The kernel alone does not keep
- * lines apart: neither long writes to a pipe nor writes to a file without O_APPEND are atomic. The
- * table is small and fixed: a new message replaces the one that has been silent longest, whose
- * count is written first.
+ * One lock guards the table of repeats and the writing of a line. The kernel does not keep lines of
+ * several threads apart: neither long writes to a pipe nor writes to a file without O_APPEND are
+ * atomic. The table is small and fixed: if it is full, a new message replaces the one that has been
+ * silent longest, and the count of that one is written first.
  */
 #include "base/log.h"
 
@@ -37,9 +37,9 @@ typedef struct Repeat
 {
 	const char *module; /* NULL if the slot is free */
 	const char *message;
-	int64_t window_start_s; /* monotonic */
+	int64_t window_start_s; /* CLOCK_MONOTONIC */
 	uint32_t written;		/* number of lines in this window */
-	uint64_t suppressed;	/* number of lines suppressed since the last one written */
+	uint64_t suppressed;	/* number of lines suppressed since the last line was written */
 } Repeat;
 
 static const char *const level_names[] = { "debug", "info", "warning", "error" };
@@ -123,7 +123,7 @@ line_append_text(Line *line, const char *key, const char *value)
 	if (quoted)
 		line_append_string(line, "\"");
 
-	/* drop the whole field if it does not fit: half of one would not parse */
+	/* Drop the whole field if it does not fit, because half of it could not be parsed. */
 	if (line->truncated)
 		line->length = start;
 }
@@ -157,7 +157,7 @@ line_append_field(Line *line, const LogField *field)
 			snprintf(number, sizeof(number), "%" PRId64, field->number);
 			break;
 		case LOG_KIND_REAL:
-			/* JSON has neither infinity nor NaN */
+			/* JSON has no infinity and no NaN. */
 			if (__builtin_isfinite(field->real))
 				snprintf(number, sizeof(number), "%.6g", field->real);
 			else
@@ -191,7 +191,7 @@ line_write(Line *line)
 	if (line->truncated)
 	{
 		line->truncated = false;
-		/* LINE_RESERVE keeps room for this */
+		/* This always fits, because of LINE_RESERVE. */
 		line->length += (size_t) snprintf(line->bytes + line->length, LINE_RESERVE,
 										  line->json ? ",\"truncated\":true" : " truncated=true");
 	}
@@ -199,7 +199,7 @@ line_write(Line *line)
 		line->bytes[line->length++] = '}';
 	line->bytes[line->length++] = '\n';
 
-	/* if the log itself cannot be written, there is no place left to report it */
+	/* If the log itself cannot be written, there is no other place to report the error. */
 	written = write(STDERR_FILENO, line->bytes, line->length);
 	(void) written;
 }
@@ -232,8 +232,8 @@ log_line(LogLevel level, const char *module, const char *message, const LogField
 }
 
 /*
- * Returns the slot of this warning or a free one. If none is free, takes the one that has been
- * silent longest.
+ * Returns the slot of this warning, or a free one. If none is free, reuses the slot of the warning
+ * that has been silent longest.
  */
 static Repeat *
 repeat_slot(const char *module, const char *message)
@@ -258,8 +258,8 @@ repeat_slot(const char *module, const char *message)
 }
 
 /*
- * Returns whether a warning may be written. *suppressed is the number of equal ones held back
- * before.
+ * Returns true if a warning may be written. *suppressed is the number of equal warnings that were
+ * suppressed since the last one written.
  */
 static bool
 repeat_allowed(const char *module, const char *message, uint64_t *suppressed)

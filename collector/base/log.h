@@ -2,16 +2,16 @@
  * log.h
  *		The collector's log: one line per event on standard error, logfmt or JSON.
  *
- *   ts=2026-11-21T01:02:03.456Z level=warning mod=writer msg="could not connect" attempt=3
+ * ts=2026-11-21T01:02:03.456Z level=warning mod=writer msg="could not connect" attempt=3
  *
  * Messages follow PostgreSQL's style: lower case, no period; detail and hint are sentences. Library
  * functions log nothing above debug: they return -errno or an ExitCode, and the loop that called
- * them logs once. Variable parts belong into fields, never into the message, because (module,
- * message) identifies repeats: of each warning we write up to LOG_BURST lines in LOG_WINDOW_S
- * seconds, and the next line carries suppressed=N. Other levels are never suppressed.
+ * them logs once. Variable parts belong in fields, never in the message, because (module, message)
+ * identifies repeats: of each warning we write up to LOG_BURST lines in LOG_WINDOW_S seconds, and
+ * the next line carries suppressed=N. Other levels are never suppressed.
  *
- *   log_event(LOG_WARNING, "writer", "could not connect to database",
- *             log_text("detail", error.detail), log_number("attempt", attempt));
+ * log_event(LOG_WARNING, "writer", "could not connect to database", log_text("detail",
+ * error.detail), log_number("attempt", attempt));
  *
  * Module and message must be string literals: the log keeps the pointers. All functions may be
  * called from any thread; lines are never interleaved. Bytes that are not UTF-8 become U+FFFD; a
@@ -45,9 +45,9 @@ typedef enum LogKind
 
 typedef struct LogField
 {
-	const char *key; /* NULL if this is not a field */
+	const char *key; /* NULL if there is no field */
 	LogKind kind;
-	const char *text; /* NULL or "" omits the field */
+	const char *text; /* the field is omitted if this is NULL or "" */
 	int64_t number;
 	double real;
 } LogField;
@@ -70,10 +70,13 @@ log_real(const char *key, double value)
 	return (LogField){ .key = key, .kind = LOG_KIND_REAL, .real = value };
 }
 
-/* May be called at any time. Before the first call the log has level info and format logfmt. */
+/*
+ * Sets level and format. May be called at any time; before the first call the log uses level info
+ * and format logfmt.
+ */
 void log_configure(LogLevel threshold, bool json);
 
-/* Writes a line. Takes any number of fields, which appear in this order. */
+/* Writes a line with any number of fields, which appear in the given order. */
 #define log_event(level, module, message, ...)                                       \
 	log_write(level, module, message, (const LogField[]){ { NULL }, ##__VA_ARGS__ }, \
 			  sizeof((const LogField[]){ { NULL }, ##__VA_ARGS__ }) / sizeof(LogField))

@@ -1,7 +1,6 @@
 /*
  * memory_share.c
- *		Charging of shares and pools. share_realloc() charges the size that malloc() really
- *		reserved.
+ *		Charges shares and pools. share_realloc() charges the size that malloc() really reserved.
  */
 #include "base/memory_share.h"
 
@@ -29,7 +28,7 @@ turns_fini(MemoryTurns *turns)
 	pthread_cond_destroy(&turns->released);
 }
 
-/* Wakes the task that waits for memory. Call it after the release has been counted. */
+/* Wakes the task that waits for memory. Call it after released bytes have been counted. */
 static void
 turns_signal(MemoryTurns *turns)
 {
@@ -41,7 +40,7 @@ turns_signal(MemoryTurns *turns)
 }
 
 /*
- * Waits until bytes can be charged. Returns false after TURN_S, or if no other task is at work that
+ * Waits until bytes can be charged. Returns false after TURN_S, or if no other task is active that
  * could release memory.
  */
 static bool
@@ -119,7 +118,7 @@ share_end(MemoryShare *share, size_t used_bytes)
 	turns_signal(turns);
 }
 
-/* Takes the turn, if it is free, and waits for the memory of other tasks. */
+/* Takes the turn if no other task has it, and waits until other tasks release memory. */
 static bool
 share_charge_crowded(MemoryShare *share, size_t bytes)
 {
@@ -127,7 +126,7 @@ share_charge_crowded(MemoryShare *share, size_t bytes)
 }
 
 /*
- * Returns whether the share may charge at this moment. While a waiting owner has the turn, no other
+ * Returns true if the share may charge at this moment. While the owner of the turn waits, no other
  * share may charge, so that the owner gets the memory that others release.
  */
 static bool
@@ -170,6 +169,12 @@ share_release(MemoryShare *share, size_t bytes)
 	pool_release(share->pool, bytes);
 }
 
+void
+share_hand_over(MemoryShare *share, size_t bytes)
+{
+	share->used_bytes -= bytes;
+}
+
 void *
 share_realloc(void *context, void *memory, size_t bytes)
 {
@@ -195,8 +200,8 @@ share_realloc(void *context, void *memory, size_t bytes)
 	}
 
 	/*
-	 * release the surplus of the charge over the reservation; malloc() may also have reserved a few
-	 * bytes more
+	 * Release what was charged beyond the real reservation, or charge the few bytes that malloc()
+	 * reserved in addition.
 	 */
 	after = malloc_usable_size(grown);
 	if (share != NULL && after > before + added)

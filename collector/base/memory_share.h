@@ -3,7 +3,7 @@
  *		A memory limit that several threads share: a pool, and the share that one task has of it.
  *
  * A share belongs to one thread at a time; all threads use the pool. If a charge is refused, the
- * share records whether other tasks hold the memory (is_crowded), so that a retry may succeed, or
+ * share records the reason: other tasks hold the memory, so a retry may succeed (is_crowded), or
  * the request exceeds the pool's limit (is_beyond).
  *
  * Tasks that grow side by side may each hold too much for any of them to finish: if all were
@@ -21,11 +21,11 @@
 
 typedef struct MemoryTurns
 {
-	pthread_mutex_t lock; /* guards the condition only */
+	pthread_mutex_t lock; /* guards only the condition */
 	pthread_cond_t released;
 	atomic_size_t at_work; /* number of shares between share_begin() and share_end() */
 	atomic_bool is_taken;
-	atomic_bool is_awaited; /* the owner of the turn is waiting for memory of the other tasks */
+	atomic_bool is_awaited; /* the owner of the turn waits for other tasks to release memory */
 } MemoryTurns;
 
 typedef struct MemoryPool
@@ -39,25 +39,25 @@ typedef struct MemoryShare
 {
 	MemoryPool *pool;
 	size_t used_bytes;
-	bool is_crowded; /* other tasks hold the memory that was requested */
-	bool is_beyond;	 /* the request exceeds the pool's limit */
+	bool is_crowded; /* a charge was refused because other tasks hold the memory */
+	bool is_beyond;	 /* a charge was refused because it exceeds the pool's limit */
 	bool has_turn;
 } MemoryShare;
 
 void turns_init(MemoryTurns *turns);
 void turns_fini(MemoryTurns *turns);
 
-/* Returns false, and charges nothing, if the pool has fewer bytes left. */
+/* Charges the pool. Returns false, and charges nothing, if fewer bytes are left. */
 bool pool_charge(MemoryPool *pool, size_t bytes);
 void pool_release(MemoryPool *pool, size_t bytes);
 
-/* Like pool_charge(), but may exceed the limit: for memory that its owner bounds by other means. */
+/* Like pool_charge(), but may exceed the limit: for memory that is bounded by other means. */
 void pool_add(MemoryPool *pool, size_t bytes);
 
 /*
- * Begin and end a task. share_begin() gives it used_bytes, which the pool must already be charged
- * for; share_end() releases everything beyond used_bytes. A share may take the turn only between
- * the two calls.
+ * Begin and end a task. share_begin() gives the share used_bytes, which must already be charged to
+ * the pool; share_end() releases all bytes beyond used_bytes. A share may take the turn only
+ * between the two calls.
  */
 void share_begin(MemoryShare *share, MemoryPool *pool, size_t used_bytes);
 void share_end(MemoryShare *share, size_t used_bytes);
@@ -70,8 +70,14 @@ bool share_charge(MemoryShare *share, size_t bytes);
 void share_release(MemoryShare *share, size_t bytes);
 
 /*
- * Like realloc(), but charged to a share (or NULL); 0 bytes free the memory. Has the signature of a
- * PfsAllocator. A result may be passed to free(), but then stays charged.
+ * Takes charged bytes out of the share. They stay charged to the pool until the caller, who owns
+ * them now, releases them with pool_release().
+ */
+void share_hand_over(MemoryShare *share, size_t bytes);
+
+/*
+ * Like realloc(), but charges a share (or NULL); 0 bytes free the memory. Has the signature of a
+ * PfsAllocator. A result may also be passed to free(), but then stays charged.
  */
 void *share_realloc(void *share, void *memory, size_t bytes);
 

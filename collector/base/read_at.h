@@ -1,6 +1,6 @@
 /*
  * read_at.h
- *		Reads a piece of a file as a whole.
+ *		Reads a range of a file completely.
  */
 #ifndef COLLECTOR_READ_AT_H
 #define COLLECTOR_READ_AT_H
@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /*
- * Reads length bytes at an offset. Returns 0; -EBADMSG if the file ends before; otherwise -errno.
+ * Reads length bytes at an offset. Returns 0; -EBADMSG if the file ends before the last byte;
+ * otherwise -errno.
  */
 static inline int
 read_at(int fd, uint64_t offset, void *bytes, size_t length)

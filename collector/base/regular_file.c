@@ -1,7 +1,7 @@
 /*
  * regular_file.c
- *		Examines the open file rather than the path, because another file may have replaced it by
- *		then.
+ *		Opens regular files. Examines the open file rather than its path, because another file may
+ *		replace the path at any time.
  */
 #include "base/regular_file.h"
 

@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "base/hash.h"
 
 #define TABLE_MIN_ITEMS 16
-#define TABLE_MAX_ITEMS (UINT32_C(1) << 30)
 
 void
 table_init(Table *table, Budget *budget, size_t item_bytes)
@@ -25,7 +25,7 @@ table_init_keyed(Table *table, Budget *budget, size_t item_bytes)
 	table->is_keyed = true;
 }
 
-/* Size of an item and, in a keyed table, its key. */
+/* Returns the size of an item and, in a keyed table, of its key. */
 static size_t
 table_entry_bytes(const Table *table)
 {
@@ -106,8 +106,8 @@ slots_insert(TableSlot *slots, uint32_t slot_count, TableSlot slot)
 }
 
 /*
- * Enlarges both arrays. If only the first succeeds it stays larger than table->capacity, which is
- * harmless.
+ * Enlarges the arrays of items and keys. If only the first succeeds, it stays larger than
+ * table->capacity, which is harmless.
  */
 static bool
 grow_arrays(Table *table, size_t capacity)
@@ -127,10 +127,11 @@ grow_arrays(Table *table, size_t capacity)
 	return true;
 }
 
+/* Enlarges the arrays by half, or by least items if that is more. */
 static int
-grow_items(Table *table)
+grow_items(Table *table, size_t least)
 {
-	size_t added = table->capacity ? table->capacity / 2 : TABLE_MIN_ITEMS;
+	size_t added = MAX(table->capacity ? table->capacity / 2 : TABLE_MIN_ITEMS, least);
 
 	if (table->capacity >= TABLE_MAX_ITEMS ||
 		!budget_charge(table->budget, added * table_entry_bytes(table)))
@@ -145,14 +146,18 @@ grow_items(Table *table)
 }
 
 /*
- * Doubles the index and inserts all slots again. The hashes are in the slots, so no item is read.
+ * Doubles the index until count items fit, and inserts all slots again. The slots contain the
+ * hashes, so items are not read.
  */
 static int
-grow_slots(Table *table)
+grow_slots(Table *table, size_t count)
 {
-	uint32_t slot_count = table->slot_count ? table->slot_count * 2 : TABLE_MIN_ITEMS * 2;
+	uint32_t slot_count = table->slot_count ? table->slot_count : TABLE_MIN_ITEMS;
 	TableSlot *slots;
 
+	do
+		slot_count *= 2;
+	while (count > slot_count / 3 * 2);
 	if (!budget_charge(table->budget, slot_count * sizeof(TableSlot)))
 		return -ENOMEM;
 	slots = calloc(slot_count, sizeof(TableSlot));
@@ -176,10 +181,10 @@ table_reserve(Table *table)
 {
 	int err;
 
-	if (table->count == table->capacity && (err = grow_items(table)) != 0)
+	if (table->count == table->capacity && (err = grow_items(table, 1)) != 0)
 		return err;
 	if (table->count >= table->slot_count / 3 * 2)
-		return grow_slots(table);
+		return grow_slots(table, table->count);
 	return 0;
 }
 
@@ -190,10 +195,10 @@ table_reserve_many(Table *table, size_t count)
 
 	if (count > TABLE_MAX_ITEMS - table->count)
 		return -ENOMEM;
-	while (err == 0 && table->capacity - table->count < count)
-		err = grow_items(table);
-	while (err == 0 && table->count + count > table->slot_count / 3 * 2)
-		err = grow_slots(table);
+	if (table->capacity - table->count < count)
+		err = grow_items(table, count - (table->capacity - table->count));
+	if (err == 0 && table->count + count > table->slot_count / 3 * 2)
+		err = grow_slots(table, table->count + count);
 	return err;
 }
 

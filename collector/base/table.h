@@ -4,9 +4,9 @@
  *		insertion; a hash index over them finds equal ones. Items are never removed singly.
  *
  * The index takes 8 bytes a slot (a hash and a position) and no pointer, so the array may move when
- * it grows. A keyed table finds items by the keys of their contents, which lie in an array beside
- * the items: a lookup touches two cache lines and not the content. A linked table such as uthash
- * would take 56 bytes an item and could not hold items in a growing array.
+ * it grows. A keyed table finds items by the keys of their contents, which are in a second array: a
+ * lookup reads two cache lines and not the content. A linked table such as uthash would take 56
+ * bytes an item and could not hold items in a growing array.
  */
 #ifndef COLLECTOR_TABLE_H
 #define COLLECTOR_TABLE_H
@@ -18,9 +18,12 @@
 #include "base/arena.h"
 #include "base/content_key.h"
 
+#define TABLE_MAX_ITEMS (UINT32_C(1) << 30)
+
 typedef struct TableSlot
 {
-	uint32_t hash;	   /* folded to 32 bits; the low bits are the slot where probing starts */
+	/* hash folded to 32 bits; its low bits select the slot at which probing starts */
+	uint32_t hash;
 	uint32_t position; /* position of the item plus one; 0 if the slot is free */
 } TableSlot;
 
@@ -28,9 +31,9 @@ typedef struct Table
 {
 	Budget *budget;
 	size_t item_bytes;
-	uint64_t seed; /* every hash of this table must begin with it */
+	uint64_t seed; /* must be the first input of every hash of this table */
 	char *items;
-	ContentKey *keys; /* of a keyed table, one for each item; otherwise NULL */
+	ContentKey *keys; /* keyed tables: one key for each item; otherwise NULL */
 	bool is_keyed;
 	uint32_t count;
 	uint32_t capacity;
@@ -43,10 +46,12 @@ typedef bool (*TableEqual)(const void *item, const void *key);
 
 void table_init(Table *table, Budget *budget, size_t item_bytes);
 void table_init_keyed(Table *table, Budget *budget, size_t item_bytes);
-/* frees the memory and releases its charge; the table is then empty */
+/* Frees the memory and releases its charge; the table is empty afterwards. */
 void table_fini(Table *table);
 
-/* Finds the item that equals key. Returns false, and leaves *position alone, if there is none. */
+/*
+ * Finds the item that equals key. Returns false, and leaves *position unchanged, if there is none.
+ */
 bool table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key,
 				uint32_t *position);
 

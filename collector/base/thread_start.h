@@ -1,6 +1,6 @@
 /*
  * thread_start.h
- *		Starts a thread that no signal interrupts: the caller's thread handles them.
+ *		Starts a thread with all signals blocked, so that only the caller's thread handles them.
  */
 #ifndef COLLECTOR_THREAD_START_H
 #define COLLECTOR_THREAD_START_H
@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Returns 0 or -errno. */
+/* Starts the thread. Returns 0 or -errno. */
 static inline int
 thread_start(pthread_t *thread, void *(*main)(void *), void *argument)
 {

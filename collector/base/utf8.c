@@ -1,6 +1,6 @@
 /*
  * utf8.c
- *		Validates and replaces texts of UTF-8.
+ *		Validates UTF-8 and replaces invalid bytes.
  */
 #include "base/utf8.h"
 
@@ -9,7 +9,7 @@
 
 #include "formats/utf8.h"
 
-/* Length of the longest character. */
+/* Length in bytes of the longest character. */
 #define UTF8_BYTES_MAX 4
 
 size_t
@@ -33,8 +33,8 @@ utf8_valid(const char *text)
 }
 
 /*
- * utf8_length() may read four bytes, so the last bytes, which are fewer, are copied into a
- * NUL-terminated buffer.
+ * The last bytes of a text are copied into a NUL-terminated buffer, because utf8_length() may read
+ * four bytes.
  */
 bool
 utf8_valid_bytes(const char *bytes, size_t length)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Replaces a byte that belongs to no valid character: U+FFFD. */
+/* U+FFFD, which replaces each byte that belongs to no valid character. */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
 /*
@@ -18,7 +18,7 @@
  */
 size_t utf8_length(const char *text);
 
-/* Return true if the whole text is valid. bytes need not be NUL-terminated. */
+/* Return true if the whole text is valid UTF-8. bytes need not be NUL-terminated. */
 bool utf8_valid(const char *text);
 bool utf8_valid_bytes(const char *bytes, size_t length);
 

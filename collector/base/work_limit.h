@@ -1,9 +1,10 @@
 /*
  * work_limit.h
- *		Bounds a piece of work that an outsider asked for: by processor time of its thread, and by a
- *		flag that cancels it.
+ *		Bounds the work for a request from outside: by the CPU time of its thread, and by a flag
+ *		that cancels it.
  *
- * The worker calls work_limit_allows() in steps of its own choice, each below a few milliseconds.
+ * The worker calls work_limit_allows() after each step of its work; a step must take less than a
+ * few milliseconds.
  */
 #ifndef COLLECTOR_WORK_LIMIT_H
 #define COLLECTOR_WORK_LIMIT_H
@@ -14,14 +15,14 @@
 
 #include "base/clock.h"
 
-/* Number of steps, of about a nanosecond each, between two reads of the clock. */
+/* Number of steps, of about a nanosecond each, between two readings of the clock. */
 #define WORK_LIMIT_STEPS ((uint64_t) 1 << 20)
 
 typedef struct WorkLimit
 {
-	int64_t end_cpu_ns; /* of CLOCK_THREAD_CPUTIME_ID */
+	int64_t end_cpu_ns; /* CLOCK_THREAD_CPUTIME_ID at which the work must end */
 	const atomic_bool *is_unwanted;
-	uint64_t steps; /* since the last look at the clock */
+	uint64_t steps; /* number of steps since the clock was last read */
 } WorkLimit;
 
 static inline bool

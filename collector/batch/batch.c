@@ -10,8 +10,10 @@
 #include "batch/batch.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/arena.h"
 #include "base/content_key.h"
@@ -23,8 +25,8 @@ struct Batch
 {
 	Budget budget;
 	Arena arena;
-	ContentSecret secret;
-	Table strings; /* const char * */
+	const ContentSecret *secret; /* secret of all batches: batch_secret() */
+	Table strings;				 /* const char * */
 	Table mappings;
 	Table functions; /* these three tables are keyed by content */
 	Table locations; /* keyed */
@@ -38,6 +40,27 @@ struct Batch
 	Table receipts; /* never looked up */
 };
 
+static ContentSecret shared_secret;
+
+static void
+draw_shared_secret(void)
+{
+	shared_secret = content_secret();
+}
+
+/*
+ * Returns the secret of content keys. All batches of this process share it, so that a function has
+ * the same key in each of them, and batches can be merged by key.
+ */
+static const ContentSecret *
+batch_secret(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, draw_shared_secret);
+	return &shared_secret;
+}
+
 int
 batch_create(size_t budget_bytes, Batch **batch)
 {
@@ -50,7 +73,7 @@ batch_create(size_t budget_bytes, Batch **batch)
 		return -ENOMEM;
 	self->budget.limit_bytes = budget_bytes;
 	self->budget.used_bytes = sizeof(Batch);
-	self->secret = content_secret();
+	self->secret = batch_secret();
 	arena_init(&self->arena, &self->budget);
 	table_init(&self->strings, &self->budget, sizeof(const char *));
 	table_init(&self->mappings, &self->budget, sizeof(BatchMapping));
@@ -101,9 +124,25 @@ batch_free(Batch *batch)
 	free(batch);
 }
 
+static void
+table_expect(Table *table, size_t count)
+{
+	(void) table_reserve_many(table, MIN(count, BATCH_EXPECT_MAX));
+}
+
+void
+batch_expect(Batch *batch, size_t functions, size_t locations, size_t stacks)
+{
+	table_expect(&batch->strings, functions);
+	table_expect(&batch->functions, functions);
+	table_expect(&batch->locations, locations);
+	table_expect(&batch->stacks, stacks);
+	table_expect(&batch->samples, stacks);
+}
+
 /*
- * Finds an item equal to *item or appends a copy of it; *index is its position. All pointers in
- * *item must point into the batch.
+ * Finds an item equal to *item, or appends a copy of it; *index becomes its position. All pointers
+ * in *item must point into the batch.
  */
 static int
 find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, uint32_t *index)
@@ -120,7 +159,7 @@ find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, 
 	return 0;
 }
 
-/* Bytes to look up; they need not be NUL-terminated. */
+/* Bytes to look up in the table of strings; they need not be NUL-terminated. */
 typedef struct StringKey
 {
 	const char *bytes;
@@ -136,7 +175,7 @@ string_equal(const void *item, const void *key)
 	return strncmp(own, wanted->bytes, wanted->length) == 0 && own[wanted->length] == '\0';
 }
 
-/* Copies a text with U+FFFD in place of invalid bytes. */
+/* Copies a text; U+FFFD replaces each invalid byte. */
 static const char *
 replaced_text(Batch *batch, const char *bytes, size_t length)
 {
@@ -149,7 +188,7 @@ replaced_text(Batch *batch, const char *bytes, size_t length)
 	return own;
 }
 
-/* The table holds valid UTF-8 only, so a text that is found needs no validation. */
+/* The table contains only valid UTF-8, so a text that is found needs no validation. */
 const char *
 batch_text(Batch *batch, const char *bytes, size_t length)
 {
@@ -224,37 +263,42 @@ texts_equal(BatchText a, BatchText b)
 static ContentKey
 items_add_text(const Batch *batch, ContentKey key, BatchText text)
 {
-	return content_add_bytes(&batch->secret, key, text.bytes, text.length);
+	return content_add_bytes(batch->secret, key, text.bytes, text.length);
 }
 
-/* Hashes one name only if both are equal, which is the common case. */
+/*
+ * Returns the key of a function's content. If both names are equal, which is the usual case, one of
+ * them is hashed.
+ */
 static ContentKey
 key_of_function(const Batch *batch, const BatchFunctionTexts *texts)
 {
 	bool is_same = texts_equal(texts->name, texts->system_name);
 	ContentKey key = items_add_text(batch, CONTENT_BEGIN, texts->name);
 
-	key = content_add(&batch->secret, key, is_same);
+	key = content_add(batch->secret, key, is_same);
 	if (!is_same)
 		key = items_add_text(batch, key, texts->system_name);
 	key = items_add_text(batch, key, texts->filename);
-	return content_key(content_add(&batch->secret, key, (uint32_t) texts->start_line));
+	return content_key(content_add(batch->secret, key, (uint32_t) texts->start_line));
 }
 
 /*
- * Appends a function whose key is not in the batch. Invalid UTF-8 changes its texts and so its key:
- * then the replaced texts are looked up again.
+ * Appends a function that was not found by its key. If its texts are not valid UTF-8, replacing
+ * bytes changes the key, so the function is looked up again.
  */
 static int
 append_function(Batch *batch, const BatchFunctionTexts *texts, ContentKey key, uint32_t *index)
 {
-	BatchFunction own = {
-		.name = batch_text(batch, texts->name.bytes, texts->name.length),
-		.system_name = batch_text(batch, texts->system_name.bytes, texts->system_name.length),
-		.filename = batch_text(batch, texts->filename.bytes, texts->filename.length),
-		.start_line = texts->start_line
-	};
+	BatchFunction own = { .name = batch_text(batch, texts->name.bytes, texts->name.length),
+						  .filename =
+							  batch_text(batch, texts->filename.bytes, texts->filename.length),
+						  .start_line = texts->start_line };
 	int err;
+
+	own.system_name = texts_equal(texts->name, texts->system_name)
+						  ? own.name
+						  : batch_text(batch, texts->system_name.bytes, texts->system_name.length);
 
 	if (own.name == NULL || own.system_name == NULL || own.filename == NULL)
 		return -ENOMEM;
@@ -280,22 +324,43 @@ batch_add_function_texts(Batch *batch, const BatchFunctionTexts *texts, uint32_t
 			   : append_function(batch, texts, key, index);
 }
 
+static BatchFunctionTexts
+function_texts_of(const BatchFunction *function)
+{
+	return (BatchFunctionTexts){ .name = batch_text_of(function->name),
+								 .system_name = batch_text_of(function->system_name),
+								 .filename = batch_text_of(function->filename),
+								 .start_line = function->start_line };
+}
+
 int
 batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index)
 {
-	const BatchFunctionTexts texts = { .name = batch_text_of(function->name),
-									   .system_name = batch_text_of(function->system_name),
-									   .filename = batch_text_of(function->filename),
-									   .start_line = function->start_line };
+	const BatchFunctionTexts texts = function_texts_of(function);
 
 	return batch_add_function_texts(batch, &texts, index);
 }
 
-/* Mappings and functions are unique within the batch, so their indexes represent them. */
+int
+batch_add_function_of(Batch *batch, const Batch *other, uint32_t function, uint32_t *index)
+{
+	const ContentKey key = other->functions.keys[function];
+	BatchFunctionTexts texts;
+
+	if (table_find_key(&batch->functions, key, index))
+		return 0;
+	texts = function_texts_of(table_item(&other->functions, function));
+	return append_function(batch, &texts, key, index);
+}
+
+/*
+ * Returns the key of a location's content. Mappings and functions are unique within the batch, so
+ * their indexes stand for them.
+ */
 static ContentKey
 key_of_location(const Batch *batch, const BatchLocation *location)
 {
-	const ContentSecret *secret = &batch->secret;
+	const ContentSecret *secret = batch->secret;
 	ContentKey key = content_add(secret, CONTENT_BEGIN, location->line_count);
 
 	key = content_add(secret, key, location->mapping);
@@ -344,10 +409,16 @@ static ContentKey
 key_of_stack(const Batch *batch, const BatchStack *stack)
 {
 	ContentKey key = items_add_text(batch, CONTENT_BEGIN, batch_text_of(stack->partition));
+	uint32_t i = 0;
 
-	key = content_add(&batch->secret, key, stack->depth);
-	for (uint32_t i = 0; i < stack->depth; i++)
-		key = content_add(&batch->secret, key, stack->locations[i]);
+	key = content_add(batch->secret, key, stack->depth);
+
+	/* two indexes, which are less than TABLE_MAX_ITEMS, are a word */
+	for (; i + 1 < stack->depth; i += 2)
+		key = content_add(batch->secret, key,
+						  (uint64_t) stack->locations[i] << 30 | stack->locations[i + 1]);
+	if (i < stack->depth)
+		key = content_add(batch->secret, key, stack->locations[i]);
 	return content_key(key);
 }
 
@@ -370,7 +441,7 @@ batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
 	if (own.partition == NULL)
 		return -ENOMEM;
 	if (strcmp(own.partition, stack->partition) != 0)
-		/* the partition was not valid UTF-8: look up the replaced text */
+		/* the partition was not valid UTF-8, so look up the replaced text */
 		return batch_add_stack(batch, &own, index);
 	err = table_reserve(&batch->stacks);
 	if (err != 0)
@@ -504,8 +575,8 @@ batch_add_sample(Batch *batch, const BatchSample *sample)
 }
 
 /*
- * Returns whether a sample may be added: its indexes exist, and its sum with an equal sample does
- * not overflow.
+ * Returns 0 if a sample may be added: its indexes exist, and its sum with an equal sample does not
+ * overflow. Otherwise returns -errno.
  */
 static int
 check_sample(const Batch *batch, const BatchSample *sample)
@@ -645,7 +716,7 @@ own_text(Batch *batch, const char *text)
 	return batch_intern_string(batch, text != NULL ? text : "");
 }
 
-/* Copies the comments into the batch. NULL on out of memory. */
+/* Copies an array of comments into the batch. Returns NULL on out of memory. */
 static const char *const *
 own_comments(Batch *batch, const BatchNote *note)
 {

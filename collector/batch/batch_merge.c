@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "batch/batch.h"
 
@@ -21,11 +22,11 @@ typedef struct Merge
 	uint32_t *locations;
 	uint32_t *stacks;
 	uint32_t *series;
-	uint32_t first_series; /* series that are added */
+	uint32_t first_series; /* series to add, from this one on */
 	uint32_t last_series;
-	uint32_t first_stack; /* stacks that are added without series */
+	uint32_t first_stack; /* stacks to add without series, from this one on */
 	uint32_t last_stack;
-	bool is_part; /* otherwise everything is added, and the marks are NULL */
+	bool is_part; /* false: everything is added, and the marks are NULL */
 	bool *mapping_marks;
 	bool *function_marks;
 	bool *location_marks;
@@ -78,29 +79,23 @@ merge_add_functions(Merge *merge)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
 		if (merge_is_wanted(merge, merge->function_marks, i))
-			err = batch_add_function(merge->to, &items[i], &merge->functions[i]);
+			err = batch_add_function_of(merge->to, merge->from, (uint32_t) i, &merge->functions[i]);
 	return err;
 }
 
-/* Adds a location with the indexes of the target batch. */
+/* Adds a location after translating its indexes to the target batch; lines has room for them. */
 static int
-merge_add_location(Merge *merge, const BatchLocation *location, uint32_t *index)
+merge_add_location(Merge *merge, const BatchLocation *location, BatchLine *lines, uint32_t *index)
 {
 	BatchLocation own = *location;
-	BatchLine *lines = calloc(location->line_count + 1, sizeof(BatchLine));
-	int err;
 
-	if (lines == NULL)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < location->line_count; i++)
 		lines[i] =
 			(BatchLine){ merge->functions[location->lines[i].function], location->lines[i].line };
 	if (location->mapping != BATCH_NO_MAPPING)
 		own.mapping = merge->mappings[location->mapping];
 	own.lines = lines;
-	err = batch_add_location(merge->to, &own, index);
-	free(lines);
-	return err;
+	return batch_add_location(merge->to, &own, index);
 }
 
 static int
@@ -108,32 +103,33 @@ merge_add_locations(Merge *merge)
 {
 	const BatchLocation *items;
 	size_t count = batch_locations(merge->from, &items);
+	uint32_t line_count = 0;
+	BatchLine *lines;
 	int err = 0;
 
+	for (size_t i = 0; i < count; i++)
+		line_count = MAX(line_count, items[i].line_count);
+	lines = calloc(line_count + (size_t) 1, sizeof(BatchLine));
 	merge->locations = map_create(count);
-	if (merge->locations == NULL)
-		return -ENOMEM;
+	if (merge->locations == NULL || lines == NULL)
+		err = -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
 		if (merge_is_wanted(merge, merge->location_marks, i))
-			err = merge_add_location(merge, &items[i], &merge->locations[i]);
+			err = merge_add_location(merge, &items[i], lines, &merge->locations[i]);
+	free(lines);
 	return err;
 }
 
+/* Adds a stack with the indexes of the target batch; locations has room for its depth. */
 static int
-merge_add_stack(Merge *merge, const BatchStack *stack, uint32_t *index)
+merge_add_stack(Merge *merge, const BatchStack *stack, uint32_t *locations, uint32_t *index)
 {
 	BatchStack own = *stack;
-	uint32_t *locations = map_create(stack->depth);
-	int err;
 
-	if (locations == NULL)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < stack->depth; i++)
 		locations[i] = merge->locations[stack->locations[i]];
 	own.locations = locations;
-	err = batch_add_stack(merge->to, &own, index);
-	free(locations);
-	return err;
+	return batch_add_stack(merge->to, &own, index);
 }
 
 static int
@@ -141,14 +137,20 @@ merge_add_stacks(Merge *merge)
 {
 	const BatchStack *items;
 	size_t count = batch_stacks(merge->from, &items);
+	uint32_t depth = 0;
+	uint32_t *locations;
 	int err = 0;
 
+	for (size_t i = 0; i < count; i++)
+		depth = MAX(depth, items[i].depth);
+	locations = map_create(depth);
 	merge->stacks = map_create(count);
-	if (merge->stacks == NULL)
-		return -ENOMEM;
+	if (merge->stacks == NULL || locations == NULL)
+		err = -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
 		if (merge_is_wanted(merge, merge->stack_marks, i))
-			err = merge_add_stack(merge, &items[i], &merge->stacks[i]);
+			err = merge_add_stack(merge, &items[i], locations, &merge->stacks[i]);
+	free(locations);
 	return err;
 }
 
@@ -168,7 +170,7 @@ merge_add_series(Merge *merge)
 	return err;
 }
 
-/* Adds the samples of the chosen series with the indexes of the target batch. */
+/* Adds the samples of the chosen series after translating their indexes to the target batch. */
 static int
 merge_add_samples(Merge *merge)
 {
@@ -189,7 +191,7 @@ merge_add_samples(Merge *merge)
 	return err;
 }
 
-/* Adds the traces of the chosen series with the indexes of the target batch. */
+/* Adds the traces of the chosen series after translating their indexes to the target batch. */
 static int
 merge_add_traces(Merge *merge)
 {

@@ -27,7 +27,7 @@ struct CodeObject
 
 struct CodeTable
 {
-	pthread_mutex_t mutex; /* guards everything below */
+	pthread_mutex_t mutex; /* guards all fields below */
 	uint64_t seed;
 	size_t limit_bytes;
 	CodeObject *objects;
@@ -72,7 +72,7 @@ code_table_free(CodeTable *table)
 	free(table);
 }
 
-/* Returns the number of bytes of a text to keep, without cutting a character. */
+/* Returns the length to which a text is cut, without splitting a character. */
 static size_t
 kept_bytes(const char *text)
 {
@@ -124,7 +124,10 @@ code_object_copy_text(char **room, const char *text)
 	return copy;
 }
 
-/* Makes an object without references; NULL if there is no room. The caller must hold the mutex. */
+/*
+ * Makes an object without references; NULL if there is no room for it. The caller must hold the
+ * mutex.
+ */
 static CodeObject *
 make_object(CodeTable *table, const CodeName *name, uint64_t hash)
 {

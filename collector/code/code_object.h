@@ -1,12 +1,12 @@
 /*
  * code_object.h
- *		Functions of generated and interpreted code, which no file names: each exists once in the
- *		agent.
+ *		Functions of generated and interpreted code, which has no file: one object for each function
+ *		in the agent.
  *
- * A reader of such names adds them while the process lives and its code is the sampled one. From
- * then on the object identifies the frame, because processes and their code may go. Objects are
- * reference counted, by readers and by the intervals that contain their frames. Any thread may call
- * these functions.
+ * A namer adds the function while the process lives and its code is the sampled one. From then on
+ * the object identifies the frame, because process and code may disappear. Objects are reference
+ * counted, by namers and by the intervals that contain their frames. Any thread may call these
+ * functions.
  */
 #ifndef COLLECTOR_CODE_OBJECT_H
 #define COLLECTOR_CODE_OBJECT_H
@@ -20,10 +20,10 @@
 typedef struct CodeTable CodeTable;
 typedef struct CodeObject CodeObject;
 
-/* Strings are never NULL; runtime and name are not empty. */
+/* The name of a function. Strings are never NULL; runtime and name are not empty. */
 typedef struct CodeName
 {
-	const char *runtime; /* runtime in brackets; used as the mapping */
+	const char *runtime; /* name of the runtime in brackets; stored as the mapping */
 	const char *name;
 	const char *file;	/* "" if not known */
 	int32_t start_line; /* first line of the function; 0 if not known */
@@ -34,16 +34,17 @@ typedef struct CodeTableStats
 {
 	size_t count;
 	size_t bytes;
-	uint64_t refused; /* additions for which there was no room */
+	uint64_t refused; /* number of additions that were refused for lack of room */
 } CodeTableStats;
 
-/* Makes a table whose objects take up to limit_bytes. 0 or -ENOMEM. */
+/* Makes a table whose objects take up to limit_bytes. Returns 0 or -ENOMEM. */
 int code_table_create(size_t limit_bytes, CodeTable **table);
-void code_table_free(CodeTable *table); /* accepts NULL; all objects must have been released */
+/* accepts NULL; all objects must have been released before */
+void code_table_free(CodeTable *table);
 
 /*
- * Returns a reference to the object with that name, making it if needed. NULL, and counted, if
- * there is no room or memory.
+ * Returns a reference to the object with this name, adding it if needed. Returns NULL, and counts a
+ * refusal, if there is no room or memory.
  */
 CodeObject *code_table_add(CodeTable *table, const CodeName *name);
 void code_table_stats(CodeTable *table, CodeTableStats *stats);
@@ -51,7 +52,7 @@ void code_table_stats(CodeTable *table, CodeTableStats *stats);
 CodeObject *code_object_retain(CodeObject *object);
 void code_object_release(CodeObject *object); /* accepts NULL */
 
-/* Valid as long as the object is referenced. */
+/* Returns the object's name, which is valid as long as the object is referenced. */
 const CodeName *code_object_name(const CodeObject *object);
 
 #endif

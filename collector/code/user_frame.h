@@ -12,16 +12,20 @@
 
 typedef struct UserFrame
 {
-	uint32_t place; /* index of its first word */
-	/* executed address; for interpreted code the interpreter's identifier of the function */
+	uint32_t place; /* index of the frame's first word */
+	/* Executed address; for interpreted code, the function's identifier in the interpreter. */
 	uint64_t code;
 	bool by_frame_pointer;
-	uint8_t interpreter;  /* interpreter of the frame, if more_count is not 0 */
-	uint32_t more_count;  /* 0 for machine code */
-	const uint64_t *more; /* further words recorded by the interpreter's walk: PFS_FRAME_PAYLOAD */
+	uint8_t interpreter; /* interpreter of the frame, if more_count is not 0 */
+	uint32_t more_count; /* number of words in more; 0 for machine code */
+	/* further words that the walk of the interpreter recorded: PFS_FRAME_PAYLOAD */
+	const uint64_t *more;
 } UserFrame;
 
-/* Returns the address of the executed instruction. For a return address that is within the call. */
+/*
+ * Returns the address of the executed instruction. For a return address that is an address inside
+ * the call instruction.
+ */
 static inline uint64_t
 user_frame_code(uint64_t word)
 {
@@ -29,8 +33,8 @@ user_frame_code(uint64_t word)
 }
 
 /*
- * Parses the first complete frame from words[*at] on and moves *at behind it; returns false at the
- * end. Skips the partial frames at the edges of a gap in a shortened stack.
+ * Parses the first complete frame from words[*at] on and advances *at past it; returns false at the
+ * end. Skips incomplete frames beside a gap in a shortened stack.
  */
 static inline bool
 user_frame_next(const uint64_t *words, uint32_t count, uint32_t *at, UserFrame *frame)

@@ -43,7 +43,7 @@ typedef struct Items
 	size_t capacity;
 } Items;
 
-/* Reports reason at a position; returns false. */
+/* Sets the failure to reason at a position; returns false. */
 static bool
 fail_at(Builder *builder, size_t line, size_t column, const char *reason)
 {
@@ -63,7 +63,8 @@ static bool
 fail_out_of_memory(Builder *builder)
 {
 	failure_set(builder->failure, EXIT_CONFIG, "could not read the configuration");
-	failure_detail(builder->failure, "\"%s\": It needs too much memory.", builder->document->path);
+	failure_detail(builder->failure, "Reading \"%s\" takes too much memory.",
+				   builder->document->path);
 	return false;
 }
 
@@ -115,8 +116,8 @@ make_node(Builder *builder, NodeKind kind, yaml_mark_t mark)
 }
 
 /*
- * Adds the weight of a child. Counting repeated nodes each time bounds documents in which aliases
- * multiply ("billion laughs").
+ * Adds the weight of a child to its parent. A node that aliases repeat counts each time, which
+ * bounds documents in which aliases multiply ("billion laughs").
  */
 static bool
 add_weight(Builder *builder, Node *to, const Node *of)
@@ -152,7 +153,7 @@ remember_anchor(Builder *builder, const yaml_char_t *name, Node *node)
 	return true;
 }
 
-/* Returns the latest anchor of that name, as YAML demands. */
+/* Returns the latest anchor with this name, as YAML requires. */
 static Node *
 find_anchor(Builder *builder, const yaml_event_t *event)
 {
@@ -165,7 +166,7 @@ find_anchor(Builder *builder, const yaml_event_t *event)
 	return NULL;
 }
 
-/* Makes a scalar node. Texts with NUL bytes are refused, because nodes hold C strings. */
+/* Makes a scalar node. Refuses a text with NUL bytes, because nodes hold C strings. */
 static Node *
 make_scalar(Builder *builder, const yaml_event_t *event)
 {
@@ -191,7 +192,7 @@ make_scalar(Builder *builder, const yaml_event_t *event)
 
 static Node *build_node(Builder *builder, yaml_event_t *event, int depth);
 
-/* Reads nodes into items up to the event end. */
+/* Reads nodes into items until an event of type end. */
 static bool
 build_items(Builder *builder, yaml_event_type_t end, Node *of, Items *items, int depth)
 {
@@ -240,8 +241,8 @@ is_merge(const Node *key)
 }
 
 /*
- * Removes repeated keys; the first of equal keys stays. The first own items are the mapping's own
- * keys, which must differ; merged keys follow them and are overridden.
+ * Removes repeated keys; the first of equal keys stays. The first "own" items are the mapping's own
+ * keys, which must differ from each other; merged keys follow, so own keys override them.
  */
 static bool
 drop_repeated(Builder *builder, Items *items, size_t own)
@@ -288,7 +289,7 @@ merge_mapping(Builder *builder, const Node *from, Items *to, Node *of)
 	return true;
 }
 
-/* Adds the pairs of a "<<" value: a mapping or a sequence of mappings. */
+/* Adds the pairs that a "<<" key merges; its value is a mapping or a sequence of mappings. */
 static bool
 merge_value(Builder *builder, const Node *from, Items *to, Node *of)
 {
@@ -300,7 +301,7 @@ merge_value(Builder *builder, const Node *from, Items *to, Node *of)
 	return true;
 }
 
-/* Checks that keys are scalars and replaces "<<" keys by the pairs that they merge. */
+/* Checks that all keys are scalars, and replaces each "<<" key by the pairs that it merges. */
 static bool
 finish_mapping(Builder *builder, Node *node, const Items *raw, Items *items)
 {
@@ -456,7 +457,7 @@ document_fail_unreadable(const char *path, const char *reason, Failure *failure)
 	return failure->code;
 }
 
-/* Reads and parses an open file, and closes it. */
+/* Reads and parses an open file, then closes it. */
 static ExitCode
 read_open_file(Document *document, const char *path, FILE *file, Failure *failure)
 {

@@ -33,10 +33,11 @@ typedef struct Node
 	bool plain;	   /* scalar without quotes */
 	uint32_t line; /* from 1, like column */
 	uint32_t column;
-	uint32_t weight;	 /* number of nodes in it: itself, and those that aliases repeat */
-	const char *text;	 /* of a scalar */
-	size_t count;		 /* items of a sequence; pairs of a mapping */
-	struct Node **items; /* of a mapping: key, value, key, value, … */
+	/* number of nodes below and including this one; a node that aliases repeat counts each time */
+	uint32_t weight;
+	const char *text;	 /* text of a scalar */
+	size_t count;		 /* number of items of a sequence, or of pairs of a mapping */
+	struct Node **items; /* items of a sequence; of a mapping: key, value, key, value, … */
 } Node;
 
 /* An object that is freed with the document. */
@@ -50,7 +51,8 @@ typedef struct DocumentEnd
 typedef struct Document
 {
 	Budget budget;
-	Arena arena; /* memory of all nodes; readers of the document may allocate from it, too */
+	/* memory of all nodes; readers of the document may allocate from this arena, too */
+	Arena arena;
 	const char *path;
 	Node *root; /* NULL if the document is empty */
 	DocumentEnd *ends;
@@ -70,7 +72,7 @@ ExitCode document_read(Document *document, const char *path, Failure *failure);
 ExitCode document_read_regular(Document *document, const char *path, Failure *failure);
 void document_free(Document *document); /* accepts a zeroed document */
 
-/* Frees object together with the document. On out of memory frees it at once and returns false. */
+/* Frees object when the document is freed. On out of memory frees it at once and returns false. */
 bool document_own(Document *document, void (*free)(void *object), void *object);
 
 /* Returns true for "~", "null" and an empty plain scalar. */

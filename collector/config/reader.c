@@ -34,7 +34,8 @@ bool
 config_no_memory(ConfigReader *reader)
 {
 	failure_set(reader->failure, EXIT_CONFIG, "could not read the configuration");
-	failure_detail(reader->failure, "\"%s\": It needs too much memory.", reader->document->path);
+	failure_detail(reader->failure, "Reading \"%s\" takes too much memory.",
+				   reader->document->path);
 	return false;
 }
 
@@ -59,7 +60,7 @@ config_find(const Node *mapping, const char *key)
 	return NULL;
 }
 
-/* Reports an unknown key; the hint names the most similar one. */
+/* Reports an unknown key; the hint names the most similar key. */
 static bool
 no_such_key(ConfigReader *reader, const Node *key, const ConfigField *fields, size_t count)
 {
@@ -227,7 +228,7 @@ config_parse_duration(const char *text, int64_t *ms)
 				  { "w", INT64_C(604800000) },
 				  { "d", INT64_C(86400000) },
 				  { "h", 3600000 },
-				  { "ms", 1 }, /* before "m", which is a prefix of it */
+				  { "ms", 1 }, /* before "m", because the first unit that matches is taken */
 				  { "m", 60000 },
 				  { "s", 1000 } };
 	int64_t last_ms = INT64_MAX;

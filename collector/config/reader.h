@@ -23,7 +23,7 @@ typedef bool (*ConfigRead)(ConfigReader *reader, const Node *node, void *field);
 typedef struct ConfigField
 {
 	const char *name;
-	/* NULL if the key is valid elsewhere but has no effect here, which is logged */
+	/* NULL: the key is known but has no effect in this program, which is logged */
 	ConfigRead read;
 	size_t offset; /* offset of the field in its structure */
 } ConfigField;
@@ -42,19 +42,22 @@ typedef struct ConfigPair
 
 #define CONFIG_FIELDS(table) (table), sizeof(table) / sizeof((table)[0])
 
-/* Sets the failure and returns false. format is a sentence without a period. */
+/* Sets the failure and returns false. The formatted text is a sentence without its period. */
 bool config_fail(ConfigReader *reader, const Node *node, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 bool config_no_memory(ConfigReader *reader);
 
-/* Returns zeroed memory of the document; NULL, with the failure set, on out of memory. */
+/*
+ * Returns zeroed memory that is freed with the document; NULL, with the failure set, on out of
+ * memory.
+ */
 void *config_alloc(ConfigReader *reader, size_t bytes);
 
 /* Reads a mapping into a structure. */
 bool config_read_fields(ConfigReader *reader, const Node *node, const ConfigField *fields,
 						size_t count, void *object);
 
-/* Reads a sequence. read_item gets zeroed memory of item_bytes for each item. */
+/* Reads a sequence. read_item is given item_bytes of zeroed memory for each item. */
 bool config_read_items(ConfigReader *reader, const Node *node, size_t item_bytes,
 					   ConfigRead read_item, ConfigList *list);
 
@@ -68,10 +71,10 @@ bool config_read_texts(ConfigReader *reader, const Node *node, void *field);
 /* list of ConfigPair */
 bool config_read_pairs(ConfigReader *reader, const Node *node, void *field);
 
-/* Accepts any value and does nothing, for keys that are read in a second step. */
+/* Accepts any value and does nothing: for keys that the caller reads later by config_find(). */
 bool config_read_any(ConfigReader *reader, const Node *node, void *field);
 
-/* Refuses a key that other programs support and that must not be ignored. */
+/* Refuses a key of which other programs rely on the effect, so that ignoring it would be wrong. */
 bool config_refuse(ConfigReader *reader, const Node *node, void *field);
 
 /* Returns the value of a key; NULL if the mapping lacks it. */

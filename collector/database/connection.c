@@ -4,12 +4,14 @@
  *
  * 1. connection_open() starts the connection and polls it until it succeeds or 10 s have passed.
  * 2. connection_run() sends all statements as one pipeline, then reads a result for each and the
- * pipeline's end. It keeps the first failure; later statements only report that they were skipped.
+ *    pipeline's end. It keeps the first failure; later statements only report that they were
+ *    skipped.
  * 3. COPY has three steps: begin, data, end.
  * 4. After a failure the transaction is rolled back if the connection is open; otherwise the
- * connection is closed.
+ *    connection is closed.
  *
- * All of them wait in connection_wait(), for the socket, the deadline or the request to stop.
+ * All these functions wait in connection_wait(), for the socket, the deadline or the request to
+ * stop.
  */
 #include "database/connection.h"
 
@@ -27,12 +29,12 @@
 #define CONNECT_TIMEOUT_MS 10000
 
 /*
- * Longer than the server's statement timeout, so that it expires only if the server does not answer
- * at all.
+ * Longer than the server's statement timeout, so that this timeout expires only if the server does
+ * not answer at all.
  */
 #define ANSWER_TIMEOUT_MS 120000
 
-/* Time after which is_unwanted is looked at again. */
+/* Interval at which a waiting call reads is_unwanted. */
 #define UNWANTED_MS 100
 
 #define APPLICATION_NAME "profstore-collector"
@@ -60,7 +62,7 @@ conninfo_check(const char *conninfo, DbError *error)
 	if (words != NULL)
 		words[strcspn(words, "\n")] = '\0';
 
-	/* libpq quotes the part that it cannot parse, which may be part of a password */
+	/* libpq quotes the part that it could not parse, which may be part of a password */
 	db_error_set(error, NULL, "invalid connection string", secret ? NULL : words,
 				 "Use \"host=... dbname=... user=...\" or a postgresql:// URI.");
 	PQfreemem(words);
@@ -151,8 +153,8 @@ connection_log_notices(Connection *connection, const char *module)
 }
 
 /*
- * Sets search_path, because the role's or database's setting may lead to functions and operators of
- * other users.
+ * Sets search_path, because the setting of the role or database may contain schemas in which other
+ * users can create functions and operators.
  */
 static DbOutcome
 pin_search_path(Connection *connection, DbError *error)
@@ -166,7 +168,7 @@ pin_search_path(Connection *connection, DbError *error)
 	return outcome;
 }
 
-/* Starts a connection, as a user if it is not NULL, and waits until it stands. */
+/* Starts a connection, as the given user unless NULL, and waits until it is established. */
 static DbOutcome
 connection_start(Connection *connection, const char *conninfo, const char *user,
 				 const char *password, DbError *error)
@@ -224,7 +226,7 @@ connection_open_as(Connection *connection, const char *conninfo, const char *use
 {
 	DbOutcome outcome;
 
-	/* for an empty one libpq would take the user or the password of its environment */
+	/* if one is empty, libpq would take the user or password from our environment */
 	if (user[0] == '\0' || password[0] == '\0')
 	{
 		db_error_set(error, "28P01", connect_failure, "The user or the password is empty.", NULL);
@@ -244,8 +246,8 @@ connection_open_as(Connection *connection, const char *conninfo, const char *use
 }
 
 /*
- * Sends all pending data and reads in the meantime, because the server may stop reading until we
- * read its answers.
+ * Sends all pending data. Reads meanwhile, because the server may stop reading until we have read
+ * its answers.
  */
 static DbOutcome
 connection_flush(Connection *connection, const char *failure, DbError *error)
@@ -296,8 +298,8 @@ result_is_good(const PGresult *result)
 }
 
 /*
- * Reads results up to the end of a simple query and keeps the first failure. *tag, unless NULL,
- * becomes the last command tag. DB_OK if all succeeded.
+ * Reads results up to the end of a simple query and keeps the first failure. *tag, unless tag is
+ * NULL, becomes the last command tag. Returns DB_OK if all statements succeeded.
  */
 static DbOutcome
 connection_read_to_end(Connection *connection, const char *failure, char tag[64], DbError *error)
@@ -361,7 +363,7 @@ connection_abandon(Connection *connection)
 	(void) connection_recover(connection, DB_OK);
 }
 
-/* Takes all notices of channels. Returns whether there was one. */
+/* Removes all received notices of channels. Returns true if there was one. */
 static bool
 take_notices(Connection *connection)
 {
@@ -405,7 +407,7 @@ connection_wait_notice(Connection *connection, int64_t wait_ms, DbError *error)
 }
 
 /*
- * Writes the name of a prepared statement, which its text alone decides: a pooler may hand us a
+ * Writes the name of a prepared statement, which depends only on its text: a pooler may give us a
  * session in which another collector has prepared statements.
  */
 static void
@@ -434,7 +436,7 @@ find_kept(const Connection *connection, const Statement *statement)
  */
 typedef struct Preparing
 {
-	size_t at[CONNECTION_KEPT_MAX]; /* index of the statement */
+	size_t at[CONNECTION_KEPT_MAX]; /* position of each prepared statement in the pipeline */
 	uint32_t count;
 } Preparing;
 
@@ -503,7 +505,7 @@ connection_read_one(Connection *connection, const char *failure, PGresult **resu
 	if (*first == DB_OK && !result_is_good(*result))
 		*first = db_error_from_result(error, failure, *result);
 
-	/* a broken connection has no end to read */
+	/* a broken connection delivers no end of the results */
 	if (PQstatus(connection->pg) == CONNECTION_BAD)
 		return *first != DB_OK ? *first : connection_lost(connection, failure, error);
 	outcome = connection_result(connection, failure, &end, error);
@@ -547,7 +549,10 @@ connection_read_pipeline(Connection *connection, const Statement *statements, si
 	return first;
 }
 
-/* Returns true for an error of statements that another session has prepared, or has not. */
+/*
+ * Returns true for an error that a pooler causes: the session has a statement of this name already
+ * (42P05), or lacks it (26000).
+ */
 static bool
 error_is_of_pooler(const DbError *error)
 {
@@ -647,13 +652,14 @@ connection_copy_data(Connection *connection, Buffer *data, DbError *error)
 {
 	if (data->failed)
 	{
-		/* data is missing: the server must not store what it has received */
+		/* abort the COPY, because a part of the data is missing */
 		db_error_set(error, NULL, copy_failure, "Out of memory.", NULL);
 		connection_close(connection);
 		return DB_REFUSED;
 	}
 	/*
-	 * libpq accepts all of it unless out of memory; what the socket did not accept is flushed here
+	 * libpq accepts all data unless out of memory; data that the socket did not accept is flushed
+	 * here
 	 */
 	if (PQputCopyData(connection->pg, data->bytes, (int) data->length) != 1)
 		return connection_lost(connection, copy_failure, error);

@@ -17,18 +17,19 @@
 #include "database/result.h"
 #include "database/wire.h"
 
-#define STATEMENT_MAX_PARAMS 9
+#define STATEMENT_MAX_PARAMS 10
 #define CONNECTION_KEPT_MAX	 16
 
 typedef struct Connection
 {
 	PGconn *pg;	 /* NULL if closed */
 	int wake_fd; /* eventfd, not owned; readable means stop */
-	/* calls return DB_STOPPED soon after it is set, by any thread; NULL: none */
+	/* If another thread sets this flag, calls soon return DB_STOPPED. NULL: no flag. */
 	const atomic_bool *is_unwanted;
 	const char *kept[CONNECTION_KEPT_MAX]; /* statements that are prepared on the server */
 	uint32_t kept_count;
-	bool is_pooled; /* a pooler changes sessions between transactions: nothing is prepared */
+	/* a pooler may change the session between transactions, so no statement is prepared */
+	bool is_pooled;
 } Connection;
 
 /* A binary parameter; the buffer belongs to the caller. */
@@ -42,7 +43,7 @@ typedef struct Statement
 {
 	const char *sql;
 	const char *failure; /* message if it fails, such as "could not intern stacks" */
-	/* sql is a literal that is used repeatedly: prepare it once for each connection */
+	/* Prepare the statement once for each connection. sql must be a string literal. */
 	bool keep;
 	int param_count;
 	StatementParam params[STATEMENT_MAX_PARAMS];
@@ -61,17 +62,17 @@ bool conninfo_check(const char *conninfo, DbError *error);
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
 
 /*
- * Like connection_open(), but as the user whose password this is. DB_DENIED as well if the server
- * lets the user in without asking for the password, which then proves nothing.
+ * Like connection_open(), but as the given user with the given password. Also returns DB_DENIED if
+ * the server does not ask for the password, because then the password proves nothing.
  */
 DbOutcome connection_open_as(Connection *connection, const char *conninfo, const char *user,
 							 const char *password, DbError *error);
 void connection_close(Connection *connection); /* may be closed already */
 
-/* Returns whether the connection is open and not known to be lost. Does not ask the server. */
+/* Returns true if the connection is open and not known to be lost. Does not ask the server. */
 bool connection_stands(Connection *connection);
 
-/* Logs the server's notices from here on, under module, a string literal. */
+/* From this call on, logs the server's notices under module, a string literal. */
 void connection_log_notices(Connection *connection, const char *module);
 
 /*
@@ -86,17 +87,17 @@ DbOutcome connection_run(Connection *connection, const Statement *statements, si
 DbOutcome connection_execute(Connection *connection, const Statement *statement, DbError *error);
 
 /*
- * Waits until the server sends a notice of a channel that the session listens to, at most so long.
- * DB_OK in both cases; DB_AWAY or DB_STOPPED.
+ * Waits until the server sends a notice of a channel that the session listens to, or until
+ * timeout_ms have passed. Returns DB_OK in both cases; otherwise DB_AWAY or DB_STOPPED.
  */
 DbOutcome connection_wait_notice(Connection *connection, int64_t wait_ms, DbError *error);
 
-/* Rolls back if a transaction is open. */
+/* Rolls back the open transaction, if there is one. */
 void connection_abandon(Connection *connection);
 
 /*
- * COPY FROM STDIN. Statements after the COPY in sql (such as "; COMMIT") have been executed once
- * connection_copy_end() returns DB_OK. connection_copy_data() clears the buffer.
+ * Run COPY FROM STDIN. Statements after the COPY in sql (such as "; COMMIT") have been executed
+ * once connection_copy_end() returns DB_OK. connection_copy_data() clears the buffer.
  */
 DbOutcome connection_copy_begin(Connection *connection, const char *sql, DbError *error);
 DbOutcome connection_copy_data(Connection *connection, Buffer *data, DbError *error);

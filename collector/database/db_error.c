@@ -39,8 +39,9 @@ static const StateRule rules[] = {
 	{ "42501", DB_DENIED,
 	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for a role that "
 	  "stores, or \"SELECT profstore.grant_read('ROLE')\" for one that reads." },
-	{ "42601", DB_DENIED, NULL }, /* a typing error of the user; the server's message explains it */
-	{ "42", DB_DENIED, "Check that the versions of extension and collector fit together." },
+	/* a typing error of the user, which the server's message explains */
+	{ "42601", DB_DENIED, NULL },
+	{ "42", DB_DENIED, "Check that the versions of extension and collector are compatible." },
 	{ "55000", DB_EPOCH, NULL },
 	{ "08", DB_AWAY, NULL },
 	{ "25006", DB_AWAY, "The server is a standby or read-only. Connect to the primary." },
@@ -132,7 +133,7 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 	append_joined(words, sizeof(words), detail ? detail : "");
 	rule = rule_of(sqlstate);
 	if (rule != NULL && rule->hint != NULL && !(hint != NULL && strcmp(sqlstate, "42501") == 0))
-		/* except for a missing privilege, which the server's hint describes better */
+		/* the server's hint describes a missing privilege better */
 		hint = rule->hint;
 	db_error_set(error, sqlstate, message, words, hint);
 	return rule ? rule->outcome : DB_REFUSED;
@@ -196,7 +197,7 @@ db_error_from_connection(DbError *error, const char *message, PGconn *connection
 		line += strcspn(line, "\n");
 		reason = find_sqlstate(words, state);
 		if (strncmp(words, attempt, strlen(attempt)) != 0 && reason == NULL && detail[0] != '\0')
-			/* the location in the server's source, or a continuation of the line before */
+			/* the location in the server's source, or a continuation of the previous line */
 			continue;
 		if (detail[0] != '\0')
 			append_line(detail, sizeof(detail), "; ");

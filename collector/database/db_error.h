@@ -13,12 +13,12 @@
 typedef enum DbOutcome
 {
 	DB_OK,
-	DB_AWAY,	 /* temporary and not the batch's fault: retry */
+	DB_AWAY,	 /* temporary, and not the batch's fault: try again */
 	DB_TIMEOUT,	 /* like DB_AWAY, but the request itself may take too long */
-	DB_DENIED,	 /* fails until somebody changes something */
+	DB_DENIED,	 /* fails until somebody changes the configuration of server or collector */
 	DB_EPOCH,	 /* the epoch of our ids has expired */
-	DB_REFUSED,	 /* the batch, or our cache of ids, is wrong */
-	DB_REPEATED, /* stored before with the same receipt: not an error */
+	DB_REFUSED,	 /* the batch, or our cache of ids, is invalid */
+	DB_REPEATED, /* a batch with this receipt was stored before, which is no error */
 	DB_STOPPED	 /* the writer was asked to stop */
 } DbOutcome;
 
@@ -34,7 +34,7 @@ typedef struct DbError
 void db_error_set(DbError *error, const char *sqlstate, const char *message, const char *detail,
 				  const char *hint);
 
-/* Returns the meaning of an SQLSTATE during work. */
+/* Returns the outcome that an SQLSTATE means while a connection is used. */
 DbOutcome db_outcome_of(const char *sqlstate);
 
 /* Sets the error from a failed result. message says what failed ("could not intern stacks"). */

@@ -10,7 +10,7 @@
 
 #include "program/version.h"
 
-/* The timeouts limit how long a forgotten lock or a lost collector can block others. */
+/* The timeouts limit how long the locks of a collector that is lost can block other sessions. */
 static const Statement settings[] = {
 	{ .sql = "SET statement_timeout = '60s'" },
 	{ .sql = "SET lock_timeout = '30s'" },
@@ -27,7 +27,8 @@ static const Statement settings[] = {
 static const Statement identity_query = {
 	.sql = "SELECT profstore.epoch(), d.oid::int8, x.oid::int8,"
 		   "    pg_catalog.has_table_privilege('profstore.samples', 'INSERT'),"
-		   "    CURRENT_USER::text, x.extversion, d.datname::text, p.oldest::int8, p.newest::int8"
+		   "    CURRENT_USER::text, x.extversion, d.datname::text, p.oldest::int8, p.newest::int8,"
+		   "    pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
 		   " FROM pg_catalog.pg_database AS d, pg_catalog.pg_extension AS x,"
 		   "    profstore.writer_protocols() AS p"
 		   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
@@ -52,7 +53,8 @@ protocol_mismatch(const char *database, const char *version, const char *served,
 	snprintf(detail, sizeof(detail),
 			 "Extension %s in database \"%s\" %s; this collector, %s, speaks %d.", version,
 			 database, served, collector_version(), WRITER_PROTOCOL);
-	db_error_set(error, NULL, "extension \"profstore\" does not fit this collector", detail, hint);
+	db_error_set(error, NULL, "extension \"profstore\" is not compatible with this collector",
+				 detail, hint);
 	return DB_DENIED;
 }
 
@@ -139,7 +141,7 @@ session_refresh(Session *session, DbError *error)
 			hint_at_grant(error, PQuser(session->connection.pg));
 		return outcome;
 	}
-	if (!result_is_row(result, 9))
+	if (!result_is_row(result, 10))
 	{
 		db_error_set(error, NULL, identity_query.failure, "The extension was dropped.", NULL);
 		outcome = DB_DENIED;
@@ -153,6 +155,7 @@ session_refresh(Session *session, DbError *error)
 		session->identity.epoch = result_int8(result, 0);
 		session->identity.database_oid = result_int8(result, 1);
 		session->identity.extension_oid = result_int8(result, 2);
+		session->copies_plainly |= result_is(result, 9, true);
 	}
 	result_free(result);
 	return outcome;
@@ -192,7 +195,7 @@ session_open(Session *session, const char *conninfo, DbError *error)
 		return DB_OK;
 	connection_close(&session->connection);
 
-	/* no request has been made yet, so no batch can be at fault */
+	/* no request has been made yet, so the batch cannot be the reason */
 	return outcome == DB_DENIED || outcome == DB_STOPPED ? outcome : DB_AWAY;
 }
 

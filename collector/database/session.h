@@ -1,7 +1,7 @@
 /*
  * session.h
- *		A checked connection: with the right extension, the right to write, and known identity of
- *		ids.
+ *		A checked connection: the extension has a supported version, the role may write, and the
+ *		identity of ids is known.
  */
 #ifndef COLLECTOR_SESSION_H
 #define COLLECTOR_SESSION_H
@@ -15,8 +15,8 @@
 #define WRITER_PROTOCOL 4
 
 /*
- * The scope in which ids are valid. It differs for another database or a recreated extension, in an
- * OID or in the epoch, which starts at the extension's creation.
+ * The scope in which ids are valid. Another database or a recreated extension has another identity:
+ * its OIDs differ, or its epoch, which the extension sets when it is created.
  */
 typedef struct Identity
 {
@@ -28,7 +28,8 @@ typedef struct Identity
 typedef struct Session
 {
 	Connection connection;
-	Identity identity; /* read by the last open or refresh */
+	Identity identity;	 /* as read by the last session_open() or session_refresh() */
+	bool copies_plainly; /* samples may be in shards of Citus, which refuses COPY ... WHERE */
 } Session;
 
 /*
@@ -38,7 +39,7 @@ typedef struct Session
 DbOutcome session_open(Session *session, const char *conninfo, DbError *error);
 
 /*
- * Checks whether samples can be stored in this database. EXIT_OK; otherwise EXIT_CONFIG or
+ * Checks whether samples can be stored in this database. Returns EXIT_OK; otherwise EXIT_CONFIG or
  * EXIT_DATABASE with *failure set.
  */
 ExitCode session_check(const char *conninfo, Failure *failure);

@@ -145,6 +145,13 @@ wire_array(Buffer *buffer, int32_t element_type, size_t count)
 }
 
 void
+wire_array_of(Buffer *buffer, int32_t element_type, size_t count, const Buffer *elements)
+{
+	wire_array(buffer, element_type, count);
+	buffer_put_bytes(buffer, elements->bytes, elements->length);
+}
+
+void
 wire_int4_element(Buffer *buffer, int32_t value)
 {
 	char *start = buffer_extend(buffer, sizeof(int32_t) + sizeof(value));
@@ -220,10 +227,7 @@ wire_end(Buffer *buffer, size_t begun)
 		store_int4(buffer->bytes + begun - sizeof(int32_t), (int32_t) (buffer->length - begun));
 }
 
-/*
- * Returns the elements of an array with this type, count and width; NULL if the bytes differ from
- * that.
- */
+/* Returns the elements of an array; NULL if it does not have this element type, count and width. */
 static const char *
 array_elements(const char *bytes, size_t length, int32_t element_type, size_t count, size_t width)
 {
@@ -310,7 +314,7 @@ wire_copy_header(Buffer *buffer)
 	};
 
 	buffer_put_bytes(buffer, signature, sizeof(signature));
-	buffer_put_int4(buffer, 0); /* flags */
+	buffer_put_int4(buffer, 0); /* the header's field of flags */
 	buffer_put_int4(buffer, 0); /* length of the header extension */
 }
 

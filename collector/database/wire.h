@@ -74,10 +74,16 @@ void wire_int8_element(Buffer *buffer, int64_t value);
 void wire_text_element(Buffer *buffer, const char *text);
 void wire_bytes_element(Buffer *buffer, const void *bytes, size_t length);
 
-/* Appends labels as a JSON object, as a part of an element. */
+/* Appends an array whose elements were added to another buffer. */
+void wire_array_of(Buffer *buffer, int32_t element_type, size_t count, const Buffer *elements);
+
+/* Appends labels as a JSON object; the object is part of an array's element. */
 void wire_json_labels(Buffer *buffer, const BatchLabel *labels, size_t count);
 
-/* Enclose an element of unknown length. wire_end() takes the result of wire_begin(). */
+/*
+ * Begin and end an element whose length is not known in advance. wire_end() takes the result of
+ * wire_begin().
+ */
 size_t wire_begin(Buffer *buffer);
 void wire_end(Buffer *buffer, size_t begun);
 
@@ -88,7 +94,10 @@ void wire_end(Buffer *buffer, size_t begun);
 bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count,
 			   int64_t *values);
 
-/* A walk over an array of texts without nulls: while (wire_text_next(&walk)) look at walk.text. */
+/*
+ * A walk over an array of texts without nulls: call wire_text_next() while it returns true, and
+ * read walk.text after each call.
+ */
 typedef struct WireTexts
 {
 	const char *bytes;
@@ -103,10 +112,13 @@ bool wire_text_next(WireTexts *texts);
 /* Converts microseconds since 1970 to PostgreSQL's, since 2000. Returns false on overflow. */
 bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);
 
-/* Appends a timestamp as a parameter; on overflow infinity, which the server refuses. */
+/*
+ * Appends a timestamp as a parameter; a time out of range becomes infinity, which the server
+ * refuses.
+ */
 void wire_timestamp_param(Buffer *buffer, int64_t unix_us);
 
-/* Appends a timestamp as an array element; on overflow infinity. */
+/* Appends a timestamp as an array element; a time out of range becomes infinity. */
 void wire_timestamp_element(Buffer *buffer, int64_t unix_us);
 
 void wire_copy_header(Buffer *buffer);

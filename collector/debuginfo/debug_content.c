@@ -1,6 +1,6 @@
 /*
  * debug_content.c
- *		Reads headers and notes by the parser of symbols/elf, which trusts nothing.
+ *		Reads headers and notes with the parser of symbols/elf, which checks every offset.
  */
 #include "debuginfo/debug_content.h"
 

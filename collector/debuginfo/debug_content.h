@@ -1,6 +1,7 @@
 /*
  * debug_content.h
- *		Describes an untrusted file with debug information: its build ID, and how much it names.
+ *		Describes an untrusted file with debug information: its build ID, and which names and lines
+ *		it has.
  */
 #ifndef COLLECTOR_DEBUG_CONTENT_H
 #define COLLECTOR_DEBUG_CONTENT_H
@@ -12,11 +13,15 @@
 typedef struct DebugContent
 {
 	char build_id[ELF_BUILD_ID_TEXT_BYTES]; /* "": none */
-	bool has_lines;							/* DWARF, or the table of a Go program */
-	bool has_names;							/* lines or a symbol table, which symbolize needs */
+	/* the file has DWARF, or a Go program's table of functions */
+	bool has_lines;
+	/* the file has lines or a symbol table; without these "symbolize" cannot use it */
+	bool has_names;
 } DebugContent;
 
-/* Returns true if a file has the bytes of Go's table of functions, which strip leaves. */
+/*
+ * Returns true if the file has the bytes of Go's table of functions, which strip does not remove.
+ */
 bool debug_content_has_go_table(const ElfSource *source);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * debug_extract.c
- *		Copies an ELF file section by section, by libelf.
+ *		Copies an ELF file section by section, with libelf.
  */
 #include "debuginfo/debug_extract.h"
 
@@ -15,13 +15,13 @@
 #include "debuginfo/debug_content.h"
 #include "symbols/elf/elf_file.h"
 
-/* An ELF file that is derived from another one. */
+/* An ELF file that is made from another one. */
 typedef struct Extraction
 {
 	Elf *from;
 	Elf *to;
-	size_t names; /* section with the names of sections */
-	uint64_t end; /* end of the sections that have been placed in the new file */
+	size_t names; /* number of the section that contains the names of sections */
+	uint64_t end; /* end of the sections that already have a place in the new file */
 } Extraction;
 
 static bool
@@ -30,7 +30,7 @@ section_begins_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* DWARF that describes variables, macros, and how to unwind. */
+/* Returns true for DWARF that names no code: it describes variables, macros, and unwinding. */
 static bool
 is_other_dwarf(const char *name)
 {
@@ -58,7 +58,7 @@ is_needed(const char *name, const GElf_Shdr *section)
 		   strcmp(name, ".gnu_debugaltlink") == 0 || strcmp(name, ".comment") == 0;
 }
 
-/* Gives a section its bytes and its place. Returns false if they cannot be read. */
+/* Copies the bytes of a section and gives them a place. Returns false if they cannot be read. */
 static bool
 copy_bytes(Extraction *extraction, Elf_Scn *from, Elf_Scn *to, GElf_Shdr *section)
 {
@@ -162,8 +162,8 @@ copy_all(Extraction *extraction)
 }
 
 /*
- * Reads the build ID, and decides whether the file is needed as a whole. Returns -ENOENT if it
- * has no DWARF, no symbol table and no table of Go's functions.
+ * Reads the build ID, and decides whether the whole file is needed. Returns -ENOENT if it has no
+ * DWARF, no symbol table and no table of Go's functions.
  */
 static int
 describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES], bool *whole)

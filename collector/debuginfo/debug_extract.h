@@ -1,11 +1,11 @@
 /*
  * debug_extract.h
- *		The part of an ELF file that names its code: symbols, DWARF but for places of variables, and
- *		Go's table of functions.
+ *		Extracts the part of an ELF file that names its code: symbols, DWARF except the places of
+ *		variables, and Go's table of functions.
  *
  * All sections keep their addresses. Sections that symbolization does not need lose their bytes. A
- * Go program without DWARF is copied as a whole: its table of functions refers to several of its
- * data sections.
+ * Go program without DWARF is copied as a whole, because its table of functions refers to several
+ * of its data sections.
  */
 #ifndef COLLECTOR_DEBUG_EXTRACT_H
 #define COLLECTOR_DEBUG_EXTRACT_H

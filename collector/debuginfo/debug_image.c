@@ -1,13 +1,14 @@
 /*
  * debug_image.c
- *		Streams that read from each other: a file, gzip or zstd on it, a tar in that, an entry of
- *		the tar, and so on.
+ *		A chain of streams, each of which reads from the one before: a file, its decompression by
+ *		gzip or zstd, a tar in that, an entry of the tar, and so on.
  */
 #include "debuginfo/debug_image.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,32 +21,38 @@
 #define BLOCK		512
 #define BUFFER		((size_t) 64 * 1024)
 #define PAX_MAX		((int64_t) 64 * 1024)
-#define WINDOW_BITS 47 /* of zlib: the largest window, and gzip's header */
-#define ZSTD_WINDOW 27 /* 128 MB, what zstd itself accepts without being asked */
+#define WINDOW_BITS 47 /* zlib: the largest window, with a header of gzip */
+#define ZSTD_WINDOW 27 /* 128 MB, the largest window that zstd accepts by default */
 
 typedef struct Image
 {
 	ImageFile on_file;
 	void *context;
-	int64_t bytes;	 /* unpacked so far */
-	ImageEnd end;	 /* IMAGE_DONE: the walk continues */
-	bool has_broken; /* an archive within it is broken */
+	/* all files are passed on, not only ELF files, but archives within the image are not opened */
+	bool takes_all;
+	int64_t file_bytes; /* limit of the size of a file */
+	int64_t bytes;		/* number of bytes unpacked so far */
+	ImageEnd end;		/* IMAGE_DONE while the walk continues */
+	bool has_broken;	/* an archive within the image is damaged */
 } Image;
 
-/* Bytes of a file, of a part of another stream, or unpacked from one. */
+/*
+ * The bytes of a file; or of a part of another stream; or those that are unpacked from another
+ * stream.
+ */
 typedef struct Stream
 {
 	Image *image;
 	struct Stream *from;
-	int fd;		  /* if from is NULL */
-	int64_t rest; /* of a part */
+	int fd;		  /* used if from is NULL */
+	int64_t rest; /* a part: number of bytes that are left */
 	bool is_part;
-	z_stream gzip; /* if gzip.state is set */
+	z_stream gzip; /* used if gzip.state is not NULL */
 	ZSTD_DCtx *zstd;
-	uint8_t *packed; /* BUFFER bytes, if unpacked */
+	uint8_t *packed; /* BUFFER bytes; NULL if the stream is not unpacked */
 	size_t packed_at;
 	size_t packed_end;
-	bool is_over; /* the last member of gzip has ended */
+	bool is_over; /* the last member of the gzip file has ended */
 	uint8_t peeked[BLOCK];
 	size_t peeked_at;
 	size_t peeked_end;
@@ -115,7 +122,7 @@ fill_packed(Stream *stream)
 	return stream->packed_end > 0;
 }
 
-/* Unpacks gzip, also of several members one after the other. */
+/* Unpacks gzip, which may consist of several members. */
 static size_t
 read_gzip(Stream *stream, uint8_t *bytes, size_t length)
 {
@@ -178,7 +185,7 @@ read_zstd(Stream *stream, uint8_t *bytes, size_t length)
 	return out.pos;
 }
 
-/* Returns the number of bytes read; 0 at the end, after an error, or if the image is too big. */
+/* Returns the number of bytes read; 0 at the end, after an error, or if the image is too large. */
 static size_t
 stream_read(Stream *stream, uint8_t *bytes, size_t length)
 {
@@ -264,7 +271,7 @@ unpack_end(Stream *stream)
 
 /* --- headers of tar --- */
 
-/* Reads octal digits, or 64 bits in binary. Returns -1 if it is neither. */
+/* Reads a number of octal digits, or of 64 bits in binary. Returns -1 if it has neither form. */
 static int64_t
 tar_number(const char *text, size_t length)
 {
@@ -302,9 +309,12 @@ is_header(const TarHeader *header)
 		   tar_number(header->checksum, sizeof(header->checksum)) == sum;
 }
 
-/* Copies a name, cut to its end and to what can be printed. */
+/*
+ * Copies a name, or the end of a name that is too long. If it is for printing, characters that
+ * cannot be printed become question marks.
+ */
 static void
-copy_name(char name[IMAGE_NAME_BYTES], const char *text, size_t length)
+copy_name(char name[IMAGE_NAME_BYTES], const char *text, size_t length, bool is_printed)
 {
 	size_t out = 0;
 
@@ -314,20 +324,20 @@ copy_name(char name[IMAGE_NAME_BYTES], const char *text, size_t length)
 		length = IMAGE_NAME_BYTES - 1;
 	}
 	for (; out < length && text[out] != '\0'; out++)
-		name[out] = text[out] >= ' ' && text[out] <= '~' ? text[out] : '?';
+		name[out] = !is_printed || (text[out] >= ' ' && text[out] <= '~') ? text[out] : '?';
 	name[out] = '\0';
 }
 
-/* Facts of an entry, from its own header and from headers before it. */
+/* Properties of an entry, from its own header and from the headers before it. */
 typedef struct TarEntry
 {
 	char name[IMAGE_NAME_BYTES];
-	int64_t bytes; /* -1: as the header says */
+	int64_t bytes; /* -1: the size in the entry's own header counts */
 } TarEntry;
 
-/* Takes path and size of a pax header: lines "LENGTH KEY=VALUE". */
+/* Reads path and size from a pax header, which has lines "LENGTH KEY=VALUE". */
 static void
-take_pax(TarEntry *entry, const char *text, size_t length)
+take_pax(TarEntry *entry, const char *text, size_t length, bool is_printed)
 {
 	while (length > 0)
 	{
@@ -339,7 +349,7 @@ take_pax(TarEntry *entry, const char *text, size_t length)
 			return;
 		value++;
 		if (strncmp(value, "path=", 5) == 0)
-			copy_name(entry->name, value + 5, (size_t) (end - 1 - (value + 5)));
+			copy_name(entry->name, value + 5, (size_t) (end - 1 - (value + 5)), is_printed);
 		else if (strncmp(value, "size=", 5) == 0)
 			entry->bytes = strtoll(value + 5, NULL, 10);
 		text = end;
@@ -358,19 +368,44 @@ read_extension(Stream *content, char type, TarEntry *next)
 		return;
 	length = stream_read_all(content, (uint8_t *) text, (size_t) content->rest);
 	if (type == 'x')
-		take_pax(next, text, length);
+		take_pax(next, text, length, !content->image->takes_all);
 	else
-		copy_name(next->name, text, length);
+		copy_name(next->name, text, length, !content->image->takes_all);
 	free(text);
+}
+
+/*
+ * Copies the name of a header. POSIX stores the first part of a long name in prefix, where GNU tar
+ * stores times.
+ */
+static void
+copy_header_name(char name[IMAGE_NAME_BYTES], const TarHeader *header, bool is_printed)
+{
+	char text[sizeof(header->prefix) + 1 + sizeof(header->name) + 1];
+	const int prefix = header->magic[5] == '\0' && header->prefix[0] != '\0'
+						   ? (int) strnlen(header->prefix, sizeof(header->prefix))
+						   : 0;
+
+	snprintf(text, sizeof(text), "%.*s%s%.*s", prefix, header->prefix, prefix > 0 ? "/" : "",
+			 (int) sizeof(header->name), header->name);
+	copy_name(name, text, strlen(text), is_printed);
 }
 
 /* --- entries --- */
 
 static bool walk(Stream *stream, int depth);
 
-/* Copies an ELF file, and passes it on if it came whole. */
+/* Tells that a file is not passed on: it is too large, or a hard link to an earlier file. */
 static void
-take_elf(Stream *stream, const char *name)
+image_leave_out(Image *image, const char *name)
+{
+	if (!image->on_file(image->context, name, -1))
+		image_end(image, IMAGE_STOPPED);
+}
+
+/* Copies a file, and passes it on if it is complete. */
+static void
+take_content(Stream *stream, const char *name)
 {
 	Image *image = stream->image;
 	int fd = scratch_file_open();
@@ -382,29 +417,40 @@ take_elf(Stream *stream, const char *name)
 	while (is_good && (got = stream_read(stream, bytes, sizeof(bytes))) > 0)
 	{
 		length += (int64_t) got;
-		is_good = length <= IMAGE_FILE_BYTES && cache_file_write(fd, bytes, got) == 0;
+		is_good = length <= image->file_bytes && cache_file_write(fd, bytes, got) == 0;
 	}
-	if (fd < 0 || (!is_good && length <= IMAGE_FILE_BYTES))
+	if (fd < 0 || (!is_good && length <= image->file_bytes))
 		image_end(image, IMAGE_NO_ROOM);
+	else if (!is_good && image->takes_all)
+		image_leave_out(image, name);
 	else if (is_good && image->end == IMAGE_DONE && !image->on_file(image->context, name, fd))
 		image_end(image, IMAGE_STOPPED);
 	if (fd >= 0)
 		close(fd);
 }
 
-/* Follows the content of a regular file: an ELF file, or an archive if it is not too deep. */
+/*
+ * Handles the content of a regular file: an ELF file, or an archive unless it is nested too deep.
+ */
 static void
 take_file(Stream *content, const char *name, int depth)
 {
-	if (stream_peek(content) < SELFMAG)
+	const size_t length = stream_peek(content);
+
+	if (content->image->takes_all)
+		take_content(content, name);
+	else if (length < SELFMAG)
 		return;
-	if (memcmp(content->peeked, ELFMAG, SELFMAG) == 0)
-		take_elf(content, name);
+	else if (memcmp(content->peeked, ELFMAG, SELFMAG) == 0)
+		take_content(content, name);
 	else if (depth < IMAGE_DEPTH)
 	{
 		const bool is_archive = walk(content, depth + 1);
 
-		/* the others are read nevertheless; if this one was cut off with the whole, that shows */
+		/*
+		 * Continue with other files if only this one is damaged. If the whole image was cut off,
+		 * the next read shows it.
+		 */
 		if (content->image->end == IMAGE_BROKEN)
 		{
 			content->image->end = IMAGE_DONE;
@@ -426,7 +472,7 @@ take_entry(Stream *stream, TarEntry *next, int depth)
 	TarEntry entry = *next;
 	const size_t got = stream_read_all(stream, block.bytes, BLOCK);
 
-	/* an archive ends with blocks of zeros, which some writers leave out */
+	/* an archive ends with blocks of zeros, which some writers omit */
 	if (got == 0 || (got == BLOCK && block.bytes[0] == '\0'))
 		return false;
 	if (got < BLOCK || !is_header(&block.header))
@@ -442,7 +488,7 @@ take_entry(Stream *stream, TarEntry *next, int depth)
 		return false;
 	}
 	if (entry.name[0] == '\0')
-		copy_name(entry.name, block.header.name, sizeof(block.header.name));
+		copy_header_name(entry.name, &block.header, !stream->image->takes_all);
 	content = (Stream){
 		.image = stream->image, .from = stream, .fd = -1, .is_part = true, .rest = entry.bytes
 	};
@@ -451,6 +497,8 @@ take_entry(Stream *stream, TarEntry *next, int depth)
 		read_extension(&content, block.header.type, next);
 	else if (block.header.type == '0' || block.header.type == '\0')
 		take_file(&content, entry.name, depth);
+	else if (block.header.type == '1' && stream->image->takes_all)
+		image_leave_out(stream->image, entry.name);
 	content.peeked_at = content.peeked_end;
 	stream_skip(&content);
 	content.rest = (BLOCK - entry.bytes % BLOCK) % BLOCK;
@@ -459,8 +507,7 @@ take_entry(Stream *stream, TarEntry *next, int depth)
 }
 
 /*
- * Walks an archive. Returns false if the stream is not an archive; its first bytes have been
- * consumed then.
+ * Reads an archive. Returns false if the stream is no archive; its first bytes are consumed then.
  */
 static bool
 walk(Stream *stream, int depth)
@@ -478,7 +525,7 @@ walk(Stream *stream, int depth)
 	{
 		if (unpack_begin(&plain, stream, is_zstd))
 		{
-			/* within one archive: an image has no file that is compressed twice */
+			/* only one level of compression, because no file in an image is compressed twice */
 			(void) stream_peek(&plain);
 			is_archive = memcmp(plain.peeked, gzip, sizeof(gzip)) != 0 &&
 						 memcmp(plain.peeked, zstd, sizeof(zstd)) != 0 && walk(&plain, depth);
@@ -498,16 +545,33 @@ walk(Stream *stream, int depth)
 	return true;
 }
 
-ImageEnd
-debug_image_walk(int fd, ImageFile on_file, void *context)
+static ImageEnd
+image_walk(Image *image, int fd)
 {
-	Image image = { .on_file = on_file, .context = context, .end = IMAGE_DONE };
-	Stream stream = { .image = &image, .fd = fd };
+	Stream stream = { .image = image, .fd = fd };
 	bool is_archive;
 
 	(void) stream_peek(&stream);
 	is_archive = walk(&stream, 0);
-	if (!is_archive && (image.end == IMAGE_DONE || image.end == IMAGE_BROKEN))
+	if (!is_archive && (image->end == IMAGE_DONE || image->end == IMAGE_BROKEN))
 		return IMAGE_NONE;
-	return image.end == IMAGE_DONE && image.has_broken ? IMAGE_BROKEN : image.end;
+	return image->end == IMAGE_DONE && image->has_broken ? IMAGE_BROKEN : image->end;
+}
+
+ImageEnd
+debug_image_walk(int fd, ImageFile on_file, void *context)
+{
+	Image image = { .on_file = on_file, .context = context, .file_bytes = IMAGE_FILE_BYTES };
+
+	return image_walk(&image, fd);
+}
+
+ImageEnd
+debug_image_walk_files(int fd, int64_t file_bytes, ImageFile on_file, void *context)
+{
+	Image image = {
+		.on_file = on_file, .context = context, .takes_all = true, .file_bytes = file_bytes
+	};
+
+	return image_walk(&image, fd);
 }

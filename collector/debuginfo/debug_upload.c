@@ -1,7 +1,7 @@
 /*
  * debug_upload.c
- *		Announces the digest of all chunks, sends those that are missing, and has the database check
- *		them.
+ *		Announces the digest of all chunks, sends the chunks that are missing, and makes the
+ *		database check them.
  */
 #include "debuginfo/debug_upload.h"
 
@@ -27,7 +27,7 @@ typedef struct Sending
 	int64_t bytes;
 	int32_t chunks;
 	char *plain;
-	Buffer payload; /* of the last chunk */
+	Buffer payload; /* compressed bytes of the last chunk */
 	ZSTD_CCtx *compressor;
 } Sending;
 
@@ -54,7 +54,7 @@ sending_fini(Sending *sending)
 	ZSTD_freeCCtx(sending->compressor);
 }
 
-/* Compresses a chunk. Equal bytes give equal payloads. */
+/* Compresses a chunk. Equal bytes give equal compressed bytes. */
 static bool
 compress_chunk(Sending *sending, int32_t number)
 {
@@ -78,7 +78,7 @@ compress_chunk(Sending *sending, int32_t number)
 	return true;
 }
 
-/* Sets the SHA-256 over the SHA-256 of each chunk. */
+/* Computes the SHA-256 over the SHA-256 of each chunk. */
 static bool
 find_digest(Sending *sending, Buffer *digest)
 {
@@ -285,7 +285,7 @@ debug_upload_state(Connection *connection, const char *build_id, const char *ten
 	Buffer known = { NULL };
 	const Statement statement = {
 		.sql = "SELECT profstore.debuginfo_state($1, $2, $3)",
-		.failure = "could not look for debug information",
+		.failure = "could not search for debug information",
 		.keep = true,
 		.param_count = 3,
 		.params = { { WIRE_TEXT, &build }, { WIRE_TEXT, &client }, { WIRE_TEXT, &known } },

@@ -1,6 +1,7 @@
 /*
  * source_files.c
- *		Lists the files of all units, reads each that the tree has, and sends some at a time.
+ *		Lists the source files of all units, reads those that are in the tree, and sends several at
+ *		a time.
  */
 #include "debuginfo/source_files.h"
 
@@ -12,21 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
 #include "files/open_file.h"
 #include "program/stop_signals.h"
 
-#define TEXT_MAX_BYTES (4U << 20) /* as in the database */
-#define PATH_MAX_BYTES 1024		  /* as in the database */
-#define BATCH_BYTES	   (8U << 20)
-#define BATCH_FILES	   256
-#define FILES_MAX	   200000 /* of one file with debug information */
+#define FILES_MAX 200000 /* limit for one file with debug information */
 
 /* A source file that debug information names. */
 typedef struct SourceFile
 {
 	char *path;
-	const char *directory; /* in which the compiler ran; lives as long as the Dwarf */
+	const char *directory; /* directory in which the compiler ran; valid as long as the Dwarf */
 } SourceFile;
 
 typedef struct SourceList
@@ -35,14 +31,6 @@ typedef struct SourceList
 	size_t count;
 	size_t room;
 } SourceList;
-
-/* Texts that are sent together. */
-typedef struct SourceBatch
-{
-	Buffer paths; /* elements of arrays */
-	Buffer texts;
-	size_t count;
-} SourceBatch;
 
 int
 source_tree_open(SourceTree *tree, const char *path)
@@ -94,7 +82,7 @@ source_list_read_unit(SourceList *list, Dwarf_Die *unit)
 	{
 		const char *path = dwarf_filesrc(files, i, NULL, NULL);
 
-		if (path != NULL && path[0] != '\0' && strlen(path) <= PATH_MAX_BYTES)
+		if (path != NULL && path[0] != '\0' && strlen(path) <= SOURCE_PATH_BYTES)
 			error = source_list_add(list, path, directory != NULL ? directory : "");
 	}
 	return error;
@@ -167,112 +155,23 @@ source_file_open(const SourceFile *file, const SourceTree *tree, struct stat *st
 	return fd;
 }
 
-/*
- * Reads the text of a source file, which the caller frees. Returns NULL if it is not in the tree,
- * too large, or no text.
- */
-static char *
-source_file_read(const SourceFile *file, const SourceTree *tree)
-{
-	struct stat status;
-	int fd = source_file_open(file, tree, &status);
-	char *bytes = NULL;
-	char *text = NULL;
-	ssize_t got = -1;
-
-	if (fd < 0)
-		return NULL;
-	if (status.st_size <= (off_t) TEXT_MAX_BYTES)
-		bytes = malloc((size_t) status.st_size + 1);
-	if (bytes != NULL)
-		got = pread(fd, bytes, (size_t) status.st_size, 0);
-	close(fd);
-	if (got == status.st_size)
-	{
-		bytes[got] = '\0';
-		if (strlen(bytes) == (size_t) got)
-			text = utf8_replace_invalid(bytes);
-	}
-	free(bytes);
-	if (text != NULL && strlen(text) > TEXT_MAX_BYTES)
-	{
-		free(text);
-		text = NULL;
-	}
-	return text;
-}
-
-static void
-source_files_put_array(Buffer *array, size_t count, const Buffer *elements)
-{
-	wire_array(array, WIRE_TEXT, count);
-	buffer_put_bytes(array, elements->bytes, elements->length);
-}
-
-/* Sends the batch, and empties it. */
-static DbOutcome
-source_batch_send(SourceBatch *batch, Connection *connection, const char *build_id, DbError *error)
-{
-	Buffer build = { NULL };
-	Buffer paths = { NULL };
-	Buffer texts = { NULL };
-	const Statement statement = {
-		.sql = "SELECT profstore.put_sources($1, $2, $3)",
-		.failure = "could not store source files",
-		.keep = true,
-		.param_count = 3,
-		.params = { { WIRE_TEXT, &build },
-					{ WIRE_TEXT_ARRAY, &paths },
-					{ WIRE_TEXT_ARRAY, &texts } },
-	};
-	DbOutcome outcome = DB_OK;
-
-	if (batch->count > 0)
-	{
-		buffer_put_bytes(&build, build_id, strlen(build_id));
-		source_files_put_array(&paths, batch->count, &batch->paths);
-		source_files_put_array(&texts, batch->count, &batch->texts);
-		outcome = connection_execute(connection, &statement, error);
-	}
-	buffer_fini(&build);
-	buffer_fini(&paths);
-	buffer_fini(&texts);
-	buffer_reset(&batch->paths);
-	buffer_reset(&batch->texts);
-	batch->count = 0;
-	return outcome;
-}
-
 static DbOutcome
 source_list_store(const SourceList *list, Connection *connection, const char *build_id,
 				  const SourceTree *tree, SourceCount *count, DbError *error)
 {
-	SourceBatch batch = { .count = 0 };
+	SourceBatch batch = { .connection = connection, .origin = build_id, .count = count };
 	DbOutcome outcome = DB_OK;
 
 	for (size_t i = 0; outcome == DB_OK && i < list->count && !stop_asked(); i++)
 	{
-		char *text = source_file_read(&list->files[i], tree);
-		char *path = text != NULL ? utf8_replace_invalid(list->files[i].path) : NULL;
+		struct stat status;
+		int fd = source_file_open(&list->files[i], tree, &status);
 
-		if (path != NULL)
-		{
-			wire_text_element(&batch.paths, path);
-			wire_text_element(&batch.texts, text);
-			batch.count++;
-		}
-		count->stored += path != NULL;
-		count->missing += path == NULL;
-		free(path);
-		free(text);
-		if (batch.count == BATCH_FILES || batch.texts.length > BATCH_BYTES)
-			outcome = source_batch_send(&batch, connection, build_id, error);
+		outcome = source_batch_add(&batch, list->files[i].path, fd, error);
+		if (fd >= 0)
+			close(fd);
 	}
-	if (outcome == DB_OK)
-		outcome = source_batch_send(&batch, connection, build_id, error);
-	buffer_fini(&batch.paths);
-	buffer_fini(&batch.texts);
-	return outcome;
+	return source_batch_end(&batch, outcome, error);
 }
 
 DbOutcome
@@ -284,7 +183,7 @@ source_files_store(Connection *connection, int fd, const char *build_id, const S
 	DbOutcome outcome = DB_OK;
 
 	if (dwarf == NULL)
-		return DB_OK; /* it has symbols alone */
+		return DB_OK; /* the file has only symbols, which name no source files */
 	if (source_list_read(&list, dwarf) == 0)
 		outcome = source_list_store(&list, connection, build_id, tree, count, error);
 	else

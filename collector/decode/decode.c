@@ -1,9 +1,10 @@
 /*
  * decode.c
- *		Reads a profile from bytes and checks it before it goes into a batch.
+ *		Reads a profile from bytes and checks it before it is added to a batch.
  *
- * Special cases are left to the server, which has an error message for each: expressions that cut
- * stacks, times that no sample can have, texts in other encodings.
+ * Profiles that this file does not handle are sent to the server, which decodes them or reports the
+ * error: those with drop_frames, with times that no sample can have, or with texts in other
+ * encodings.
  */
 #include "decode/decode.h"
 
@@ -20,7 +21,7 @@
 
 #define DAY_US (INT64_C(24) * 60 * 60 * 1000000)
 
-/* Limits of the server: of times in the future, and of the days that one file may span. */
+/* The server's limits: how far in the future times may be, and how many days one file may span. */
 #define DAYS_AHEAD 7
 #define MAX_DAYS   366
 
@@ -39,7 +40,7 @@ pprof_end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *resu
 		case PFS_READ_MALFORMED:
 		case PFS_READ_OUT_OF_RANGE:
 			return DECODE_INVALID;
-		case PFS_READ_TOO_LARGE: /* by our limits; the server's may be larger */
+		case PFS_READ_TOO_LARGE: /* too large for our limits; the server's may be larger */
 			return DECODE_SERVER;
 		case PFS_READ_NO_MEMORY:
 			break;
@@ -95,7 +96,8 @@ pprof_read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, Pf
 }
 
 /*
- * Finds the first and last time of the profile's samples, in microseconds relative to its own time.
+ * Finds the first and last time of the profile's samples, in microseconds relative to the profile's
+ * time.
  */
 static void
 get_offsets(const PfsProfile *profile, int64_t *first_us, int64_t *last_us)
@@ -119,7 +121,7 @@ wrong_time(DecodeResult *result, const char *message, int64_t time_us)
 }
 
 /*
- * Sets the profile's time. Fails if a sample then has a time that the request or the server
+ * Sets the profile's time. Fails if a sample would then have a time that the request or the server
  * refuses.
  */
 static DecodeEnd
@@ -211,7 +213,7 @@ pprof_read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profi
 	return pprof_end_of(status, &error, result);
 }
 
-/* Applies the client's conventions to the profile, if the request has some. */
+/* Applies the client's conventions to the profile, if the request has any. */
 static DecodeEnd
 pprof_adapt(const DecodeRequest *request, PfsProfile *profile, DecodeResult *result)
 {
@@ -224,8 +226,8 @@ pprof_adapt(const DecodeRequest *request, PfsProfile *profile, DecodeResult *res
 }
 
 /*
- * Fails for bytes that are not UTF-8: they are of another format, or the server must decide which
- * encoding they have.
+ * Fails because bytes are not UTF-8: they are of another format, or the server must decide on their
+ * encoding.
  */
 static DecodeEnd
 fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result)

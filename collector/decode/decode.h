@@ -1,27 +1,27 @@
 /*
  * decode.h
- *		Converts files of other tools into a batch: does what import_pprof() and its relatives do
- *		in the server, except for assigning ids.
+ *		Converts files of other tools to a batch, like import_pprof() and its relatives in the
+ *		server, but without assigning ids.
  *
- * The readers are the extension's (../../extension/formats), as is the treatment of labels, types
- * and rows, so a profile is the same whichever way it is imported. Knows no database.
+ * The readers are those of the extension (../../extension/formats), as are the conversions of
+ * labels, types and rows, so both ways of importing give equal profiles. Does not use the database.
  */
 #ifndef COLLECTOR_DECODE_H
 #define COLLECTOR_DECODE_H
 
 #include "decode/request.h"
 
-/* Larger profiles are not read here but by the server. */
+/* Larger profiles are read by the server. */
 #define DECODE_MAX_BYTES ((size_t) 64 * 1024 * 1024)
 
 /*
- * Adds all of a profile to a batch, or no sample and no note of it. Functions, stacks and possibly
- * series of a profile that failed remain in the batch, which is harmless.
+ * Adds all of a profile to a batch; on failure no sample and no note of it. Functions, stacks and
+ * possibly series of a failed profile stay in the batch, which is harmless.
  */
 DecodeEnd decode_profile(const DecodeRequest *request, const void *bytes, size_t length,
 						 Batch *batch, DecodeResult *result);
 
-/* Returns the format of a file, judged by its first bytes. */
+/* Returns the format of a file, determined from its first bytes. */
 ProfileFormat profile_format_of(const char *bytes, size_t length);
 
 #endif

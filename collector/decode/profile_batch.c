@@ -41,12 +41,12 @@ typedef struct Adding
 	PfsBudget budget;
 	PfsMaking making; /* allocator of the fields below */
 	PfsLabels own;	  /* labels of all series, including labels with an empty value */
-	PfsText name;	  /* of the profile type; "" if the labels do not contain it */
+	PfsText name;	  /* name of the profile type; "" if the labels contain none */
 	const char *partition;
-	uint32_t *mappings; /* from the profile's indexes to the batch's; the same for the next three */
+	uint32_t *mappings; /* this and the next three map the profile's indexes to the batch's */
 	uint32_t *functions;
 	uint32_t *locations;
-	int64_t *stacks; /* of samples: index plus one, 0 for the empty stack */
+	int64_t *stacks; /* stack of each sample: index plus one, 0 for the empty stack */
 	PfsProfileSets sets;
 	uint32_t *series;
 	PfsSampleRows rows;
@@ -266,8 +266,8 @@ make_sets(Adding *adding)
 }
 
 /*
- * Returns false if two rows have one series, stack and time, because their sum exceeds 64 bits: a
- * batch cannot hold both.
+ * Returns false if two rows have equal series, stack and time. Such rows exist if their sum exceeds
+ * 64 bits, and a batch cannot hold both.
  */
 static bool
 rows_differ(const PfsSampleRows *rows)
@@ -330,7 +330,7 @@ profile_name(const Adding *adding)
 	return known != NULL ? profile_text_of(known) : adding->profile->types[0].type;
 }
 
-/* Returns true if a label that was appended, or one that is still to be appended, has the name. */
+/* Returns true if a label that was appended, or that is yet to be appended, has this name. */
 static bool
 is_in_use(const BatchLabel *labels, uint32_t count, const PfsLabels *from, PfsText name)
 {
@@ -345,8 +345,8 @@ is_in_use(const BatchLabel *labels, uint32_t count, const PfsLabels *from, PfsTe
 }
 
 /*
- * Returns the name of a sample's label, changed if the database gives the name a meaning:
- * "__name__" would be taken for the profile type. NULL if out of memory.
+ * Returns the name of a sample's label. A name to which the database gives a meaning is changed:
+ * "__name__", for example, would be taken for the profile type. NULL if out of memory.
  */
 static const char *
 guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLabel *labels,
@@ -369,8 +369,8 @@ guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLab
 }
 
 /*
- * Appends labels to a series. guards: names that are reserved for the database are changed
- * (guarded_name).
+ * Appends labels to a series. If guards is true, names that are reserved for the database are
+ * changed (guarded_name()).
  */
 static int
 append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *labels,
@@ -413,7 +413,7 @@ name_type(const Adding *adding, uint32_t type, char name[PFS_PROFILE_TYPE_MAX])
 	pfs_profile_type_name(&parts, name);
 }
 
-/* Adds a series for each sample type with the labels of a set. */
+/* Adds, for one set of labels, a series for each sample type. */
 static int
 add_set(Adding *adding, uint32_t set)
 {
@@ -435,7 +435,7 @@ add_set(Adding *adding, uint32_t set)
 	return err;
 }
 
-/* Returns false if two sample types have one name, because they would become one series. */
+/* Returns false if two sample types have equal names, because they would become one series. */
 static bool
 types_differ(const Adding *adding)
 {
@@ -505,8 +505,8 @@ reserve_samples(Adding *adding)
 }
 
 /*
- * Adds a trace. It belongs to one of the rows, so if its stack is the empty one, the batch has
- * that.
+ * Adds a trace. It belongs to one of the rows, so if its stack is empty, the batch has an empty
+ * stack already.
  */
 static int
 profile_add_trace(Adding *adding, const PfsTraceRow *from)
@@ -570,7 +570,7 @@ profile_end_of(int err, DecodeResult *result)
 		case 0:
 			return DECODE_OK;
 		case -ENOMEM:
-		case -EOVERFLOW: /* the sum with an existing sample is too large */
+		case -EOVERFLOW: /* the sum of equal samples exceeds 64 bits */
 			return DECODE_NO_ROOM;
 		default:
 			result->message = "the profile exceeds the limits of a batch";
@@ -601,6 +601,8 @@ profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 	int err = 0;
 
 	adding.making.budget = &adding.budget;
+	batch_expect(to->batch, profile->function_count, profile->location_count,
+				 profile->sample_count);
 	for (size_t i = 0; err == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
 		err = steps[i](&adding);
 	to->result->sample_count = adding.rows.count;

@@ -17,7 +17,8 @@ typedef struct ProfileBatch
 } ProfileBatch;
 
 /*
- * Ends as decode_profile() does, with DECODE_OK, DECODE_NO_ROOM, DECODE_SERVER or DECODE_NO_MEMORY.
+ * Returns DECODE_OK, DECODE_NO_ROOM, DECODE_SERVER or DECODE_NO_MEMORY, with the batch changed as
+ * by decode_profile().
  */
 DecodeEnd profile_to_batch(const ProfileBatch *to, const PfsProfile *profile);
 

@@ -28,33 +28,33 @@ typedef struct DecodeType
 	const char *unit;
 } DecodeType;
 
-/* Conventions of a client that pushes profiles, which differ from those of an import. */
+/* Conventions of a client that pushes profiles, for which an import has others. */
 typedef struct DecodeDialect
 {
 	void *context;
 
-	/* Changes the profile; new texts must outlive the decoding. Fails as a reader does. */
+	/* Changes the profile; new texts must outlive decoding. Fails like a reader. */
 	PfsReadStatus (*adapt)(void *context, PfsProfile *profile, PfsReadError *error);
 
 	/* Changes the parts of the name of a sample type, given those that an import would use. */
 	void (*name_type)(void *context, const PfsProfile *profile, uint32_t type, PfsTypeParts *parts);
 } DecodeDialect;
 
-/* Facts about a profile that are not in its bytes. */
+/* Facts about a profile that its bytes do not contain. */
 typedef struct DecodeRequest
 {
 	ProfileFormat format;
-	const BatchLabel *labels; /* of all series; __name__ is the profile type's name */
+	const BatchLabel *labels; /* labels of all series; __name__ is the name of the profile type */
 	size_t label_count;
 	bool has_time;
-	int64_t time_us; /* time of the samples, since 1970; unset: the profile's own */
+	int64_t time_us; /* time of the samples, since 1970; if not set, the profile's own */
 	DecodeLimits limits;
 	bool guards_names;			  /* prefixes sample labels that begin with "__" with "exported_" */
-	const DecodeType *kept_types; /* sample types to store; count 0: all */
+	const DecodeType *kept_types; /* sample types to store; count 0: all types */
 	size_t kept_type_count;
-	/* limit of the unpacked size; 0 or above DECODE_MAX_BYTES: DECODE_MAX_BYTES */
+	/* Limit of the unpacked size, at most DECODE_MAX_BYTES; 0: DECODE_MAX_BYTES. */
 	size_t bytes_max;
-	const DecodeDialect *dialect; /* NULL: as an import */
+	const DecodeDialect *dialect; /* NULL: the conventions of an import */
 } DecodeRequest;
 
 typedef struct DecodeResult
@@ -62,10 +62,10 @@ typedef struct DecodeResult
 	size_t sample_count; /* number of rows */
 	const char *message; /* static text */
 	const char *hint;	 /* static text, a full sentence; NULL: none */
-	size_t offset;		 /* offset of the byte, unpacked, at which the fault was seen */
-	int64_t time_us;	 /* of DECODE_TIME: the time of a sample */
-	uint64_t line;		 /* line of a text, from 1; 0: no text */
-	PfsSkipped skipped;	 /* of a decoded profile: parts that were not understood */
+	size_t offset;		 /* offset in the unpacked bytes at which the fault was found */
+	int64_t time_us;	 /* time of a sample, for DECODE_TIME only */
+	uint64_t line;		 /* number of the line, from 1; 0: the format has no lines */
+	PfsSkipped skipped;	 /* parts of a decoded profile that were not understood */
 	bool lacks_frames;	 /* none of its samples has a stack */
 } DecodeResult;
 

@@ -2,9 +2,9 @@
  * consul.c
  *		consul_sd_configs: instances of services in Consul.
  *
- * Blocking queries: the server answers each when its result has changed, with an index from which
- * the next query continues. There is one query for the list of services, and one for the instances
- * of each service.
+ * Uses blocking queries: the server answers a query when its result has changed, with an index from
+ * which the next query continues. There is one query for the list of services, and one for the
+ * instances of each service.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -14,13 +14,14 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/percent.h"
 #include "discovery/discovery.h"
 #include "http_client/json_read.h"
 
 #define WAIT_S		   120
 #define TIMEOUT_MS	   ((WAIT_S + 15) * 1000)
 #define RETRY_NS	   (15000 * NS_PER_MS)
-#define SOON_NS		   (1000 * NS_PER_MS) /* least time between two answers of one query */
+#define SOON_NS		   (1000 * NS_PER_MS) /* shortest time between two answers of one query */
 #define BODY_BYTES_MAX (32 * JSON_READ_MB)
 /* limit of an answer's memory while its groups are made */
 #define JSON_BYTES_MAX (128 * JSON_READ_MB)
@@ -37,9 +38,9 @@ typedef struct ConsulSettings
 	const char *filter;
 	const char *health_filter;
 	const char *separator;
-	ConfigList services;  /* of const char *; empty: all */
-	ConfigList tags;	  /* of const char *; instances must have all of them */
-	ConfigList node_meta; /* of ConfigPair */
+	ConfigList services;  /* list of const char *; empty: all */
+	ConfigList tags;	  /* list of const char *; instances must have all of them */
+	ConfigList node_meta; /* list of ConfigPair */
 	int64_t refresh_ms;
 	bool not_stale;
 	HttpSettings http;
@@ -50,13 +51,13 @@ struct ConsulDiscovery;
 /* A query that is repeated as long as its service is listed. */
 typedef struct ConsulQuery
 {
-	UT_hash_handle hh; /* by name, in the discovery's table */
+	UT_hash_handle hh; /* keyed by name, in the discovery's table */
 	struct ConsulDiscovery *discovery;
-	char *name; /* of the service; "" for the list of services */
+	char *name; /* name of the service; "" for the list of services */
 	HttpTransfer *transfer;
-	char index[32]; /* "": unknown */
+	char index[32]; /* index of the last answer; "": not known */
 	int64_t due_ns;
-	bool listed; /* in the latest list of services */
+	bool listed; /* the latest list of services contains this service */
 } ConsulQuery;
 
 typedef struct ConsulDiscovery
@@ -102,24 +103,12 @@ consul_read_settings(ConfigReader *reader, const Node *node, void *field)
 /* --- queries --- */
 
 static void
-consul_put_encoded(FILE *out, const char *text)
-{
-	for (; *text != '\0'; text++)
-	{
-		bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-					 (*text >= '0' && *text <= '9') || strchr("-_.~", *text) != NULL;
-
-		fprintf(out, plain ? "%c" : "%%%02X", (unsigned char) *text);
-	}
-}
-
-static void
 consul_put_param(FILE *out, const char *name, const char *value)
 {
 	if (value == NULL || value[0] == '\0')
 		return;
 	fprintf(out, "&%s=", name);
-	consul_put_encoded(out, value);
+	percent_encode(out, value, "");
 }
 
 /* Returns the URL of a blocking query: for the list of services, or for the instances of one. */
@@ -138,7 +127,7 @@ consul_make_url(const ConsulQuery *query)
 		return NULL;
 	fprintf(out, "%s://%s/v1/%s", settings->scheme, settings->server,
 			is_list ? "catalog/services" : "health/service/");
-	consul_put_encoded(out, query->name);
+	percent_encode(out, query->name, "");
 	fprintf(out, "?wait=%ds", WAIT_S);
 	consul_put_param(out, "index", query->index);
 	consul_put_param(out, "dc", settings->datacenter);
@@ -152,9 +141,9 @@ consul_make_url(const ConsulQuery *query)
 	for (size_t i = 0; i < settings->node_meta.count; i++)
 	{
 		fputs("&node-meta=", out);
-		consul_put_encoded(out, meta[i].name);
+		percent_encode(out, meta[i].name, "");
 		fputc(':', out);
-		consul_put_encoded(out, meta[i].value);
+		percent_encode(out, meta[i].value, "");
 	}
 	if (fclose(out) == 0)
 		return url;
@@ -208,7 +197,7 @@ consul_set_map(TargetGroup *group, TargetLabels *target, const char *prefix, con
 
 	json_object_foreach((json_t *) (uintptr_t) map, key, value)
 	{
-		/* addresses are labels of their own */
+		/* addresses do not go into these labels, because they have labels of their own */
 		target_group_meta(group, target, prefix, key,
 						  json_is_object(value) ? text(value, "Address")
 												: json_string_value(value));
@@ -236,7 +225,7 @@ join_tags(const json_t *tags, const char *separator)
 	return joined;
 }
 
-/* Returns the worst state among an instance's checks; maintenance comes first. */
+/* Returns the worst state among an instance's checks; "maintenance" is the worst of all. */
 static const char *
 health_of(const json_t *checks)
 {
@@ -423,8 +412,8 @@ consul_take_answer(ConsulQuery *query, const HttpAnswer *answer)
 }
 
 /*
- * Takes the index of an answer. A smaller index means that the server was restarted; 0 is not a
- * valid index.
+ * Stores the index of an answer. If it is smaller than the previous one, the server was restarted,
+ * so the index is reset; 0 is not a valid index.
  */
 static void
 take_index(ConsulQuery *query, const char *index)
@@ -436,8 +425,8 @@ take_index(ConsulQuery *query, const char *index)
 }
 
 /*
- * Takes an answer unless its index is unchanged, and plans the next query. After a failure the
- * index is reset, so that the next query does not block.
+ * Processes an answer unless its index is unchanged, and plans the next query. After a failure the
+ * index is reset, so that the server answers the next query at once.
  */
 static void
 consul_on_answer(void *context, HttpAnswer *answer)

@@ -1,9 +1,9 @@
 /*
  * discovery.h
- *		Service discovery: the interface of all kinds.
+ *		Service discovery: the interface that all kinds implement.
  *
- * A discovery runs in the thread of its client: its functions are called when it is due and at the
- * ends of its requests. It never waits, and reports the targets that it found as groups.
+ * A discovery runs in the thread of its client: its functions are called when it is due, and when
+ * its requests end. It never waits. It reports the targets that it found as groups.
  */
 #ifndef COLLECTOR_DISCOVERY_H
 #define COLLECTOR_DISCOVERY_H
@@ -16,8 +16,8 @@
 typedef struct DiscoverySink
 {
 	/*
-	 * Takes over the group. Returns false if the sink has no room for the group at present; a group
-	 * without targets always has room.
+	 * Receives a group, and owns it from then on. Returns false if the sink has no room for the
+	 * group at present; a group without targets always has room.
 	 */
 	bool (*update)(void *context, TargetGroup *group);
 	void *context;
@@ -47,7 +47,7 @@ typedef struct DiscoveryKind
 	void (*stop)(Discovery *discovery);
 } DiscoveryKind;
 
-/* Begin of each kind's own structure. */
+/* The structure of each kind begins with this one. */
 struct Discovery
 {
 	const DiscoveryKind *kind;
@@ -66,29 +66,30 @@ extern const DiscoveryKind consul_discovery;
 extern const DiscoveryKind *const discovery_kinds[];
 
 /*
- * Passes a group to the sink. An incomplete group is logged instead, and the old one stays. Returns
- * false if the sink refused it, which the sink logs; the caller may discover it again.
+ * Passes a group to the sink. An incomplete group is logged and dropped, so the previous one stays.
+ * Returns false if the sink refused the group, which the sink logs; the caller may discover it
+ * again later.
  */
 bool discovery_update(Discovery *discovery, TargetGroup *group);
 
 /* Logs why targets could not be discovered. */
 void discovery_warn(const Discovery *discovery, const char *where, const char *detail);
 
-/* Passes a group without targets, which removes the group of that source. */
+/* Passes a group without targets, which removes the group that this source had before. */
 void discovery_remove(Discovery *discovery, const char *source);
 
 /* Targets and their labels as written in a configuration, used by static and file discovery. */
 typedef struct GroupSettings
 {
-	ConfigList targets; /* of const char *: addresses */
-	ConfigList labels;	/* of ConfigPair */
+	ConfigList targets; /* list of const char *: addresses */
+	ConfigList labels;	/* list of ConfigPair */
 } GroupSettings;
 
 bool discovery_read_group(ConfigReader *reader, const Node *node, void *group_settings);
 
 /*
- * Makes a group from the settings, with the meta label name and value unless name is NULL. Returns
- * NULL if out of memory.
+ * Makes a group from the settings. If name is not NULL, the group also gets a meta label of this
+ * name and value. Returns NULL if out of memory.
  */
 TargetGroup *discovery_make_group(const GroupSettings *settings, const char *source,
 								  const BatchLabel *meta);

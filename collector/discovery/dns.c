@@ -1,10 +1,10 @@
 /*
  * dns.c
- *		dns_sd_configs: addresses from DNS records of names, a group for each name.
+ *		dns_sd_configs: addresses from DNS records of names, with one group for each name.
  *
- * The resolver blocks, so it runs in a thread that no other thread waits for: of the thread and the
- * discovery, the one that ends last frees their shared data. A name that does not exist has no
- * targets; if no server answers, the old targets stay.
+ * The resolver blocks, so it runs on a thread that no other thread waits for. Thread and discovery
+ * share their data; whichever ends last frees it. A name that does not exist has no targets; if no
+ * server answers, the old targets stay.
  */
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
@@ -19,27 +19,31 @@
 #include "discovery/discovery.h"
 
 #define REFRESH_MS_DEFAULT 30000
-#define LOOK_NS			   INT64_C(100000000) /* interval of checks of the thread while it works */
+/* interval at which the discovery checks whether the thread is done */
+#define LOOK_NS			   INT64_C(100000000)
 #define ANSWER_BYTES	   65535
 #define RETRY_S			   3
 #define TRIES			   2
 
 typedef struct DnsSettings
 {
-	ConfigList names; /* of const char * */
+	ConfigList names; /* list of const char * */
 	const char *type;
 	int64_t port; /* 0: not set */
 	int64_t refresh_ms;
 } DnsSettings;
 
-/* Input and results of the thread, which never uses settings, because these may be freed before. */
+/*
+ * Input and results of the thread. The thread must not use the settings, because these may be freed
+ * while it runs.
+ */
 typedef struct Lookup
 {
 	pthread_mutex_t lock;
 	int holders; /* references; lock guards this and the next two fields */
 	bool done;
 	char **names;
-	TargetGroup **groups; /* by name; NULL: the query failed */
+	TargetGroup **groups; /* one for each name; NULL: the query failed */
 	char **errors;
 	size_t count;
 	int type; /* type of records, ns_t_* */
@@ -151,7 +155,7 @@ dns_add_target(TargetGroup *group, const char *name, const char *host, int port,
 		target_group_label(group, target, "__meta_dns_srv_record_port", number);
 }
 
-/* Reads a name in the answer, which follows some bytes of a record's data. */
+/* Reads a name in a record's data, after the given number of bytes. */
 static bool
 dns_read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_MAXDNAME])
 {
@@ -162,8 +166,8 @@ dns_read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host
 }
 
 /*
- * Adds a target for a record of the requested type. Its data is checked, because it comes from the
- * network.
+ * Adds a target for a record of the requested type. The record's data comes from the network, so it
+ * is checked.
  */
 static void
 dns_take_record(const Lookup *lookup, const char *name, const ns_msg *message, const ns_rr *record,
@@ -223,7 +227,7 @@ is_none(const struct __res_state *resolver)
 	return resolver->res_h_errno == HOST_NOT_FOUND || resolver->res_h_errno == NO_DATA;
 }
 
-/* Fills the group of a name. Returns NULL, or the reason of the failure. */
+/* Fills the group of a name. Returns NULL; on failure, the reason. */
 static const char *
 dns_ask(const Lookup *lookup, struct __res_state *resolver, const char *name, TargetGroup *group)
 {

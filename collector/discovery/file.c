@@ -2,8 +2,8 @@
  * file.c
  *		file_sd_configs: groups of targets in files, JSON or YAML.
  *
- * Files are checked every few seconds, and read again if they have changed or could not be read. An
- * invalid file keeps its old groups; a file that was removed loses them.
+ * Files are checked every few seconds, and read again if they have changed or could not be read. If
+ * a file becomes invalid, its old groups stay; if it is removed, they are removed.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -18,18 +18,18 @@
 
 typedef struct FileSettings
 {
-	ConfigList patterns; /* of const char * */
-	int64_t refresh_ms;	 /* Prometheus' interval of readings; files are checked more often here */
+	ConfigList patterns; /* list of const char * */
+	int64_t refresh_ms;	 /* refresh_interval as in Prometheus; here files are checked more often */
 } FileSettings;
 
 typedef struct WatchedFile
 {
-	UT_hash_handle hh; /* by path */
+	UT_hash_handle hh; /* keyed by path */
 	char *path;
 	FileMark mark;		/* version of the file that was read */
 	size_t group_count; /* number of groups; their sources are PATH:0, PATH:1 ... */
 	bool seen;
-	bool is_unreadable; /* which was logged */
+	bool is_unreadable; /* the last read failed, which was logged */
 } WatchedFile;
 
 typedef struct FileDiscovery
@@ -140,8 +140,8 @@ tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *group
 }
 
 /*
- * Takes all groups of a file, or none. Returns false if the file must be read again, because it was
- * unreadable or the sink had no room for a group. An invalid file was read.
+ * Processes all groups of a file, or none. Returns false if the file must be read again, because it
+ * was unreadable or the sink had no room for a group. An invalid file is not read again.
  */
 static bool
 sd_file_read_file(FileDiscovery *discovery, WatchedFile *file)
@@ -195,7 +195,7 @@ look_at(FileDiscovery *discovery, const char *path)
 	if (file_marks_equal(&mark, &file->mark))
 		return;
 
-	/* the mark was taken before the reading, so a change in between is found next time */
+	/* the mark was taken before the reading, so the next check notices a change in between */
 	if (sd_file_read_file(discovery, file))
 		file->mark = mark;
 }

@@ -128,8 +128,8 @@ tell_group(HttpSd *discovery, const json_t *from, size_t number)
 }
 
 /*
- * Takes all groups of an answer, or none. Returns NULL or the reason of a failure; *all_taken: the
- * sink had room for all.
+ * Processes all groups of an answer, or none. Returns NULL, or the reason of a failure. *all_taken
+ * is true if the sink had room for all groups.
  */
 static const char *
 take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)

@@ -1,6 +1,6 @@
 /*
  * kube_groups.c
- *		Makes the labels of targets for each role.
+ *		Makes the labels of targets for each role of kubernetes_sd_configs.
  */
 #include "discovery/kube_groups.h"
 
@@ -13,7 +13,7 @@
 typedef struct Making
 {
 	TargetGroup *group;
-	TargetLabels *labels; /* labels that are being made: the group's, or a target's */
+	TargetLabels *labels; /* the labels that are being made: the group's, or a target's */
 } Making;
 
 static const json_t *
@@ -53,8 +53,8 @@ set_number(Making *making, const char *name, const json_t *value)
 }
 
 /*
- * Adds "<role>_label_<k>" and "<role>_labelpresent_<k>" for a map of labels, and the same for a map
- * of annotations.
+ * Adds "<role>_label_<k>" and "<role>_labelpresent_<k>" for each of an object's labels, and the
+ * corresponding two for each annotation.
  */
 static void
 kube_group_set_map(Making *making, const char *role, const char *kind, const json_t *map)
@@ -203,8 +203,8 @@ set_container_port(Making *making, const json_t *port)
 }
 
 /*
- * Adds a target for each port of the containers in a list, and one without a port for a container
- * that declares none.
+ * Adds a target for each port of the containers in a list. A container that declares no port gets
+ * one target without a port.
  */
 static void
 add_containers(Making *making, const json_t *pod, const char *list, bool init)
@@ -420,7 +420,7 @@ kube_group_find_pod(const json_t *target, const json_t *object, const KubeKnown 
 	return known->pod(known->context, key);
 }
 
-/* Sets labels of the pod and its container that has the port. */
+/* Sets labels of the pod, and of its container that has the port. */
 static void
 set_pod_of_port(Making *making, const json_t *pod, const json_t *number)
 {

@@ -2,10 +2,10 @@
  * kubernetes.c
  *		kubernetes_sd_configs: targets in the API of Kubernetes.
  *
- * There is a watch for each resource that the role needs, in each namespace. Pods, services, nodes
- * and ingresses are groups by themselves. Endpoints and endpoint slices refer to pods and services,
- * which may arrive later: at most once a second the groups that refer to changed objects are made
- * again.
+ * There is a watch for each resource that the role needs, in each namespace. For pods, services,
+ * nodes and ingresses, each object is one group. Endpoints and endpoint slices refer to pods and
+ * services, which may arrive later: at most once a second the groups that refer to changed objects
+ * are made again.
  */
 #include "discovery/kubernetes.h"
 
@@ -26,8 +26,8 @@
 #define KINDS_MAX 3
 
 /*
- * Limit of changes that are distinguished in a second; if there are more, all groups are made
- * again.
+ * Limit of the changed objects that are remembered in a second; if more have changed, all groups
+ * are made again.
  */
 #define CHANGED_MAX 100000
 
@@ -67,7 +67,7 @@ typedef struct KubeSettings
 {
 	const char *role;
 	KubeAccess access;
-	ConfigList selectors; /* of KubeSelector */
+	ConfigList selectors; /* list of KubeSelector */
 } KubeSettings;
 
 typedef struct KubeObject
@@ -75,7 +75,7 @@ typedef struct KubeObject
 	UT_hash_handle hh; /* by key */
 	char *key;
 	json_t *object;
-	bool has_changed;	  /* since its group was made */
+	bool has_changed;	  /* the object has changed since its group was made */
 	uint64_t *references; /* hashes of the pods and services that its group refers to */
 	size_t reference_count;
 	size_t reference_capacity;
@@ -99,12 +99,13 @@ typedef struct KubeDiscovery
 	KubeReach reach;
 	KubePart *parts;
 	size_t part_count;
-	/* objects by kind, for roles endpoints and endpointslice */
+	/* Objects by kind; used for the roles endpoints and endpointslice. */
 	KubeObject *objects[KUBE_KIND_COUNT];
 	uint64_t seed;
-	/* the object whose group is being made; NULL: references are not recorded */
+	/* Object whose group is being made; NULL: references are not recorded. */
 	KubeObject *making;
-	uint64_t *changed; /* hashes of pods and services changed since groups were last made */
+	/* hashes of the pods and services that have changed since groups were last made */
+	uint64_t *changed;
 	size_t changed_count;
 	size_t changed_capacity;
 	bool dirty;		/* some groups may be outdated */
@@ -258,7 +259,7 @@ keep_object(KubeDiscovery *discovery, KubeKind kind, const char *key, json_t *ob
 		discovery_warn(&discovery->base, key, "Out of memory.");
 		return;
 	}
-	/* the largest part of many objects, which no label uses */
+	/* delete the largest part of many objects, because no label uses it */
 	json_object_del(json_object_get(object, "metadata"), "managedFields");
 	kept->object = json_incref(object);
 	kept->has_changed = true;
@@ -487,7 +488,7 @@ kube_sd_tick(Discovery *base, int64_t now_ns)
 {
 	KubeDiscovery *discovery = (KubeDiscovery *) base;
 
-	/* events arrive on their own; groups that they outdate are remade once a second */
+	/* events arrive at any time; the groups that they make outdated are made again once a second */
 	base->due_ns = now_ns + SOON_NS;
 	for (size_t i = 0; i < discovery->part_count; i++)
 		base->due_ns = MIN(base->due_ns, kube_watch_tick(discovery->parts[i].watch, now_ns));

@@ -38,7 +38,10 @@ target_group_free(TargetGroup *group)
 	free(group);
 }
 
-/* Makes room for one more item of an array in the arena; the old array's memory stays unused. */
+/*
+ * Makes room for one more item in an array that is allocated in the arena. The memory of the old
+ * array stays unused.
+ */
 static void *
 grow(TargetGroup *group, void *items, size_t *capacity, size_t count, size_t item_bytes)
 {

@@ -2,7 +2,7 @@
  * target_group.h
  *		Result of a discovery: targets from one source, with common labels.
  *
- * A group replaces the previous one of its source; one without targets removes it.
+ * A group replaces the previous group of its source; a group without targets removes it.
  */
 #ifndef COLLECTOR_TARGET_GROUP_H
 #define COLLECTOR_TARGET_GROUP_H
@@ -26,9 +26,9 @@ typedef struct TargetLabels
 
 typedef struct TargetGroup
 {
-	UT_hash_handle hh;	 /* by source, for the group's holder */
+	UT_hash_handle hh;	 /* keyed by source, in a table of the group's holder */
 	const char *source;	 /* unique in its discovery */
-	TargetLabels labels; /* of all targets, which may override them */
+	TargetLabels labels; /* labels of all targets; a target's own labels override them */
 	TargetLabels *targets;
 	size_t count;
 	size_t capacity;
@@ -37,7 +37,7 @@ typedef struct TargetGroup
 	bool failed; /* memory or budget was exhausted, so the group is incomplete */
 } TargetGroup;
 
-/* Returns NULL if out of memory. */
+/* Makes a group without targets. Returns NULL if out of memory. */
 TargetGroup *target_group_create(const char *source);
 void target_group_free(TargetGroup *group); /* accepts NULL */
 
@@ -48,14 +48,14 @@ void target_group_free(TargetGroup *group); /* accepts NULL */
 TargetLabels *target_group_add(TargetGroup *group);
 
 /*
- * Copies a label to the group's or a target's labels, which may be NULL; does nothing if value is
- * NULL.
+ * Adds a copy of a label to labels: those of the group or of one of its targets. Does nothing if
+ * labels or value is NULL.
  */
 void target_group_label(TargetGroup *group, TargetLabels *labels, const char *name,
 						const char *value);
 
 /*
- * Like target_group_label(), but for a name of two parts. Bytes of the second part other than
+ * Like target_group_label(), but the name has two parts. In the second part, bytes other than
  * letters and digits become "_".
  */
 void target_group_meta(TargetGroup *group, TargetLabels *labels, const char *prefix,

@@ -18,8 +18,8 @@
 #define PARAM_COUNT 9
 
 /*
- * Parameters of all statements. Those not given are empty texts, which mean the last hour and no
- * filter.
+ * SQL: the parameters that all statements have. Parameters that are not given are empty texts,
+ * which mean the last hour and no filter.
  */
 #define RANGE                                                                \
 	"$1, coalesce(nullif($2, '')::timestamptz, now() - interval '1 hour'), " \
@@ -30,7 +30,7 @@
 
 #define FORMAT_PPROF 0
 
-/* Indexed by format; each returns one bytea. */
+/* The statement of each format; each returns one bytea. */
 static const char *const statements[] = {
 	"SELECT profstore.pprof(" RANGE ", " FILTERS ")",
 	"SELECT coalesce(string_agg(convert_to(stack || ' ' || value || E'\\n', 'UTF8'), ''), '') "
@@ -85,7 +85,7 @@ write_result(const char *file, const Result *result, Failure *failure)
 	return failure->code;
 }
 
-/* Returns whether compressed bytes would go to a terminal without an explicit request. */
+/* Returns true if compressed bytes would be written to a terminal without an explicit request. */
 static bool
 spoils_terminal(const ExchangeOptions *options)
 {

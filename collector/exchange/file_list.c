@@ -27,13 +27,13 @@ add_path(FileList *list, const char *path, Failure *failure)
 		char **paths = realloc(list->paths, capacity * sizeof(paths[0]));
 
 		if (paths == NULL)
-			return failure_set(failure, EXIT_INTERNAL, "out of memory");
+			return failure_out_of_memory(failure);
 		list->paths = paths;
 		list->capacity = capacity;
 	}
 	list->paths[list->count] = strdup(path);
 	if (list->paths[list->count] == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	list->count++;
 	return EXIT_OK;
 }
@@ -126,7 +126,7 @@ compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Reads the paths from an import's standard output. */
+/* Reads the paths from the standard output of an earlier import. */
 static ExitCode
 read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 {
@@ -138,7 +138,7 @@ read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 	{
 		char *end = NULL;
 
-		/* the last ": " ends the path, which may contain one itself; the rest of the line cannot */
+		/* The last ": " ends the path. A path may contain ": ", but the rest of the line cannot. */
 		for (char *at = line; (at = strstr(at, ": ")) != NULL; at++)
 			end = at;
 		if (end == NULL)
@@ -152,7 +152,7 @@ read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 	return code;
 }
 
-/* Removes the paths that are in the other, sorted list. */
+/* Removes the paths that the other list contains, which is sorted. */
 static void
 remove_stored(FileList *list, const FileList *stored)
 {

@@ -1,6 +1,6 @@
 /*
  * file_list.h
- *		The files to import: operands, and the files below directories among them.
+ *		The files to import: those that are operands, and those below directories that are.
  */
 #ifndef COLLECTOR_FILE_LIST_H
 #define COLLECTOR_FILE_LIST_H
@@ -10,7 +10,7 @@
 
 #include "program/failure.h"
 
-/* Zeroed: an empty list. */
+/* A zeroed list is empty. */
 typedef struct FileList
 {
 	char **paths; /* owned by the list */

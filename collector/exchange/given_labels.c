@@ -1,6 +1,6 @@
 /*
  * given_labels.c
- *		An array with linear search, because imports have few labels.
+ *		An array that is searched linearly, because imports have few labels.
  */
 #include "exchange/given_labels.h"
 
@@ -29,8 +29,8 @@ given_labels_free(GivenLabels *list)
 }
 
 /*
- * Returns the label of that name, or a new one whose name and value are NULL; NULL on out of
- * memory.
+ * Returns the label with this name, adding one whose name and value are NULL if needed; NULL on out
+ * of memory.
  */
 static BatchLabel *
 given_find_or_add(GivenLabels *list, const char *name, size_t length)
@@ -121,7 +121,7 @@ given_labels_parse(GivenLabels *list, const char *text, Failure *failure)
 		}
 		if (!given_labels_set(list, at, (size_t) (equals - at), equals + 1,
 							  length - (size_t) (equals + 1 - at)))
-			return failure_set(failure, EXIT_INTERNAL, "out of memory");
+			return failure_out_of_memory(failure);
 		at += length + (at[length] == ',');
 	}
 	return EXIT_OK;

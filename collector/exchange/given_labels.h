@@ -12,7 +12,7 @@
 #include "database/wire.h"
 #include "program/failure.h"
 
-/* Zeroed: an empty list. Names are unique. */
+/* A zeroed list is empty. Names are unique. */
 typedef struct GivenLabels
 {
 	BatchLabel *labels; /* strings are owned by the list */
@@ -37,7 +37,7 @@ ExitCode given_labels_parse(GivenLabels *list, const char *text, Failure *failur
 /* Appends the labels as a JSON object; on out of memory json->failed is set. */
 void given_labels_json(const GivenLabels *list, Buffer *json);
 
-/* Returns whether the name matches [a-zA-Z_][a-zA-Z0-9_]*, as the database requires. */
+/* Returns true if the name matches [a-zA-Z_][a-zA-Z0-9_]*, which the database requires. */
 bool label_name_is_valid(const char *name, size_t length);
 
 #endif

@@ -44,7 +44,7 @@ watch_lanes(Import *import, const sigset_t *signals)
 
 	while (!is_done)
 	{
-		/* unblocked below, so that a second signal ends the process */
+		/* the signals are unblocked below, so that a second one ends the process */
 		if (sigtimedwait(signals, NULL, &wait) > 0)
 		{
 			interrupted = true;
@@ -155,7 +155,7 @@ list_files(Import *import, char **operands, size_t count, Failure *failure)
 	if (code == EXIT_OK && options->skip != NULL)
 		code = file_list_skip(&import->files, options->skip, &skipped, failure);
 	if (skipped > 0)
-		log_event(LOG_INFO, MODULE, "skipped files that are stored",
+		log_event(LOG_INFO, MODULE, "skipped files that are stored already",
 				  log_number("files", (int64_t) skipped));
 	return code;
 }

@@ -26,7 +26,7 @@
 
 #define MODULE "import"
 
-/* Limits of a batch: large enough to make the transaction's own cost negligible. */
+/* Limits of a batch, large enough to make the cost of a transaction negligible. */
 #define BATCH_BYTES		((size_t) 8 * 1024 * 1024)
 #define BATCH_SAMPLES	100000
 #define BATCH_BYTES_MAX ((size_t) 256 * 1024 * 1024)
@@ -36,7 +36,7 @@
 #define FILES_MIN		64
 #define READ_BYTES		((size_t) 256 * 1024)
 
-/* Number of attempts to import a file in the server that conflicts with other sessions. */
+/* Number of attempts to import a file in the server if other sessions conflict with it. */
 #define CONFLICT_ATTEMPTS 5
 
 /* A statement's parameter has room for 1 GB. */
@@ -68,12 +68,12 @@ struct ImportLane
 	pthread_t thread;
 	Writer *writer;
 	Connection connection; /* for files that the server decodes; opened when needed */
-	LaneBatch *filling;	   /* NULL if there is none */
+	LaneBatch *filling;	   /* NULL: no batch is being filled */
 	Buffer content;
 	Buffer json;
-	GivenLabels labels; /* of the current file */
+	GivenLabels labels; /* labels of the current file */
 
-	/* guarded by the import's lock */
+	/* Guarded by the import's lock. */
 	unsigned under_way;
 	LaneBatch *refused;
 };
@@ -127,11 +127,11 @@ lane_out_of_memory(ImportLane *lane)
 {
 	Failure failure;
 
-	failure_set(&failure, EXIT_INTERNAL, "out of memory");
+	failure_out_of_memory(&failure);
 	import_end(lane->import, &failure);
 }
 
-/* The writer's callback: reports stored files and keeps a refused batch for import_refused(). */
+/* Called by the writer: reports stored files, and keeps a refused batch for import_refused(). */
 static void
 lane_on_batch_end(void *context, const BatchResult *result)
 {
@@ -155,7 +155,7 @@ lane_on_batch_end(void *context, const BatchResult *result)
 	lane_batch_free(batch);
 }
 
-/* Ends the import if the writer has ended by itself. */
+/* Ends the import because the writer has ended by itself. */
 static bool
 writer_has_ended(ImportLane *lane)
 {
@@ -168,7 +168,7 @@ writer_has_ended(ImportLane *lane)
 }
 
 /*
- * Waits until at most `most` batches are in progress. Returns false if the import has ended with a
+ * Waits until at most "most" batches are in progress. Returns false if the import has ended with a
  * failure.
  */
 static bool
@@ -232,7 +232,7 @@ lane_submit(ImportLane *lane)
 	lane->under_way++;
 	pthread_mutex_unlock(&lane->import->lock);
 	content = batch->batch;
-	batch->batch = NULL; /* belongs to the writer from here on */
+	batch->batch = NULL; /* from here on the writer owns the batch */
 	err = writer_submit(lane->writer, content, &callback);
 	if (err == 0)
 		return true;
@@ -271,7 +271,7 @@ lane_read_file(const char *file, Buffer *content, Failure *failure)
 		size_t got = room == NULL ? 0 : fread(room, 1, READ_BYTES, input);
 
 		if (room == NULL)
-			code = failure_set(failure, EXIT_INTERNAL, "out of memory");
+			code = failure_out_of_memory(failure);
 		else if (ferror(input))
 			code = read_failed(file, strerror(errno), failure);
 		content->length -= room == NULL ? 0 : READ_BYTES - got;
@@ -301,14 +301,14 @@ unpack_file(const char *file, Buffer *content, Failure *failure)
 	}
 	buffer_fini(&unpacked);
 	if (err == -ENOMEM)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	return read_failed(file,
 					   err == -EFBIG ? "It unpacks to more than 256 MB"
 									 : "Its LZ4 frame is damaged or cut",
 					   failure);
 }
 
-/* Sets the labels of the file's path, and then those of --labels, which take precedence. */
+/* Sets the labels from the file's path, then those of --labels, which replace them. */
 static bool
 lane_find_labels(ImportLane *lane, const char *path)
 {
@@ -374,7 +374,7 @@ lane_open_connection(ImportLane *lane, DbError *error)
 	return true;
 }
 
-/* Returns whether another session was in the way; a retry may succeed. */
+/* Returns true if another session was in the way, so that a retry may succeed. */
 static bool
 is_conflict(const DbError *error)
 {
@@ -409,8 +409,8 @@ ask_server(ImportLane *lane, const ServerImport *request, int64_t *samples, DbEr
 }
 
 /*
- * Imports the current file by the server. Loss of the connection ends the import, because the file
- * may or may not be stored.
+ * Imports the current file in the server. If the connection is lost, ends the import, because it is
+ * not known whether the file was stored.
  */
 static void
 import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
@@ -446,7 +446,7 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 		import_end(import, &failure);
 		return;
 	}
-	failure.code = EXIT_IO; /* an error of the file, not of the database */
+	failure.code = EXIT_IO; /* an error of the file is no error of the database */
 	import_failed(import, file, &failure);
 }
 
@@ -491,7 +491,7 @@ lane_decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
 								lane->filling->batch, result);
 }
 
-/* Logs the gaps of a stored file. */
+/* Logs which parts of a stored file were left out. */
 static void
 log_gaps(const ImportLane *lane, size_t file, ProfileFormat format, const DecodeResult *result)
 {
@@ -531,7 +531,9 @@ import_file(ImportLane *lane, size_t file)
 		return true;
 	if (strcmp(lane->import->files.paths[file], "-") == 0)
 	{
-		/* a refused batch is read again, which is impossible with standard input */
+		/*
+		 * a refused batch needs a second reading of its files, which standard input does not allow
+		 */
 		import_on_server(lane, file, decoded.format);
 		return true;
 	}
@@ -553,7 +555,7 @@ import_file(ImportLane *lane, size_t file)
 		case DECODE_INVALID:
 			report_invalid(lane, file, decoded.format, &result);
 			break;
-		case DECODE_NO_ROOM: /* too large even for a batch of its own */
+		case DECODE_NO_ROOM: /* the file is too large even for an empty batch */
 			lane_batch_free(lane->filling);
 			lane->filling = NULL;
 			import_on_server(lane, file, decoded.format);
@@ -601,7 +603,7 @@ import_refused(ImportLane *lane)
 	}
 }
 
-/* Body of the thread. */
+/* Runs the body of the thread. */
 static void *
 lane_main(void *argument)
 {
@@ -668,7 +670,7 @@ import_lane_start(Import *import, size_t number, Failure *failure)
 
 	if (lane == NULL)
 	{
-		failure_set(failure, EXIT_INTERNAL, "out of memory");
+		failure_out_of_memory(failure);
 		return NULL;
 	}
 	lane->import = import;

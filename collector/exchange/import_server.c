@@ -9,7 +9,7 @@
 /* Microseconds from 1970 to 2000, PostgreSQL's epoch. */
 #define EPOCH_DIFFERENCE_US INT64_C(946684800000000)
 
-/* Indexed by ProfileFormat. A missing time is an empty text. */
+/* The statement for each ProfileFormat. A missing time is passed as an empty text. */
 static const char *const statements[] = {
 	"SELECT profstore.import_pprof($1, $2::jsonb, nullif($3, '')::timestamptz)",
 	"SELECT profstore.import_folded(convert_from($1, 'UTF8'), $2::jsonb, nullif($3, '')::timestamptz)",
@@ -22,7 +22,7 @@ take_facts(const Result *result, ImportFacts *facts)
 {
 	facts->has_time = !result_is_null(result, 0);
 	facts->takes_texts = result_is(result, 1, true);
-	/* infinities are the limits of int8; the server refuses times that are out of range */
+	/* infinite times are the limits of int8; the server refuses times that are out of range */
 	if (__builtin_add_overflow(result_int8(result, 0), EPOCH_DIFFERENCE_US, &facts->time_us))
 		facts->time_us = INT64_MAX;
 }

@@ -1,6 +1,6 @@
 /*
  * import_server.h
- *		Requests of an import to the server, other than storing batches.
+ *		Requests of an import to the server, apart from storing batches.
  */
 #ifndef COLLECTOR_IMPORT_SERVER_H
 #define COLLECTOR_IMPORT_SERVER_H
@@ -12,10 +12,13 @@ typedef struct ImportFacts
 {
 	bool has_time;
 	int64_t time_us;  /* the given time, microseconds since 1970 */
-	bool takes_texts; /* texts may be sent as they are, because the database's encoding is UTF8 */
+	bool takes_texts; /* texts can be sent unchanged, because the database's encoding is UTF8 */
 } ImportFacts;
 
-/* Reads the facts from the server. at is a time in PostgreSQL's syntax, or NULL. */
+/*
+ * Reads facts about the database that an import needs. at is a time in PostgreSQL's syntax, or
+ * NULL.
+ */
 DbOutcome import_ask(Connection *connection, const char *at, ImportFacts *facts, DbError *error);
 
 /* A file for the server to decode, in one statement that stores it as a whole or not at all. */

@@ -14,7 +14,7 @@
 
 #define MODULE "import"
 
-/* How long a lane that must stop waits for its batches in progress. */
+/* How long a lane that must stop waits for its batches that are being stored. */
 #define STOP_NS (INT64_C(5) * 1000000000)
 
 #define WAIT_NS (INT64_C(200) * 1000000)
@@ -53,7 +53,10 @@ import_format_name(ProfileFormat format)
 	return names[format];
 }
 
-/* Gives a lane the second half of the longest range. The caller must hold the lock. */
+/*
+ * Gives the lane the second half of the longest range that another lane has left. The caller must
+ * hold the lock.
+ */
 static void
 import_share_files(Import *import, FileRange *own)
 {
@@ -148,7 +151,7 @@ import_end(Import *import, const Failure *why)
 	pthread_mutex_unlock(&import->lock);
 }
 
-/* Prints and flushes the line at once, in case the process is killed. */
+/* Prints and flushes the line at once, because the process may be killed. */
 static ExitCode
 print_stored(const char *path, ProfileFormat format, int64_t samples, Failure *failure)
 {

@@ -1,8 +1,9 @@
 /*
  * import_state.h
- *		The state that the lanes of an import share: the next file, and the outcome of all.
+ *		The state that the lanes of an import share: the next files, and the outcome of all files.
  *
- * A lane takes files, decodes them and stores many in a transaction through its own writer.
+ * A lane takes files, decodes them, and stores many of them in one transaction through its own
+ * writer.
  */
 #ifndef COLLECTOR_IMPORT_STATE_H
 #define COLLECTOR_IMPORT_STATE_H
@@ -24,32 +25,33 @@ typedef struct FileRange
 
 typedef struct Import
 {
-	/* not changed while lanes run */
+	/* Not changed while lanes run. */
 	const ExchangeOptions *options;
 	GivenLabels labels; /* labels for all series */
 	FileList files;
 	ImportFacts facts;
-	Gate gate; /* of the lanes' writers */
+	Gate gate; /* gate that the writers of all lanes share */
 
-	pthread_mutex_t lock;			 /* guards everything below */
-	pthread_cond_t changed;			 /* any of it changed; uses the monotonic clock */
-	FileRange left[IMPORT_JOBS_MAX]; /* files not taken yet, for each lane */
-	size_t stored;					 /* number of files, like the next */
+	pthread_mutex_t lock; /* guards everything below */
+	/* signalled when a field below changes; uses the monotonic clock */
+	pthread_cond_t changed;
+	FileRange left[IMPORT_JOBS_MAX]; /* for each lane, the files that were not taken yet */
+	size_t stored;					 /* number of files; the next field is a number of files, too */
 	size_t failed;
 	int64_t samples;
 	unsigned lanes; /* number of running lanes */
 	bool stop;		/* no further file may be taken */
-	/* CLOCK_MONOTONIC: batches not stored by then are abandoned; 0 for no limit */
+	/* CLOCK_MONOTONIC: batches that are not stored by then are abandoned; 0: no limit. */
 	int64_t give_up_ns;
-	Failure failure; /* reason why the import ends; EXIT_OK if there is none */
+	Failure failure; /* reason why the import ended; EXIT_OK: none */
 } Import;
 
 const char *import_format_name(ProfileFormat format);
 
 /*
- * Takes the next file for a lane; false if there is none. Each lane starts with a part of its own,
- * because adjacent files have much in common, which makes their batches small. A lane that has
- * finished takes half of what another one has left.
+ * Takes the next file for a lane. Returns false if there is none. Each lane starts with its own
+ * part of the files, because adjacent files have much in common, which makes their batches small. A
+ * lane that has finished takes half of the files that another lane has left.
  */
 bool import_take(Import *import, size_t lane, size_t *file);
 

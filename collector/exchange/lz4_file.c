@@ -44,7 +44,7 @@ lz4_unpack(const char *bytes, size_t length, size_t bytes_max, Buffer *unpacked)
 			written = 0;
 		unpacked->length -= PIECE_BYTES - written;
 		at += read;
-		/* a call that neither reads nor writes would be repeated forever */
+		/* stop if a call neither reads nor writes, because it would be repeated forever */
 		if (LZ4F_isError(wanted) || (read == 0 && written == 0))
 			err = -EBADMSG;
 		else if (unpacked->length > bytes_max)

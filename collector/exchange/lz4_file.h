@@ -1,6 +1,6 @@
 /*
  * lz4_file.h
- *		Files compressed as LZ4 frames, in which some Java profilers write their recordings
+ *		Unpacks files of LZ4 frames, the form in which some Java profilers write their recordings
  *		(.jfr.lz4).
  */
 #ifndef COLLECTOR_LZ4_FILE_H
@@ -11,7 +11,7 @@
 
 #include "database/wire.h"
 
-/* Returns whether the bytes begin with an LZ4 frame's magic number. */
+/* Returns true if the bytes begin with the magic number of an LZ4 frame. */
 bool lz4_is_frame(const char *bytes, size_t length);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * path_labels.c
- *		A backtracking matcher of path patterns.
+ *		Matches path patterns by backtracking.
  */
 #include "exchange/path_labels.h"
 
@@ -15,7 +15,7 @@ refuse_pattern(Failure *failure, const char *pattern, const char *why)
 	return failure->code;
 }
 
-/* Returns whether the rest of the pattern contains the name again. */
+/* Returns true if the rest of the pattern contains the name again. */
 static bool
 comes_again(const char *rest, const char *name, size_t length)
 {
@@ -49,8 +49,8 @@ path_pattern_check(const char *pattern, Failure *failure)
 }
 
 /*
- * Matches a pattern with a text. If all of it matches, adds the values of braces to labels, unless
- * that is NULL. Sets *enough_memory to false if that fails.
+ * Matches a pattern with a text. If all of the text matches, adds the values of braces to labels,
+ * unless labels is NULL. If memory is exhausted, sets *enough_memory to false.
  */
 static bool
 match_pattern(const char *pattern, const char *text, GivenLabels *labels, bool *enough_memory)

@@ -1,6 +1,6 @@
 /*
  * compiler.c
- *		Sections in which compilers leave their version.
+ *		Reads the sections in which compilers record their version.
  */
 #include "files/compiler.h"
 
@@ -16,8 +16,8 @@
 static const char go_magic[] = "\xff Go buildinf:";
 
 /*
- * Text before the version in a line of .comment. A Rust program has a line of GCC, too, so the
- * highest rank wins.
+ * Text before the version in a line of .comment. The compiler with the highest rank is reported: a
+ * Rust program, for example, has a line of GCC, too.
  */
 static const struct
 {
@@ -31,8 +31,8 @@ static const struct
 };
 
 /*
- * Writes name and the word at rest. If rest begins with a parenthesis, as in "(Debian 12.2.0-14)
- * 12.2.0", the word follows it.
+ * Writes name and the first word of rest. A text in parentheses, as in "(Debian 12.2.0-14) 12.2.0",
+ * is skipped.
  */
 static void
 set_version(char compiler[COMPILER_BYTES], const char *name, const char *rest)
@@ -76,13 +76,13 @@ compiler_parse_comment(const char *bytes, size_t length, char compiler[COMPILER_
 
 		snprintf(line, sizeof(line), "%.*s", (int) end, bytes);
 		compiler_take_line(line, &best, compiler);
-		end += end < length; /* skip its NUL */
+		end += end < length; /* skip the line's NUL */
 		bytes += end;
 		length -= end;
 	}
 }
 
-/* Reads "go1.21.5" and its length in front. */
+/* Reads a Go version such as "go1.21.5", which its length precedes. */
 static void
 compiler_read_go(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPILER_BYTES])
 {
@@ -98,7 +98,7 @@ compiler_read_go(const ElfSource *source, const Elf64_Shdr *section, char compil
 		!elf_source_read(source, section->sh_offset + GO_HEAD_BYTES, bytes, 1))
 		return;
 	length = bytes[0];
-	/* longer versions, of unreleased Go, have a length of two bytes */
+	/* only unreleased versions of Go are longer: their length has two bytes */
 	if (length < 3 || length >= COMPILER_BYTES - 2 ||
 		!elf_source_read(source, section->sh_offset + GO_HEAD_BYTES + 1, bytes, length) ||
 		memcmp(bytes, "go", 2) != 0)
@@ -139,7 +139,7 @@ compiler_read(const ElfSource *source, char compiler[COMPILER_BYTES])
 			continue;
 		if (strcmp(name, ".go.buildinfo") == 0)
 		{
-			/* Go programs with parts in C have a .comment, too */
+			/* read it after .comment, which Go programs with parts in C have, too */
 			compiler_read_go(source, &section, compiler);
 			if (compiler[0] != '\0')
 				return;

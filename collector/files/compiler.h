@@ -1,9 +1,9 @@
 /*
  * compiler.h
- *		Reads which compiler made a binary.
+ *		Determines which compiler made a binary.
  *
  * GCC, Clang and rustc each leave a line in the section .comment; Go's linker writes its version
- * into .go.buildinfo. Only the form of Go 1.18 and later is read.
+ * into .go.buildinfo, whose form since Go 1.18 is read.
  */
 #ifndef COLLECTOR_COMPILER_H
 #define COLLECTOR_COMPILER_H

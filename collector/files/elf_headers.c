@@ -15,7 +15,7 @@
 #define ELF_SEGMENTS_MAX	4096
 #define ELF_SECTIONS_MAX	8192 /* each may cost two reads */
 #define ELF_NOTES_MAX_BYTES 65536
-/* per file, because many section headers may name the same bytes */
+/* limit for each file, because many section headers may name the same bytes */
 #define ELF_NOTES_MAX		4096
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -52,8 +52,8 @@ elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t s
 }
 
 /*
- * Like elf_source_read(), but through a window of the file that is moved so that it holds the
- * piece.
+ * Like elf_source_read(), but reads through a window of the file, which is moved to the requested
+ * bytes if it does not contain them.
  */
 static bool
 read_in_window(const ElfSource *source, ElfWindow *window, uint64_t offset, void *buffer,
@@ -68,7 +68,7 @@ read_in_window(const ElfSource *source, ElfWindow *window, uint64_t offset, void
 		window->length = (size_t) MIN(source->size_bytes - offset, ELF_WINDOW_BYTES);
 		if (!elf_source_read(source, offset, window->bytes, window->length))
 			window->length = 0;
-		/* the file may end sooner than it did */
+		/* the file may have been truncated since its size was read */
 		if (window->length < size_bytes)
 			return elf_source_read(source, offset, buffer, size_bytes);
 	}
@@ -157,9 +157,9 @@ elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section)
 }
 
 /*
- * Counts that do not fit into the ELF header are stored in section 0 (System V gABI, "ELF Header").
+ * Reads the headers of a file. types is a set of accepted ELF types, one bit each. Counts that do
+ * not fit into the ELF header are read from section 0 (System V gABI, "ELF Header").
  */
-/* Reads headers of a file of one of the types, a bit each. */
 static int
 read_headers(ElfHeaders *headers, const ElfSource *source, unsigned types)
 {

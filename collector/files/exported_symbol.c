@@ -2,14 +2,14 @@
  * exported_symbol.c
  *		Looks a name up in .gnu.hash.
  *
- * The section has a head, a Bloom filter, the buckets, and a hash for each symbol in the order of
- * the buckets. The lowest bit of a hash is set if it is the last one of its bucket.
+ * The section consists of a head, a Bloom filter, the buckets, and a hash for each symbol in the
+ * order of the buckets. The lowest bit of a hash is set if it is the last of its bucket.
  */
 #include "files/exported_symbol.h"
 
 #include <string.h>
 
-#define CHAIN_MAX  4096 /* symbols of a bucket that are looked at */
+#define CHAIN_MAX  4096 /* limit of the symbols of a bucket that are examined */
 #define CHAIN_STEP 64
 
 typedef struct HashTable
@@ -72,7 +72,10 @@ passes_filter(const HashTable *table, uint32_t hash)
 		   (word >> hash % 64 & word >> (hash >> table->filter_shift) % 64 & 1) != 0;
 }
 
-/* Reads the symbol of an index, if it is defined, of one of the types, and has the name. */
+/*
+ * Reads the symbol with this index. Returns true if it is defined, has one of the types, and has
+ * the name.
+ */
 static bool
 read_named(const HashTable *table, uint32_t index, const char *name, uint32_t types,
 		   ExportedSymbol *found)
@@ -92,7 +95,10 @@ read_named(const HashTable *table, uint32_t index, const char *name, uint32_t ty
 	return true;
 }
 
-/* Reads hashes of symbols from one on. Returns how many there are, CHAIN_STEP at most. */
+/*
+ * Reads the hashes of symbols, beginning with the given one. Returns their number, at most
+ * CHAIN_STEP.
+ */
 static uint32_t
 read_chain(const HashTable *table, uint64_t symbol, uint32_t hashes[CHAIN_STEP])
 {

@@ -1,7 +1,7 @@
 /*
  * exported_symbol.h
- *		Finds a symbol that a file exports, by the hash table that the dynamic linker uses: a few
- *		reads, however many symbols the file has.
+ *		Finds a symbol that a file exports, by the hash table that the dynamic linker uses. This
+ *		takes a few reads, regardless of the number of symbols.
  */
 #ifndef COLLECTOR_EXPORTED_SYMBOL_H
 #define COLLECTOR_EXPORTED_SYMBOL_H

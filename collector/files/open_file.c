@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 64 /* directories below the root */
+#define DEPTH_MAX 64 /* limit of nested directories below the root */
 #define LINKS_MAX 40 /* the kernel's own limit */
 
 static bool without_openat2;
@@ -48,13 +48,13 @@ open_root(uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The directories from the root to the one that the path has reached. */
+/* The directories from the root down to the current one. */
 typedef struct Trail
 {
-	int fds[DEPTH_MAX + 1]; /* the first is the root, which is borrowed */
+	int fds[DEPTH_MAX + 1]; /* the first is the root, which the caller owns */
 	int depth;
 	int links;
-	char rest[PATH_MAX]; /* rest of the path */
+	char rest[PATH_MAX]; /* part of the path that is not resolved yet */
 } Trail;
 
 static void
@@ -65,7 +65,8 @@ trail_climb(Trail *trail, int depth)
 }
 
 /*
- * Cuts the next component off the rest. Returns false if there is none, or with an error in *err.
+ * Removes the next component from the rest of the path. Returns false if there is none, or if *err
+ * is set to an error.
  */
 static bool
 trail_next(Trail *trail, char name[NAME_MAX + 1], int *err)
@@ -85,7 +86,7 @@ trail_next(Trail *trail, char name[NAME_MAX + 1], int *err)
 	return true;
 }
 
-/* Puts a link's text in front of the rest. */
+/* Inserts the text of a link before the rest of the path. */
 static int
 trail_follow_link(Trail *trail, int fd)
 {
@@ -174,15 +175,15 @@ path_inside(int root_fd, const char *path)
 	if (without_openat2)
 		return walk_inside(root_fd, path);
 	fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	/* no openat2(), a filter that forbids it, or a directory moved during the lookup */
+	/* openat2() is missing or a filter forbids it, or a directory moved during the lookup */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
 		return walk_inside(root_fd, path);
 	return fd < 0 ? -errno : fd;
 }
 
 /*
- * Opens the regular file of an O_PATH descriptor, which it closes. path_fd may be a negative errno,
- * which it returns.
+ * Opens for reading the regular file of an O_PATH descriptor, which is closed. If path_fd is a
+ * negative errno, returns it.
  */
 static int
 open_path_fd(int path_fd, struct stat *status)

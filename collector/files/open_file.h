@@ -34,14 +34,14 @@ int open_file_inside(int root_fd, const char *path, struct stat *status);
 int open_file_trusted(const char *path, struct stat *status);
 
 /*
- * Opens a path from a process's tables: the part behind /proc/PID/root is resolved within that
+ * Opens a path from a process's tables: the part after /proc/PID/root is resolved within that
  * root; other paths are trusted.
  */
 int open_file_of_process(const char *path, struct stat *status);
 
 /*
- * Returns true if the kernel serves the file, false if a FUSE process does, which may report
- * arbitrary times and may never answer. The call itself asks that process.
+ * Returns true if the kernel serves the file; false if a FUSE process does, which may report any
+ * times and may never answer. The call itself waits for that process.
  */
 bool open_file_is_of_kernel(int fd);
 

@@ -2,9 +2,9 @@
  * nvml.c
  *		Loads libnvidia-ml.so.1 and reads its devices.
  *
- * Activity comes from the counters of Hopper and later devices (GPM): the difference of two samples
- * covers all of the time between them. Other devices show the percentage of the last moments, which
- * is read once a second and taken to be valid until the next time.
+ * The activity of Hopper and later devices comes from their counters (GPM): the difference of two
+ * samples covers all of the time between them. Other devices report the percentage of the last
+ * moments; it is read once a second and assumed to hold until the next reading.
  */
 #include "gpu/nvml.h"
 
@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/param.h>
 
-#define UTILIZATION_ROOM 1024 /* samples of processes' utilization in one call */
+#define UTILIZATION_ROOM 1024 /* room for samples of processes' utilization in one call */
 #define PERCENT			 100
 
-/* X(member, result and arguments, name, whether the library must have it) */
+/* X(member, parameters, name of the function, true if the library must have it) */
 #define NVML_FUNCTIONS(X)                                                                        \
 	X(init, (void), "nvmlInit_v2", true)                                                         \
 	X(shutdown, (void), "nvmlShutdown", true)                                                    \
@@ -53,16 +53,16 @@ typedef struct NvmlCalls
 
 typedef struct NvmlDevice
 {
-	NvmlHandle handle; /* NULL: the device cannot be used */
+	NvmlHandle handle; /* NULL: the device could not be opened */
 	char uuid[NVML_TEXT_BYTES];
 	char name[NVML_TEXT_BYTES];
-	bool has_energy; /* energy_mj was read */
+	bool has_energy; /* energy_mj is valid */
 	uint64_t energy_mj;
-	void *gpm[2];	   /* the last sample, and room for the next one; NULL: no GPM */
-	bool has_sample;   /* gpm[0] was read … */
-	uint64_t since_ns; /* … at this time */
+	void *gpm[2];	   /* the last sample, and room for the next one; NULL: the device has no GPM */
+	bool has_sample;   /* gpm[0] is valid */
+	uint64_t since_ns; /* time at which gpm[0] was read */
 	uint64_t glanced_ns;
-	double glanced_busy_ns; /* busy time since the last reading, by glances */
+	double glanced_busy_ns; /* busy time since the last reading, summed by nvml_glance() */
 	uint64_t processes_us;	/* time of the last sample of processes' utilization */
 } NvmlDevice;
 
@@ -73,7 +73,7 @@ struct Nvml
 	char driver_version[NVML_VERSION_BYTES];
 	uint32_t count;
 	NvmlDevice devices[NVML_DEVICES_MAX];
-	NvmlGpmMetrics metrics; /* of the current call, as the samples below */
+	NvmlGpmMetrics metrics; /* buffer of one call, like infos and samples */
 	NvmlProcessInfo infos[NVML_PROCESSES_MAX];
 	NvmlProcessUtilization samples[UTILIZATION_ROOM];
 };
@@ -124,7 +124,10 @@ nvml_open_device(Nvml *nvml, uint32_t index)
 	}
 }
 
-/* Starts the library and finds the devices. Returns false, and the problem, without a driver. */
+/*
+ * Starts the library and finds the devices. Returns false, with the reason in problem, if there is
+ * no driver.
+ */
 static bool
 nvml_start(Nvml *nvml, char problem[NVML_PROBLEM_BYTES])
 {
@@ -219,7 +222,7 @@ nvml_device_uuid(const Nvml *nvml, uint32_t device)
 	return nvml->devices[device].uuid;
 }
 
-/* Notes the result of a call. Returns whether the call succeeded. */
+/* Counts the result of a call in the reading. Returns true if the call succeeded. */
 static bool
 call_succeeded(int result, GpuReading *reading)
 {
@@ -236,7 +239,10 @@ nvml_needs_glances(const Nvml *nvml, uint32_t device)
 		   nvml->calls.utilization != NULL;
 }
 
-/* Adds the busy time since the last glance, at the percentage of the present moment. */
+/*
+ * Adds the busy time since the last glance, assuming that the present percentage was valid since
+ * then.
+ */
 static int
 device_glance(const Nvml *nvml, NvmlDevice *device, uint64_t now_ns)
 {
@@ -260,7 +266,7 @@ nvml_glance(Nvml *nvml, uint32_t device, uint64_t now_ns)
 	return result == NVML_DONE || result == NVML_NOT_SUPPORTED;
 }
 
-/* Reads the counters of a device that has some, and the percentage between the two samples. */
+/* Takes a sample of a device with counters, and computes the activity since the previous sample. */
 static void
 read_gpm(Nvml *nvml, NvmlDevice *device, uint64_t now_ns, GpuReading *reading)
 {
@@ -310,14 +316,14 @@ read_energy(const Nvml *nvml, NvmlDevice *device, GpuReading *reading)
 	if (nvml->calls.energy == NULL ||
 		!call_succeeded(nvml->calls.energy(device->handle, &now_mj), reading))
 		return;
-	/* the counter begins anew when the driver is loaded */
+	/* the driver's counter restarts at 0 when the driver is loaded */
 	reading->has_energy = device->has_energy && now_mj >= device->energy_mj;
 	reading->energy_mj = reading->has_energy ? now_mj - device->energy_mj : 0;
 	device->energy_mj = now_mj;
 	device->has_energy = true;
 }
 
-/* Returns the entry of a process, which is made if there is room for it; otherwise NULL. */
+/* Returns the entry of a process, adding it if needed; NULL if there is no room. */
 static GpuProcess *
 reading_process(GpuReading *reading, uint32_t pid)
 {
@@ -332,7 +338,10 @@ reading_process(GpuReading *reading, uint32_t pid)
 	return &reading->processes[reading->process_count++];
 }
 
-/* Reads the memory of processes. More processes than there is room for are one failure. */
+/*
+ * Reads the memory of processes. If there are more processes than there is room for, counts one
+ * failure.
+ */
 static void
 nvml_read_memory(Nvml *nvml, const NvmlDevice *device, GpuReading *reading)
 {
@@ -347,7 +356,7 @@ nvml_read_memory(Nvml *nvml, const NvmlDevice *device, GpuReading *reading)
 		const NvmlProcessInfo *info = &nvml->infos[i];
 		GpuProcess *process = reading_process(reading, info->pid);
 
-		/* a process has an entry for each instance of a partitioned device */
+		/* on a partitioned device a process has one entry for each instance */
 		if (process != NULL && info->used_bytes <= INT64_MAX)
 			process->bytes += info->used_bytes;
 	}

@@ -1,8 +1,8 @@
 /*
  * nvml.h
- *		Readings of NVIDIA GPUs by the driver's management library, which is loaded at run time.
+ *		Reads NVIDIA GPUs by the driver's management library, which is loaded at run time.
  *
- * All functions may block for as long as the driver does, so a thread that others wait for must not
+ * All functions may block as long as the driver does, so a thread on which others wait must not
  * call them.
  */
 #ifndef COLLECTOR_NVML_H
@@ -15,7 +15,7 @@
 
 #define NVML_LIBRARY	   "libnvidia-ml.so.1"
 #define NVML_DEVICES_MAX   64
-#define NVML_PROCESSES_MAX 256 /* of one device */
+#define NVML_PROCESSES_MAX 256 /* limit for one device */
 #define NVML_PROBLEM_BYTES 256
 #define NVML_VERSION_BYTES 80
 
@@ -25,8 +25,8 @@ typedef struct Nvml Nvml;
 typedef struct GpuProcess
 {
 	uint32_t pid;	/* in the initial pid namespace */
-	uint64_t bytes; /* of the device's memory; 0 if not known */
-	/* sum of the percentages of its samples since the last reading */
+	uint64_t bytes; /* bytes of the device's memory; 0 if not known */
+	/* Sum of the percentages in the process's samples since the last reading. */
 	uint64_t busy;
 } GpuProcess;
 
@@ -37,16 +37,16 @@ typedef struct GpuReading
 	uint64_t active_ns; /* time in which the device was busy */
 	bool has_energy;
 	uint64_t energy_mj;
-	bool has_memory; /* the processes' bytes are known */
+	bool has_memory; /* the bytes of the processes are known */
 	uint32_t process_count;
 	GpuProcess processes[NVML_PROCESSES_MAX];
 	uint32_t failures; /* calls that failed, except those that the device does not support */
-	bool has_answer;   /* a call succeeded */
+	bool has_answer;   /* at least one call succeeded */
 } GpuReading;
 
 /*
- * Loads the library and finds the devices. Returns 0; otherwise -ENOENT, and problem says why as a
- * sentence: there is no library, or no driver.
+ * Loads the library and finds the devices. Returns 0; -ENOENT if there is no library or no driver,
+ * with the reason as a sentence in problem.
  */
 int nvml_open(const char *library, Nvml **nvml, char problem[NVML_PROBLEM_BYTES]);
 void nvml_close(Nvml *nvml); /* accepts NULL */
@@ -57,15 +57,18 @@ const char *nvml_device_name(const Nvml *nvml, uint32_t device);
 const char *nvml_device_uuid(const Nvml *nvml, uint32_t device);
 
 /*
- * Returns true if the activity of a device is a percentage of the last moments, so that
- * nvml_glance() must be called about once a second; false if the device counts it itself.
+ * Returns true if the device reports only the percentage of the last moments, so that nvml_glance()
+ * must be called about once a second; false if the device counts its activity.
  */
 bool nvml_needs_glances(const Nvml *nvml, uint32_t device);
 
-/* Reads the activity of such a device. Returns false if the call failed. now_ns: CLOCK_MONOTONIC */
+/*
+ * Samples the activity of a device for which nvml_needs_glances() is true. Returns false if the
+ * call failed. now_ns is CLOCK_MONOTONIC.
+ */
 bool nvml_glance(Nvml *nvml, uint32_t device, uint64_t now_ns);
 
-/* The first reading of a device has no activity and no energy. */
+/* Reads a device. Its first reading has no activity and no energy. */
 void nvml_read(Nvml *nvml, uint32_t device, uint64_t now_ns, GpuReading *reading);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * nvml_abi.h
- *		The part of NVML's binary interface that we use. NVML's own header is not needed to build.
+ *		The part of NVML's binary interface that we use, so that building does not need NVML's own
+ *		header.
  *
  * Layouts and numbers are those of every libnvidia-ml.so.1 since driver 510. Functions that a
  * driver lacks are not called.
@@ -20,19 +21,21 @@ enum
 
 #define NVML_TEXT_BYTES 96 /* NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE */
 
-/* Value of a size that the driver cannot determine (NVML_VALUE_NOT_AVAILABLE). */
+/* Value that NVML reports for a size that it cannot determine (NVML_VALUE_NOT_AVAILABLE). */
 #define NVML_SIZE_UNKNOWN UINT64_MAX
 
 typedef void *NvmlHandle; /* nvmlDevice_t */
 
-/* nvmlUtilization_t: percent of the time in which a kernel ran, or memory was accessed */
+/*
+ * nvmlUtilization_t: percent of the time in which a kernel ran, and in which memory was accessed.
+ */
 typedef struct NvmlUtilization
 {
 	uint32_t gpu;
 	uint32_t memory;
 } NvmlUtilization;
 
-/* nvmlProcessInfo_t of the functions with the suffix _v3 */
+/* nvmlProcessInfo_t of the functions with suffix _v3. */
 typedef struct NvmlProcessInfo
 {
 	uint32_t pid;

@@ -16,7 +16,7 @@ typedef struct Applying
 	HttpAuth *auth;
 	CURL *easy;
 	const HttpRequest *request;
-	char *error; /* of HTTP_ERROR_BYTES */
+	char *error; /* buffer of HTTP_ERROR_BYTES */
 } Applying;
 
 static bool
@@ -286,8 +286,8 @@ http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 }
 
 /*
- * Returns scheme, host and port of a URL, by which libcurl decides whether to send credentials
- * after a redirect.
+ * Returns scheme, host and port of a URL. libcurl compares them to decide whether a redirected
+ * request still gets the credentials.
  */
 static char *
 origin_of(const char *url)

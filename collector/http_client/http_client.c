@@ -30,27 +30,28 @@
 
 #define CONNECT_MS_MAX	 10000
 #define REDIRECTS_MAX	 10
-/* limit of open connections, beyond which the oldest idle one is closed */
+/* Limit of open connections; beyond it, the oldest idle connection is closed. */
 #define CONNECTIONS_MAX	 512
-/* limit of concurrent requests, beyond which connections are not reused */
+/* Limit of concurrent requests; beyond it, connections are not reused. */
 #define REUSING_MAX		 256
 #define NAMES_S			 60					/* time that the addresses of a name are cached */
 #define FORGET_NS		 (1000 * NS_PER_MS) /* interval of removing expired names */
-#define KEEPALIVE_IDLE_S 30					/* silence before the first probe */
-#define KEEPALIVE_S		 10					/* pause between probes */
-/* unanswered probes until the connection counts as dead */
+/* length of silence before the first keep-alive probe */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_S		 10 /* pause between two keep-alive probes */
+/* A connection is dead after this many unanswered probes. */
 #define KEEPALIVE_PROBES 3
 #define CA_CACHE_S		 60
 #define FIRST_BODY_BYTES 4096
-/* interval of checks for transfers that have waited too long for a token */
+/* Interval at which transfers that have waited too long for a token are ended. */
 #define WAITERS_MS		 100
 #define WAIT_MS_MAX		 60000
-#define EVENTS_MAX		 256 /* events handled in a step */
+#define EVENTS_MAX		 256 /* limit of events handled in one step */
 
 struct HttpTransfer
 {
 	HttpClient *client;
-	HttpTransfer *next; /* in the client's list */
+	HttpTransfer *next; /* next one in the client's list */
 	HttpTransfer **link;
 	CURL *easy;
 	HttpAuth auth;
@@ -58,10 +59,10 @@ struct HttpTransfer
 	HttpAnswer answer;
 	char message[CURL_ERROR_SIZE];
 	int64_t started_ns;
-	HttpToken *token; /* token that it carries or waits for; NULL: none */
+	HttpToken *token; /* token that the transfer carries or waits for; NULL: it needs none */
 	uint64_t token_number;
 	bool waits;
-	bool failed; /* before it began; reported in the next step */
+	bool failed; /* the transfer failed before it began; the next step reports this */
 	bool in_multi;
 	bool reads;	  /* may_read has returned true */
 	bool stopped; /* stopped by on_data or by a limit, with the error set */
@@ -72,7 +73,7 @@ struct HttpClient
 	CURLM *multi;
 	int epoll_fd; /* watches libcurl's sockets and wake_fd */
 	int wake_fd;
-	int64_t timer_ns; /* when libcurl must be called without an event */
+	int64_t timer_ns; /* time at which libcurl must be called even without an event */
 	HttpTransfer *transfers;
 	size_t count;	   /* number of transfers */
 	int64_t forget_ns; /* next removal of expired names */
@@ -100,7 +101,7 @@ on_watch(CURL *easy, curl_socket_t fd, int events, void *context, void *known)
 	event.events = (events & CURL_POLL_IN ? EPOLLIN : 0) | (events & CURL_POLL_OUT ? EPOLLOUT : 0);
 	if (epoll_ctl(client->epoll_fd, known != NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0)
 		curl_multi_assign(client->multi, fd, client);
-	return 0; /* a request whose socket cannot be watched ends at its deadline */
+	return 0; /* even if the socket cannot be watched, the request ends at its deadline */
 }
 
 static int
@@ -177,7 +178,7 @@ client_end_wait(HttpTransfer *transfer)
 	transfer->waits = false;
 }
 
-/* Marks a transfer that failed before libcurl had it; the next step reports its end. */
+/* Marks a transfer that failed before it was given to libcurl; the next step reports its end. */
 static void
 set_failed(HttpTransfer *transfer, bool failed)
 {
@@ -212,7 +213,7 @@ http_transfer_resume(HttpTransfer *transfer)
 	curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
 }
 
-/* --- what comes --- */
+/* --- received data --- */
 
 static bool
 client_stop(HttpTransfer *transfer, const char *reason)
@@ -252,8 +253,8 @@ client_reserve_body(HttpTransfer *transfer, size_t length)
 }
 
 /*
- * Called by libcurl with a part of the body: pauses the transfer, passes the part on, or collects
- * it within the limits.
+ * Called by libcurl with a part of the body: passes the part on, collects it within the limits, or
+ * pauses the transfer.
  */
 static size_t
 on_bytes(char *bytes, size_t size, size_t count, void *context)
@@ -305,8 +306,8 @@ on_request(void *context, char *there, char *here, int port, int own_port)
 /* --- the request --- */
 
 /*
- * Enables keep-alive probes on a socket. libcurl calls this only when it connects, and another
- * request may use the connection later, so every request must set this function.
+ * Enables keep-alive probes on a socket. libcurl calls this only when a request opens a connection,
+ * which other requests may use later, so every request must set this function.
  */
 static int
 on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
@@ -350,8 +351,9 @@ client_set_limits(HttpTransfer *transfer, const HttpRequest *request)
 }
 
 /*
- * Bounds libcurl's caches. libcurl scans all connections to keep one open beyond CONNECTIONS_MAX,
- * and all cached names and addresses for a request without a time limit for names.
+ * Bounds libcurl's caches, because libcurl searches them linearly: all connections when a
+ * connection beyond CONNECTIONS_MAX is kept, and all cached names and addresses unless a request
+ * has a time limit for names.
  */
 static void
 set_caches(HttpTransfer *transfer)
@@ -444,7 +446,7 @@ deny(HttpClient *client, const HttpToken *token, const HttpOauth2 *oauth2, const
 	char *url = http_url_public(oauth2->token_url);
 	char reason[HTTP_ERROR_BYTES];
 
-	snprintf(reason, sizeof(reason), "Could not get a token of \"%.120s\": %.160s",
+	snprintf(reason, sizeof(reason), "Could not get a token from \"%.120s\": %.160s",
 			 url != NULL ? url : "", why);
 	free(url);
 	end_waits(client, token, reason);
@@ -482,8 +484,8 @@ find_waiter(const HttpClient *client, const HttpToken *token)
 }
 
 /*
- * Takes the answer to a request for a token. The settings are those of a waiting transfer, so
- * without one the answer is dropped.
+ * Processes the answer to a request for a token. The request uses the settings of a transfer that
+ * waits, so if none is left the answer is dropped.
  */
 static void
 on_token(void *context, HttpAnswer *answer)
@@ -599,7 +601,7 @@ get_header(CURL *easy, const char *name)
 																				   : "";
 }
 
-/* Sets the error unless one is set. libcurl's texts may contain the host, but no secret. */
+/* Sets the error unless one is set. libcurl's texts may contain the host, but contain no secret. */
 static void
 tell_failure(HttpTransfer *transfer, CURLcode code)
 {
@@ -672,8 +674,8 @@ end_finished(HttpClient *client)
 }
 
 /*
- * Reports the end of failed transfers. Callbacks may start and cancel others, so the search
- * restarts after each.
+ * Reports the ends of failed transfers. A callback may start and cancel other transfers, so the
+ * search restarts after each call.
  */
 static bool
 end_failed(HttpClient *client)

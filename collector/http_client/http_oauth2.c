@@ -8,7 +8,7 @@
 
 #include "http_client/http_settings.h"
 
-/* Accepts the supported grant; others would need other settings. */
+/* Accepts only the supported grant, because other grants need other settings. */
 static bool
 read_grant_type(ConfigReader *reader, const Node *node, void *field)
 {
@@ -33,8 +33,8 @@ put_node(FILE *out, const Node *node)
 }
 
 /*
- * Makes the key by which equal settings share a token. Its recursion is bounded by the document's
- * depth.
+ * Makes the key by which requests with equal settings share a token. The depth of the recursion is
+ * bounded by that of the document.
  */
 static bool
 set_key(ConfigReader *reader, const Node *node, HttpOauth2 *oauth2)
@@ -57,7 +57,8 @@ set_key(ConfigReader *reader, const Node *node, HttpOauth2 *oauth2)
 }
 
 /*
- * Checks endpoint_params. Only grant_type may replace a parameter that the request has by itself.
+ * Checks endpoint_params. They must not replace parameters that the request sets itself, except
+ * grant_type.
  */
 static bool
 check_params(ConfigReader *reader, const Node *node, const HttpOauth2 *oauth2)

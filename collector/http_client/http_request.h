@@ -1,6 +1,6 @@
 /*
  * http_request.h
- *		A request, and its answer.
+ *		A request and its answer.
  */
 #ifndef COLLECTOR_HTTP_REQUEST_H
 #define COLLECTOR_HTTP_REQUEST_H
@@ -28,17 +28,17 @@ typedef struct HttpAnswer
 	char error[HTTP_ERROR_BYTES]; /* a sentence without its full stop; "": the answer is complete */
 	const char *content_type;	  /* "" if missing; also index */
 	const char *index;			  /* header X-Consul-Index */
-	/* the callback may keep the body, if it leaves a zeroed one in its place */
+	/* The callback may keep the body; it must then replace it by a zeroed one. */
 	HttpBody body;
 	int64_t duration_ns;
-	/* false: the request could not be made, for example because a certificate was missing */
+	/* False: the request could not be made, for example because a certificate was missing. */
 	bool started;
 } HttpAnswer;
 
 typedef struct HttpRequest
 {
 	const char *url;
-	/* read at the start, but those with oauth2 must outlive the request */
+	/* Read when the request starts; settings with oauth2 must outlive the request. */
 	const HttpSettings *settings;
 	const ConfigPair *headers; /* in addition to those of the settings */
 	size_t header_count;
@@ -48,18 +48,21 @@ typedef struct HttpRequest
 	size_t body_max;
 
 	/*
-	 * Receives pieces of the body instead of the answer, only if the status is 200; the body of
-	 * another status is collected. Returns false to end the request.
+	 * If set, receives pieces of the body when the status is 200; otherwise, and for other
+	 * statuses, the body is collected in the answer. Returning false ends the request.
 	 */
 	bool (*on_data)(void *context, const char *bytes, size_t length);
 
 	/*
-	 * Called before the first bytes of the body; returning false pauses the transfer until
-	 * http_transfer_resume(). NULL: never paused.
+	 * Called before the first bytes of the body. Returning false pauses the transfer until
+	 * http_transfer_resume() is called. NULL: the transfer is never paused.
 	 */
 	bool (*may_read)(void *context);
 
-	/* Called once, unless the transfer is cancelled; the answer is valid during the call. */
+	/*
+	 * Called once when the request ends, unless it is cancelled. The answer is valid during the
+	 * call.
+	 */
 	void (*on_end)(void *context, HttpAnswer *answer);
 	void *context;
 } HttpRequest;

@@ -10,8 +10,8 @@
 bool http_secret_is_given(const HttpSecret *secret);
 
 /*
- * Returns the secret, "" if none is set; the caller frees it. Returns NULL with error set if it
- * cannot be read.
+ * Returns the secret, or "" if none is set; the caller frees it. Returns NULL, with error set, if
+ * the file cannot be read.
  */
 char *http_secret_read(const HttpSecret *secret, char error[HTTP_ERROR_BYTES]);
 

@@ -12,7 +12,7 @@
 /* A secret: its text, or the file that contains it. */
 typedef struct HttpSecret
 {
-	const char *text; /* NULL: not set; also file */
+	const char *text; /* NULL: not set; this applies to file, too */
 	const char *file;
 } HttpSecret;
 
@@ -33,7 +33,8 @@ typedef struct HttpTls
 	HttpSecret ca; /* in PEM */
 	HttpSecret cert;
 	HttpSecret key;
-	const char *server_name; /* replaces the URL's name; NULL: not replaced */
+	/* verified in place of the URL's host name; NULL: the host name is verified */
+	const char *server_name;
 	const char *min_version; /* for example "TLS12"; NULL: the library's default */
 	const char *max_version;
 	bool insecure_skip_verify;
@@ -42,37 +43,40 @@ typedef struct HttpTls
 typedef struct HttpHeader
 {
 	const char *name;
-	ConfigList values;	/* of const char * */
-	ConfigList secrets; /* the same */
-	ConfigList files;	/* the same */
+	ConfigList values;	/* list of const char * */
+	ConfigList secrets; /* secret values, of const char * */
+	ConfigList files;	/* paths of files that contain values, of const char * */
 } HttpHeader;
 
 typedef struct HttpOauth2 HttpOauth2;
 
 typedef struct HttpSettings
 {
-	HttpBasicAuth *basic_auth; /* NULL: none */
+	HttpBasicAuth *basic_auth; /* NULL: no basic authentication */
 	HttpAuthorization *authorization;
 	HttpOauth2 *oauth2;
-	HttpSecret bearer; /* older names of authorization */
+	HttpSecret bearer; /* an older setting, replaced by authorization */
 	HttpTls tls;
-	const char *proxy_url; /* NULL: none */
+	const char *proxy_url; /* NULL: no proxy */
 	const char *no_proxy;
-	ConfigList proxy_headers; /* of HttpHeader */
-	ConfigList headers;		  /* of HttpHeader */
+	ConfigList proxy_headers; /* list of HttpHeader */
+	ConfigList headers;		  /* list of HttpHeader */
 	bool proxy_from_environment;
 	bool no_redirects;
 	bool no_http2;
 } HttpSettings;
 
-/* Client credentials of OAuth 2.0 (RFC 6749, 4.4): requests carry a token from token_url. */
+/*
+ * Settings of OAuth 2.0 with client credentials (RFC 6749, 4.4): requests carry a token from
+ * token_url.
+ */
 struct HttpOauth2
 {
 	const char *client_id;
 	HttpSecret client_secret;
 	const char *token_url;
-	ConfigList scopes; /* of const char * */
-	/* of ConfigPair; parameters of the token's request in addition to its own */
+	ConfigList scopes; /* list of const char * */
+	/* List of ConfigPair: parameters that are added to the request for a token. */
 	ConfigList endpoint_params;
 	HttpSettings http; /* for the token's request; only TLS and proxy are used */
 	const char *key;   /* all settings as one text: equal keys share a token */
@@ -88,7 +92,7 @@ bool http_read_not(ConfigReader *reader, const Node *node, void *field);
 /* defined in http_oauth2.c */
 bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field);
 
-/* Keys of HttpSettings for the fields of a structure that has them as a member. */
+/* Keys of HttpSettings, for a structure that contains an HttpSettings. */
 #define HTTP_SETTING(type, member, key, read, field) \
 	{                                                \
 		key, read, offsetof(type, member.field)      \
@@ -110,12 +114,12 @@ bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field);
 		HTTP_SETTING(type, member, "follow_redirects", http_read_not, no_redirects),         \
 		HTTP_SETTING(type, member, "enable_http2", http_read_not, no_http2)
 
-/* Checks that no settings exclude each other; node is their position. */
+/* Refuses settings that exclude each other; node is their position in the file. */
 bool http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 
 /*
- * These fail if settings of a proxy or of a secret exclude each other; what is the secret's name in
- * the message.
+ * Refuse settings of a proxy, or of a secret, that exclude each other. what is the name of the
+ * secret in the message.
  */
 bool http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 bool http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret,

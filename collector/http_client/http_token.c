@@ -1,10 +1,10 @@
 /*
  * http_token.c
- *		Gets a token for client credentials: RFC 6749, 4.4 and 5.
+ *		Requests a token for client credentials: RFC 6749, 4.4 and 5.
  *
- * Servers differ in where they expect the client's name and secret: in the header, as the RFC
- * demands of all servers, or in the body. If a server refuses one form the other is tried, and the
- * accepted one is used from then on.
+ * Servers differ in where they expect the client's id and secret: in the header, which the RFC
+ * requires all servers to accept, or in the body. If a server refuses one form, the other is tried;
+ * the accepted form is used from then on.
  */
 #include "http_client/http_token.h"
 
@@ -21,9 +21,10 @@
 
 #define ASK_MS			 10000
 #define ANSWER_BYTES_MAX 65536
-#define EARLY_S			 10	  /* a token is not used in its last EARLY_S seconds ... */
-#define EARLY_PART		 4	  /* ... or in the last 1/EARLY_PART of a short life */
-#define EXPIRES_S		 3600 /* lifetime if the server does not send one */
+#define EARLY_S			 10 /* a token is not used in the last EARLY_S seconds of its life */
+/* a token with a short life is not used in the last 1/EARLY_PART of it */
+#define EARLY_PART		 4
+#define EXPIRES_S		 3600 /* lifetime of a token for which the server states none */
 #define EXPIRES_S_MAX	 31536000
 #define UNUSED_NS		 (3600 * NS_PER_S) /* time until an unused token is forgotten */
 
@@ -163,8 +164,8 @@ make_form(const HttpToken *token, const HttpOauth2 *oauth2, const char *secret)
 }
 
 /*
- * Sets basic authentication with the client's id and secret, both escaped like values of a form
- * (RFC 6749, 2.3.1).
+ * Sets basic authentication with the client's id and secret. RFC 6749, 2.3.1, requires both to be
+ * escaped like values of a form.
  */
 static bool
 set_header(HttpTokenRequest *ask, const HttpOauth2 *oauth2, const char *secret)
@@ -210,7 +211,7 @@ http_token_ask_fini(HttpTokenRequest *ask)
 
 /* --- the answer --- */
 
-/* Returns a member that may be used in a header and in a message; otherwise NULL. */
+/* Returns a member if it can be used in a header and in a message; otherwise NULL. */
 static const char *
 plain_text(const json_t *object, const char *name)
 {
@@ -230,7 +231,7 @@ seconds_of(const json_t *value)
 	double seconds =
 		json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
 
-	/* the comparison is false for not-a-number */
+	/* the comparison is false if the value is not a number (NaN) */
 	return seconds > 0 ? (int64_t) MIN(seconds, (double) EXPIRES_S_MAX) : EXPIRES_S;
 }
 

@@ -1,9 +1,9 @@
 /*
  * http_token.h
- *		The OAuth 2.0 tokens of a client: how to request one, and how to read the answer.
+ *		The OAuth 2.0 tokens of a client: making the request for a token, and reading the answer.
  *
  * Belongs to a client and its thread, which sends the requests and knows which transfers wait.
- * Equal settings share a token, also those of a reloaded configuration.
+ * Equal settings share a token, even if they come from different versions of a configuration.
  */
 #ifndef COLLECTOR_HTTP_TOKEN_H
 #define COLLECTOR_HTTP_TOKEN_H
@@ -14,14 +14,15 @@
 
 typedef struct HttpToken
 {
-	UT_hash_handle hh; /* by key */
+	UT_hash_handle hh; /* keyed by "key" */
 	char *key;
 	struct HttpClient *client;	   /* the owner of the token */
-	struct HttpTransfer *transfer; /* the current request for it; NULL: none */
+	struct HttpTransfer *transfer; /* the current request for this token; NULL: none */
 	unsigned users;				   /* number of transfers that refer to it */
 	char *header;				   /* value of "Authorization"; NULL: no token yet */
 	uint64_t number;			   /* incremented with each new token */
-	int64_t expires_ns;			   /* CLOCK_MONOTONIC, somewhat before the real end; also used_ns */
+	/* CLOCK_MONOTONIC, somewhat before the token really expires; used_ns is of this clock, too */
+	int64_t expires_ns;
 	int64_t used_ns;
 	bool in_body;	 /* send the client's name and secret in the body, not in the header */
 	bool knows_form; /* the server has accepted this form */
@@ -37,14 +38,16 @@ HttpToken *http_token_find(HttpTokens *tokens, const HttpOauth2 *oauth2, struct 
 						   int64_t now_ns);
 void http_tokens_free(HttpTokens *tokens);
 
-/* Returns the header's value at this time; NULL: it must be requested. */
+/*
+ * Returns the header's value if the token is valid at this time; NULL: the token must be requested.
+ */
 const char *http_token_header(const HttpToken *token, int64_t now_ns);
 
 /* Invalidates the token after the server rejected it, unless its number has changed since. */
 void http_token_forget(HttpToken *token, uint64_t number);
 
 /*
- * The request for a token, except for its callbacks, and the memory that it refers to; freed by
+ * A request for a token, without its callbacks, and the memory that it refers to. Free it with
  * http_token_ask_fini().
  */
 typedef struct HttpTokenRequest
@@ -65,7 +68,7 @@ void http_token_ask_fini(HttpTokenRequest *ask);
 typedef enum HttpTokenAnswer
 {
 	HTTP_TOKEN_TAKEN,
-	HTTP_TOKEN_ASK_AGAIN, /* ask again with the other form */
+	HTTP_TOKEN_ASK_AGAIN, /* ask again in the other form */
 	HTTP_TOKEN_REFUSED	  /* the reason is in error */
 } HttpTokenAnswer;
 

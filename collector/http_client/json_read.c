@@ -1,6 +1,6 @@
 /*
  * json_read.c
- *		Runs jansson with an allocator that counts while a text is read.
+ *		Runs jansson with an allocator that counts the memory while a text is parsed.
  *
  * jansson has one allocator for the whole process, without a context. The count is thread-local, so
  * other threads may use jansson at any time.

@@ -1,6 +1,6 @@
 /*
  * call.c
- *		The headers that matter, and answers as google.rpc.Status.
+ *		Reads the headers that matter, and formats answers as google.rpc.Status.
  */
 #include "http_server/call.h"
 
@@ -165,7 +165,7 @@ encoding_of(const char *value, size_t length)
 	return is_token(value, length, "zstd") ? ENCODING_ZSTD : ENCODING_UNKNOWN;
 }
 
-/* Parses a timeout of at most eight digits and a unit; 0 if it is malformed. */
+/* Parses a timeout of at most eight digits and a unit. Returns 0 if it is malformed. */
 static int64_t
 timeout_of(const char *value, size_t length)
 {
@@ -195,7 +195,7 @@ timeout_of(const char *value, size_t length)
 	return 0;
 }
 
-/* Parses Connect's timeout of at most ten digits; 0 if it is malformed. */
+/* Parses Connect's timeout of at most ten digits. Returns 0 if it is malformed. */
 static int64_t
 milliseconds_of(const char *value, size_t length)
 {
@@ -264,7 +264,10 @@ call_take_path(Call *call, const char *value, size_t length)
 	return call_copy_text(call->path, sizeof(call->path), value, end);
 }
 
-/* Takes the key of Datadog's clients as a bearer token. The header "authorization" precedes it. */
+/*
+ * Stores the key of Datadog's clients as a bearer token. If the header "authorization" is present,
+ * it is used instead.
+ */
 static bool
 call_take_key(Call *call, const char *value, size_t length)
 {

@@ -21,7 +21,8 @@
 
 #define CALL_METHOD_MAX 16
 #define CALL_PATH_MAX	256
-#define CALL_TYPE_MAX	160 /* of the content type: boundaries have at most 70 characters */
+/* limit of the content type, whose boundary has at most 70 characters */
+#define CALL_TYPE_MAX	160
 
 /* The codes of gRPC that are used here. */
 typedef enum GrpcCode
@@ -60,10 +61,10 @@ typedef enum CallContent
 typedef struct Answer
 {
 	GrpcCode code;
-	int http_status;  /* 0: from the code */
-	const char *text; /* static or in text_room; NULL: no text */
+	int http_status;  /* 0: the status follows from the code */
+	const char *text; /* a literal, or in text_room; NULL: no text */
 	char text_room[512];
-	int retry_s;		 /* the client should retry after this time; 0: not stated */
+	int retry_s;		 /* time after which the client should retry; 0: not stated */
 	Buffer body;		 /* body of a good answer */
 	const char *content; /* content type of the answer, if it differs from the request's */
 } Answer;
@@ -79,44 +80,45 @@ typedef void (*CallStored)(Call *call, const BatchResult *result);
 
 struct Call
 {
-	/* the fields up to unread belong to the loop */
+	/* The fields up to unread belong to the loop. */
 	struct Connection *connection; /* NULL: closed */
 	struct Call *sibling;		   /* next call of the connection */
 	int32_t stream;				   /* stream of HTTP/2 */
 	size_t charged;				   /* bytes charged to memory */
 	bool is_whole;				   /* the request is complete */
 	bool is_refused;			   /* answered early; the rest of the request is discarded */
-	bool is_away;				   /* a worker or the writer owns the call */
-	/* time of arrival, CLOCK_MONOTONIC; if is_away, of the dispatch */
+	bool is_away;				   /* a worker or the writer owns the call at present */
+	/* CLOCK_MONOTONIC at arrival; if is_away, at the dispatch. */
 	int64_t since_ns;
-	size_t answer_at;  /* bytes of the body sent so far */
+	size_t answer_at;  /* number of bytes of the body sent so far */
 	uint8_t prefix[5]; /* prefix of a gRPC message */
 	size_t prefix_length;
-	Buffer part;	   /* of an exchange: the first answer, with its prefix */
-	size_t part_at;	   /* bytes of part sent so far */
-	bool is_answering; /* the answer's headers were sent */
+	Buffer part;	   /* exchange: the first answer, with its prefix */
+	size_t part_at;	   /* number of bytes of part sent so far */
+	bool is_answering; /* the headers of the answer were sent */
 	bool has_surplus;  /* bytes arrived after the expected message */
-	Buffer held;	   /* of a stream: bytes that arrived while a worker had the part before */
-	size_t unread;	   /* bytes that the client may not send anew until the worker is done */
+	Buffer held;	   /* stream: bytes that arrived while a worker had the previous part */
+	/* number of bytes by which the client's window is not extended until the worker is done */
+	size_t unread;
 
-	/* from the request */
+	/* The fields up to accepts_open come from the request. */
 	char method[CALL_METHOD_MAX];
 	char path[CALL_PATH_MAX];
 	CallContent content;
 	CallEncoding encoding;
 	bool has_encoding;
-	bool is_compressed; /* from the message's prefix */
+	bool is_compressed; /* set in the prefix of the message */
 	bool has_path;
 	bool is_connect;	 /* errors are those of the Connect protocol */
 	uint64_t length;	 /* content length; UINT64_MAX: not announced */
 	int64_t timeout_ns;	 /* grpc-timeout, or that of Connect; 0: no timeout */
 	char *authorization; /* owned; NULL: absent */
-	bool has_key_only;	 /* authorization comes from Datadog's key */
-	/* owned; NULL: absent, or the service does not use it, once it is known */
+	bool has_key_only;	 /* authorization comes from Datadog's header with the key */
+	/* Owned; NULL: absent, or freed because the service does not use it. */
 	char *query;
 	char content_type[CALL_TYPE_MAX]; /* cut if longer */
 	char scope[IDENTITY_TENANT_MAX];  /* header X-Scope-OrgID; "": absent */
-	/* id of an Alloy, which repeats requests that failed; cut if longer; "": another client */
+	/* Id of an Alloy, which repeats failed requests; cut if longer; "": the client is no Alloy. */
 	char alloy_id[CALL_TYPE_MAX];
 	bool accepts_open; /* the header accept names OpenMetrics */
 	const Service *service;
@@ -127,33 +129,36 @@ struct Call
 	size_t body_length;
 	size_t body_capacity;
 
-	/* set by the loop if the client leaves while another thread owns the call */
+	/* Set by the loop if the client disconnects while another thread owns the call. */
 	atomic_bool is_unwanted;
 
-	/* the fields below belong to the call's owner */
+	/* The fields below belong to the owner of the call. */
 	struct Call *next; /* next in a queue */
 	struct Host *host;
-	MemoryShare *memory; /* budget of the worker that has it */
-	WorkLimit *limit;	 /* CPU time of the worker that has it */
-	/* of an exchange: its first message, owned; NULL: this is the first message */
+	MemoryShare *memory; /* memory budget of the worker that has the call */
+	WorkLimit *limit;	 /* limit of CPU time of the worker that has the call */
+	/* Exchange: the first message, owned; NULL: this message is the first one. */
 	uint8_t *first;
 	size_t first_length;
-	struct StoreLine *line; /* while it is being stored; also the next eight fields */
+	struct StoreLine *line; /* valid while the call is being stored, as are the next eight fields */
 	CallStored stored;
-	struct ClientWork *storing; /* queue of its client */
-	struct Batch *batch;		/* owned until the writer has it */
+	struct ClientWork *storing; /* queue of the call's client */
+	struct Batch *batch;		/* owned until it is given to the writer */
 	size_t batch_bytes;
-	uint32_t step_first; /* next step: stacks from here to step_end, or the whole batch */
+	/* the next step stores the stacks from here to step_end, or the whole batch */
+	uint32_t step_first;
 	uint32_t step_end;
 	size_t step_cost;
 	bool is_step;
-	/* of a stream: the client has ended it, and the body is empty */
+	/* Stream: the client has ended it, and the body is empty. */
 	bool is_end;
-	bool wants_more;	/* of a stream: no answer yet, but the next part */
-	uint64_t upload;	/* of a stream: the service's own state; 0: none */
-	bool wants_second;	/* the answer is a message, to which the client replies with a second one */
-	uint8_t digest[32]; /* identity of the request's content */
-	bool is_stored;		/* its samples are safe, whatever the answer says of the others */
+	bool wants_more; /* stream: the service does not answer yet, but needs the next part */
+	uint64_t upload; /* stream: state of the service; 0: none */
+	/* exchange: the answer is a message to which the client replies with a second message */
+	bool wants_second;
+	uint8_t digest[32];	 /* identity of the request's content */
+	size_t answer_bytes; /* bytes of the answer that are charged until the call is freed */
+	bool is_stored; /* the samples are safe, even if the answer reports an error about others */
 	bool has_digest;
 	Answer answer;
 };
@@ -183,13 +188,13 @@ void call_fail_with(Call *call, GrpcCode code, const char *format, ...)
 int call_http_status(const Call *call);
 
 /*
- * Takes a header of the request, with its name in lower case. Returns false, after setting the
- * answer, if the value is invalid.
+ * Stores a header of the request; its name is in lower case. Returns false, after setting the
+ * answer, if its value is invalid.
  */
 bool call_header(Call *call, const char *name, size_t name_length, const char *value,
 				 size_t length);
 
-/* Formats google.rpc.Status with RetryInfo, in protobuf; for JSON call_error_body(). */
+/* Formats google.rpc.Status with RetryInfo in protobuf. For JSON use call_error_body(). */
 void call_status_body(const Call *call, Buffer *body);
 
 /* Formats the body of a refusal for HTTP: the status in protobuf or JSON, or Connect's error. */

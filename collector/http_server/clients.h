@@ -24,13 +24,15 @@ typedef struct Clients
 
 const char *client_name(const Client *client);
 
-/* Returns its calls that wait for a worker: the receiver's lock guards them. */
+/* Returns the calls of the client that wait for a worker. The receiver's lock guards them. */
 ClientWork *client_work(Client *client);
 
-/* Returns its calls that wait for the writer: the lock of the StoreLine guards them. */
+/*
+ * Returns the calls of the client that wait for the writer. The lock of the StoreLine guards them.
+ */
 ClientWork *client_storing(Client *client);
 
-/* Returns the client with a reference; NULL if out of memory. */
+/* Returns the client with this name, with a reference; NULL if out of memory. */
 Client *clients_take(Clients *clients, const char *name);
 void client_release(Client *client); /* accepts NULL */
 
@@ -41,12 +43,12 @@ void clients_free(Clients *clients);
 unsigned client_references(const Client *client);
 
 /*
- * Counts a request. Returns false if the client exceeds per_second; a burst of one second's
- * requests is allowed.
+ * Counts a request. Returns false if the client exceeds per_second; the requests of one second may
+ * come in a burst.
  */
 bool client_may_ask(Client *client, int64_t now_ns, int64_t per_second);
 
-/* Charges memory of a request. Returns false beyond the limit. */
+/* Charges the memory of a request to the client. Returns false beyond the limit. */
 bool client_charge(Client *client, size_t bytes, size_t limit);
 void client_discharge(Client *client, size_t bytes);
 

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "http_server/tls.h"
 
-#define SENDING_NS (INT64_C(30) * 1000000000) /* for a client that does not read */
+#define SENDING_NS (INT64_C(30) * 1000000000) /* deadline for a client that does not read */
 
 /* Approximate memory of an idle connection, mostly nghttp2's tables or OpenSSL's buffers. */
 #define CONNECTION_BYTES ((size_t) 16 * 1024)
@@ -187,7 +187,7 @@ connection_send(Connection *connection)
 	}
 	if (connection->out_at == out->length)
 	{
-		buffer_fini(out); /* so that a thousand idle connections hold no buffers */
+		buffer_fini(out); /* free the buffer, so that a thousand idle connections hold no buffers */
 		*out = (Buffer){ NULL };
 		connection->out_at = 0;
 	}

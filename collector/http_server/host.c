@@ -1,6 +1,6 @@
 /*
  * host.c
- *		The two queues between the threads.
+ *		The two queues between the loop and other threads: calls for workers, and calls given back.
  */
 #include "http_server/host.h"
 
@@ -112,7 +112,7 @@ host_collect(Host *host)
 	Call *oldest = NULL;
 	uint64_t count;
 
-	/* a read fails only if no call was given back */
+	/* a read fails only if no call was given back in between */
 	if (read(host->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&host->lock);

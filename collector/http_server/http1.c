@@ -9,22 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 
 #include "http_server/intake.h"
 
 #define HEAD_MAX 16384
-#define IN_MAX	 (128 * 1024) /* limit of input after a request that is not answered yet */
-#define VERSION	 "HTTP/1.1 "  /* begin of every answer */
+/* limit of the input that is kept after a request without an answer */
+#define IN_MAX	 (128 * 1024)
+#define VERSION	 "HTTP/1.1 " /* beginning of every answer */
 
 typedef enum Http1State
 {
 	HTTP1_HEAD,
-	HTTP1_LENGTH,	  /* a body with a content length */
+	HTTP1_LENGTH,	  /* the body has a content length */
 	HTTP1_CHUNK_SIZE, /* the line with a chunk's size */
 	HTTP1_CHUNK,
 	HTTP1_CHUNK_END,
 	HTTP1_TRAILERS,
-	HTTP1_WAIT /* for the answer */
+	HTTP1_WAIT,	 /* waiting for the answer */
+	HTTP1_ANSWER /* sending the body of an answer that is larger than CONNECTION_OUT_MAX */
 } Http1State;
 
 typedef struct Http1
@@ -33,10 +36,10 @@ typedef struct Http1
 	Buffer in;
 	size_t at; /* bytes parsed so far */
 	uint64_t left;
-	size_t head_bytes; /* bytes of trailers and of chunk sizes */
+	size_t head_bytes; /* number of bytes of trailers and chunk sizes */
 	Call *call;
 	bool keeps_alive;
-	bool is_probed; /* VERSION was sent before the rest of the answer */
+	bool is_probed; /* VERSION was sent already, before the rest of the answer */
 } Http1;
 
 /* --- answers --- */
@@ -116,9 +119,24 @@ put_head(Connection *connection, const Call *call, size_t length)
 	http1_put_text(&connection->out, "\r\n");
 }
 
+/* Ends the current request, whose answer is in the output. */
+static void
+http1_end_answer(Connection *connection)
+{
+	Http1 *http1 = connection->http1;
+	Call *call = http1->call;
+
+	http1->call = NULL;
+	intake_drop(connection, call);
+	http1->state = HTTP1_HEAD;
+	if (!http1->keeps_alive)
+		connection->is_closing = true;
+}
+
 /*
- * Sends the answer of the current request. If it comes before the request's end, the connection is
- * closed, because the start of the next request is unknown.
+ * Sends the answer of the current request. If the request is not complete, the connection is
+ * closed, because it is not known where the next request would start. A large body stays in the
+ * call, which is charged for it, until http1_write() has sent it.
  */
 static void
 http1_answer_call(Connection *connection, Call *call)
@@ -136,13 +154,35 @@ http1_answer_call(Connection *connection, Call *call)
 	if (!is_whole)
 		http1->keeps_alive = false; /* the end of the request is unknown */
 	put_head(connection, call, body->length);
+	if (body == &call->answer.body && body->length > CONNECTION_OUT_MAX)
+	{
+		http1->state = HTTP1_ANSWER;
+		return;
+	}
 	buffer_put_bytes(&connection->out, body->bytes != NULL ? body->bytes : "", body->length);
 	buffer_fini(&error);
-	http1->call = NULL;
-	intake_drop(connection, call);
-	http1->state = HTTP1_HEAD;
-	if (!http1->keeps_alive)
-		connection->is_closing = true;
+	http1_end_answer(connection);
+}
+
+void
+http1_write(Connection *connection)
+{
+	Http1 *http1 = connection->http1;
+	Call *call = http1->call;
+	const Buffer *body;
+	size_t length;
+
+	if (http1->state != HTTP1_ANSWER || connection_has_output(connection))
+		return;
+	body = &call->answer.body;
+	length = MIN(body->length - call->answer_at, CONNECTION_OUT_MAX);
+	buffer_put_bytes(&connection->out, body->bytes + call->answer_at, length);
+	call->answer_at += length;
+	call->since_ns = connection->loop->now_ns; /* the client reads, so the call is not abandoned */
+	if (call->answer_at < body->length)
+		return;
+	http1_end_answer(connection);
+	http1_go_on(connection); /* the next request may have arrived already */
 }
 
 static void
@@ -226,8 +266,8 @@ request_line(Call *call, const char *line, size_t length, Head *head)
 }
 
 /*
- * Parses a header. Folded lines, and a blank before the colon, are refused, because servers
- * interpret them differently.
+ * Parses a header. Folded lines, and a blank before the colon, are refused, because servers and
+ * proxies interpret them differently.
  */
 static bool
 header_line(Call *call, const char *line, size_t length, Head *head)
@@ -289,7 +329,7 @@ http1_read_head(Call *call, const char *text, size_t length, Head *head)
 	return !is_first && !(head->is_chunked && head->has_length);
 }
 
-/* Returns the bytes up to and including the empty line; 0: not received yet. */
+/* Returns the length up to and including the empty line; 0: the empty line has not arrived. */
 static size_t
 head_length(const char *text, size_t length)
 {
@@ -351,7 +391,7 @@ http1_take_body(Connection *connection, size_t length)
 	intake_body(connection->loop, http1->call, bytes, length);
 }
 
-/* Returns a line without its end; NULL: not received yet. */
+/* Returns a line without its end; NULL: the end has not arrived. */
 static const char *
 http1_take_line(Connection *connection, size_t *length)
 {
@@ -415,7 +455,7 @@ take_chunk_line(Connection *connection)
 	return true;
 }
 
-/* Returns true while a worker has a part of the body, so that the next one waits in the socket. */
+/* Returns true while a worker has a part of the body, so the next part must wait in the socket. */
 static bool
 is_held_up(const Http1 *http1)
 {
@@ -462,6 +502,7 @@ step(Connection *connection)
 				return take_chunk_line(connection);
 			return false;
 		case HTTP1_WAIT:
+		case HTTP1_ANSWER:
 			break;
 	}
 	return false;
@@ -472,12 +513,12 @@ http1_go_on(Connection *connection)
 {
 	Http1 *http1 = connection->http1;
 
-	while (!connection->is_dead && !connection->is_closing && http1->state != HTTP1_WAIT &&
-		   step(connection))
+	while (!connection->is_dead && !connection->is_closing && step(connection))
 		;
 	if (http1->at == http1->in.length)
 	{
-		buffer_fini(&http1->in); /* so that a thousand idle connections hold no buffers */
+		/* free the buffer, so that a thousand idle connections hold no buffers */
+		buffer_fini(&http1->in);
 		http1->in = (Buffer){ NULL };
 	}
 	else if (http1->at > 0)
@@ -521,13 +562,13 @@ http1_has_more(const Connection *connection)
 {
 	const Http1 *http1 = connection->http1;
 
-	return (http1->state == HTTP1_WAIT || is_held_up(http1)) && http1->in.length > 0;
+	return (http1_is_waiting(connection) || is_held_up(http1)) && http1->in.length > 0;
 }
 
 bool
 http1_is_waiting(const Connection *connection)
 {
-	return connection->http1->state == HTTP1_WAIT;
+	return connection->http1->state == HTTP1_WAIT || connection->http1->state == HTTP1_ANSWER;
 }
 
 void

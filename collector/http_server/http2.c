@@ -1,11 +1,12 @@
 /*
  * http2.c
- *		Streams are calls. nghttp2 checks frames; frames that a client may send too often are
- *		counted here.
+ *		Maps streams to calls. nghttp2 checks frames; this file counts frames that a client may send
+ *		too often.
  *
- * A body is read at once and charged to memory, or its call is answered early and the rest
- * discarded; so windows are extended as bytes arrive. Frames without content (PING, SETTINGS,
- * RST_STREAM, PRIORITY, WINDOW_UPDATE, empty DATA) have an allowance, to which calls add.
+ * A body is read at once and charged to memory; if there is no room the call is answered early, and
+ * the rest of its body discarded. So windows can be extended as bytes arrive. Frames without
+ * content (PING, SETTINGS, RST_STREAM, PRIORITY, WINDOW_UPDATE, empty DATA) use an allowance, to
+ * which each call adds.
  */
 #include "http_server/http2.h"
 
@@ -22,8 +23,9 @@
 #define CONNECTION_WINDOW	   (4 * 1024 * 1024)
 #define FRAME_BYTES			   (64 * 1024)
 #define CONTROL_BURST_NS	   INT64_C(1000000000)
-#define CONTROL_FRAME_NS	   INT64_C(1000000) /* a thousand per second, and additionally */
-#define CONTROL_FRAMES_OF_CALL 8 /* this many for each call: windows, pings, their answers */
+#define CONTROL_FRAME_NS	   INT64_C(1000000) /* one such frame per millisecond is allowed */
+/* frames that are allowed in addition for each call: windows, pings, and their answers */
+#define CONTROL_FRAMES_OF_CALL 8
 #define RESET_BURST			   200
 #define RESETS_PER_SECOND	   20
 #define CONTINUATIONS_MAX	   8
@@ -40,7 +42,7 @@
 
 /* --- answers --- */
 
-/* Encodes a message with percent signs, as gRPC demands. */
+/* Encodes bytes of a message with percent signs, as gRPC requires. */
 static void
 encode_message(const char *text, char result[GRPC_MESSAGE_MAX])
 {
@@ -63,7 +65,7 @@ encode_message(const char *text, char result[GRPC_MESSAGE_MAX])
 	result[length] = '\0';
 }
 
-/* Encodes base64 without padding; returns false if there is no room. */
+/* Encodes base64 without padding. Returns false if there is no room. */
 static bool
 encode_base64(const Buffer *bytes, char *result, size_t room)
 {
@@ -86,7 +88,7 @@ encode_base64(const Buffer *bytes, char *result, size_t room)
 	return true;
 }
 
-/* Appends grpc-status and its companions to the headers. Returns their number. */
+/* Appends grpc-status and the headers that belong to it. Returns their number. */
 static size_t
 status_headers(const Call *call, nghttp2_nv *headers, char code[16], char message[GRPC_MESSAGE_MAX],
 			   char status[GRPC_STATUS_MAX])
@@ -148,8 +150,8 @@ end_answer(nghttp2_session *session, const Call *call, uint32_t *flags)
 }
 
 /*
- * Called by nghttp2 for bytes of the body. The stream's call may have changed since the answer
- * began, if another one was bound to it.
+ * Called by nghttp2 for bytes of the body. Looks the call up by its stream, because another call
+ * may have been bound to the stream since the answer began.
  */
 static ssize_t
 read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t room, uint32_t *flags,
@@ -162,7 +164,7 @@ read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t ro
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (call->part_at < call->part.length)
 		return (ssize_t) http2_take(&call->part, &call->part_at, buffer, room);
-	if (!call->is_refused) /* and not answered either */
+	if (!call->is_refused) /* the call may have been answered while its body was refused */
 		return NGHTTP2_ERR_DEFERRED;
 	length = http2_take(&call->answer.body, &call->answer_at, buffer, room);
 	if (call->answer_at == call->answer.body.length && end_answer(session, call, flags) != 0)
@@ -282,7 +284,7 @@ http2_bind_call(Connection *connection, int32_t stream, Call *call)
 	nghttp2_session_set_stream_user_data(connection->http2, stream, call);
 }
 
-/* Lets the client send as many bytes as were taken. */
+/* Extends the client's window by the bytes that were processed. */
 static void
 http2_read_on(Connection *connection, Call *call, size_t bytes)
 {
@@ -295,7 +297,9 @@ const Protocol http2_protocol = { http2_answer_call, http2_abandon_call, answer_
 
 /* --- callbacks --- */
 
-/* Begins the call of a new stream, or refuses the stream if the connection may hold no more. */
+/*
+ * Begins the call of a new stream. Refuses the stream if the connection must have no more streams.
+ */
 static int
 on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
@@ -310,7 +314,7 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *con
 	call->stream = frame->hd.stream_id;
 	if (!intake_add(connection, call))
 	{
-		/* refused streams were not processed, so the client may repeat the request */
+		/* a refused stream was not processed, so the client may repeat the request */
 		call_free(call);
 		return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
 										 NGHTTP2_REFUSED_STREAM) == 0
@@ -330,7 +334,7 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *n
 
 	if (call == NULL || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
-	/* counts the bytes of headers until the body begins */
+	/* until the body begins, this field counts the bytes of headers */
 	call->prefix_length += name_length + length + 32;
 	if (call->prefix_length > HEADER_BYTES_MAX ||
 		!call_header(call, (const char *) name, name_length, (const char *) value, length))
@@ -412,7 +416,7 @@ http2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uin
 		intake_body(connection->loop, call, bytes, length);
 		unread = call->unread - unread;
 	}
-	/* held bytes reduce the window of their stream only, so other streams continue */
+	/* Bytes that are held reduce only the window of their stream, so other streams continue. */
 	return nghttp2_session_consume_connection(session, length) == 0 &&
 				   nghttp2_session_consume_stream(session, stream, length - unread) == 0
 			   ? 0
@@ -420,8 +424,9 @@ http2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uin
 }
 
 /*
- * Ends a stream whose answer was completely sent before its request (RFC 9113, 8.1): the client may
- * never end it, and each open stream costs memory and one of STREAMS_MAX.
+ * Closes a stream whose answer was sent completely before the request was (RFC 9113, 8.1). The
+ * client may never end the request, and each open stream costs memory and counts towards
+ * STREAMS_MAX.
  */
 static int
 on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -436,7 +441,10 @@ on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 	return 0;
 }
 
-/* Adds to the allowance for each answered call, so that any rate of calls is possible. */
+/*
+ * Adds to the allowance for each answered call, so that the allowance does not limit the rate of
+ * calls.
+ */
 static void
 earn_control_frames(Connection *connection)
 {
@@ -528,7 +536,7 @@ http2_read(Connection *connection, const uint8_t *bytes, size_t length)
 {
 	ssize_t result = nghttp2_session_mem_recv(connection->http2, bytes, length);
 
-	/* detected by nghttp2 itself: the client does not read acknowledgements */
+	/* nghttp2 has detected that the client does not read acknowledgements */
 	if (result == NGHTTP2_ERR_FLOODED && !connection->is_closing)
 		tell_of_flood(connection);
 	if (result < 0)

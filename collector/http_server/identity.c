@@ -68,7 +68,7 @@ identity_read_line(Identities *identities, char *text, const char *path, int lin
 		return wrong_line(path, line, failure);
 	if (grow_array(&identities->items, &identities->capacity, identities->count,
 				   sizeof(Identity)) != 0)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	item = &identities->items[identities->count++];
 	strcpy(item->tenant, tenant);
 	hash(token, item->token);
@@ -130,7 +130,7 @@ identity_of_token(const Identities *identities, const char *token)
 	return found;
 }
 
-/* Decodes USER:PASSWORD, in base64, and cuts it at the colon. */
+/* Decodes USER:PASSWORD from base64, and splits it at the colon. */
 static bool
 identity_decode_basic(const char *encoded, char text[IDENTITY_BASIC_MAX + 1], const char **user,
 					  const char **password)
@@ -145,7 +145,7 @@ identity_decode_basic(const char *encoded, char text[IDENTITY_BASIC_MAX + 1], co
 		EVP_DecodeBlock((unsigned char *) text, (const unsigned char *) encoded, (int) length);
 	if (decoded < 0)
 		return false;
-	text[decoded] = '\0'; /* padding becomes zeros, which end the text, too */
+	text[decoded] = '\0'; /* padding decodes to zero bytes, which end the text, too */
 	colon = strchr(text, ':');
 	if (colon == NULL)
 		return false;

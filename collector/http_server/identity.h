@@ -35,13 +35,16 @@ const char *identities_find(const Identities *identities, const char *authorizat
 #define IDENTITY_BASIC_MAX 3072
 
 /*
- * Reads a value of the header "authorization" as Basic authentication. Returns false if it is
- * something else. user and password are in text, which the caller must erase.
+ * Reads a value of the header "authorization" as Basic authentication. Returns false if it is of
+ * another kind. user and password point into text, which the caller must erase.
  */
 bool identity_login(const char *authorization, char text[IDENTITY_BASIC_MAX + 1], const char **user,
 					const char **password);
 
-/* Returns whether any token of the tenant has the right to upload; for tenants by certificate. */
+/*
+ * Returns true if any token of the tenant has the right to upload. This decides for tenants that a
+ * certificate identifies.
+ */
 bool identities_may_upload(const Identities *identities, const char *tenant);
 
 #endif

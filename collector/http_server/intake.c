@@ -1,6 +1,7 @@
 /*
  * intake.c
- *		The way of a call from its headers to a worker, and back to the protocol.
+ *		Handles a call from its headers until it is given to a worker, and its answer until it is
+ *		given to the protocol.
  */
 #include "http_server/intake.h"
 
@@ -12,7 +13,7 @@
 #include "base/log.h"
 #include "http_server/service.h"
 
-#define ARRIVAL_NS	 (INT64_C(60) * 1000000000) /* time until a request must be complete */
+#define ARRIVAL_NS	 (INT64_C(60) * 1000000000) /* a request must be complete within this time */
 #define PREFIX_BYTES 5
 #define FIRST_BYTES	 4096
 #define RETRY_S		 1
@@ -20,7 +21,7 @@
 /* Approximate memory of a call without its body: headers, answer, and nghttp2's stream. */
 #define CALL_BYTES (sizeof(Call) + 1024)
 
-/* --- who may ask --- */
+/* --- authentication --- */
 
 static void
 discharge(Loop *loop, Call *call)
@@ -36,9 +37,7 @@ discharge(Loop *loop, Call *call)
 	call->charged = 0;
 }
 
-/*
- * Sends the answer, and frees the request first, because the client may delay the end of the call.
- */
+/* Sends the answer. Frees the request first, because the client may delay the end of the call. */
 static void
 answer(Loop *loop, Call *call)
 {
@@ -70,7 +69,10 @@ intake_refuse_client(Loop *loop, Call *call, const char *text)
 	return false;
 }
 
-/* Checks the client's token, otherwise its certificate. Returns false after answering. */
+/*
+ * Identifies the client by its token or, without a token, by its certificate. Returns false after
+ * answering.
+ */
 static bool
 authenticate(Loop *loop, Call *call)
 {
@@ -102,8 +104,8 @@ authenticate(Loop *loop, Call *call)
 }
 
 /*
- * Identifies the client: a proxy that is trusted names the tenant in a header, otherwise token or
- * certificate do. Returns false after answering.
+ * Identifies the client. If a trusted proxy names the tenant in a header, that is used; otherwise
+ * token or certificate. Returns false after answering.
  */
 static bool
 intake_identify(Loop *loop, Call *call)
@@ -138,7 +140,10 @@ content_wanted(const Service *service)
 							   : "the content type must be application/proto";
 }
 
-/* Returns true if a path without a service has the form of Connect's: /package.Service/Method. */
+/*
+ * Returns true if the path, for which there is no service, has the form of Connect's paths:
+ * /package.Service/Method.
+ */
 static bool
 is_connect_path(const Call *call)
 {
@@ -161,10 +166,11 @@ intake_find_service(Loop *loop, Call *call)
 	call->service = service_find(loop->host->services, call->path, is_grpc);
 	call->is_connect = call->service != NULL ? call->service->is_connect : is_connect_path(call);
 	if (call->service == NULL)
-		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, call->is_connect ? 501 : 404,
-					  strstr(call->path, ".v1experimental.") != NULL
-						  ? "the profiles signal is read as v1development, of OTLP 1.8 to 1.11"
-						  : "there is no such method");
+		intake_refuse(
+			loop, call, GRPC_UNIMPLEMENTED, call->is_connect ? 501 : 404,
+			strstr(call->path, ".v1experimental.") != NULL
+				? "only v1development of the profiles signal is supported, OTLP 1.8 to 1.11"
+				: "there is no such method");
 	else if (strcmp(call->service->method, call->method) != 0)
 		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 405, "there is no such method at this path");
 	else if (!has_good_content(call))
@@ -218,8 +224,8 @@ too_large(Loop *loop, Call *call)
 /* --- bodies --- */
 
 /*
- * Charges bytes to all requests, and to the call's client, which may use half of the total. Returns
- * false if that is too much.
+ * Charges bytes to the sum of all requests, and to the call's client, which may use half of the
+ * limit. Returns false if there is no room.
  */
 static bool
 intake_has_room(Loop *loop, const Call *call, size_t bytes)
@@ -244,7 +250,7 @@ charge(Loop *loop, Call *call, size_t bytes)
 	return true;
 }
 
-/* Charges the query string, or frees it if the service does not use it. */
+/* Charges the query string, or frees it if the service ignores it. */
 static bool
 keep_query(Loop *loop, Call *call)
 {
@@ -256,12 +262,13 @@ keep_query(Loop *loop, Call *call)
 bool
 intake_headers(Loop *loop, Call *call)
 {
-	/* with HTTP/1.1 a call that is refused does not exist any longer */
+	/* if false, the call was answered, and with HTTP/1.1 it is freed already */
 	if (!intake_find_service(loop, call) || !intake_identify(loop, call) ||
 		!take_client(loop, call) || !keep_query(loop, call))
 		return false;
 	if (!loop->options->passes_login)
-		call_drop_authorization(call); /* a secret, and the largest header */
+		/* free this early, because it is a secret and the largest header */
+		call_drop_authorization(call);
 	if (call->content != CONTENT_GRPC && !call->service->is_stream && call->length != UINT64_MAX &&
 		call->length > loop->options->max_message)
 		return too_large(loop, call);
@@ -275,7 +282,7 @@ intake_headers(Loop *loop, Call *call)
 }
 
 /*
- * Makes room for more of the body, which doubles up to its announced length, and charges it.
+ * Makes room for more of the body. The buffer doubles, up to the announced length, and is charged.
  * Returns false after answering.
  */
 static bool
@@ -362,8 +369,9 @@ has_message(const Call *call)
 /* --- whole calls --- */
 
 /*
- * Refuses requests while the database is unavailable, because they would only be dropped when the
- * queue is full; unless the spool takes them, which must not push out what was acknowledged before.
+ * Returns false, after answering, while the database is unavailable: requests would be dropped when
+ * the queue is full. A spool can store them, unless it would have to drop samples that were
+ * acknowledged before.
  */
 static bool
 database_takes(Loop *loop, Call *call)
@@ -406,7 +414,10 @@ dispatch(Loop *loop, Call *call)
 
 /* --- streams --- */
 
-/* Keeps bytes until the worker is done with the part before; they are few, because of unread. */
+/*
+ * Keeps bytes until the worker is done with the previous part. There are few of them, because the
+ * client's window is not extended (unread).
+ */
 static void
 hold_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
@@ -426,7 +437,7 @@ hold_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	call->unread += length;
 }
 
-/* Returns how many of the bytes belong to the present message or part. */
+/* Returns how many of the bytes belong to the current message or part. */
 static size_t
 part_length(const Call *call, size_t length)
 {
@@ -445,7 +456,7 @@ has_part(const Call *call)
 										 : call->body_length == INTAKE_PART_BYTES;
 }
 
-/* Fills the present part, and gives it to a worker when it is complete. */
+/* Fills the current part, and gives it to a worker when it is complete. */
 static bool
 stream_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
@@ -466,7 +477,7 @@ stream_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	return true;
 }
 
-/* Gives the last part, or the end, of a stream that has ended to a worker. */
+/* Gives the last part of a stream, or its end, to a worker. */
 static void
 end_stream(Loop *loop, Call *call)
 {
@@ -480,7 +491,7 @@ end_stream(Loop *loop, Call *call)
 	dispatch(loop, call);
 }
 
-/* Called when a worker has taken the part: continues with the bytes that have arrived since. */
+/* Called when a worker is done with a part: continues with the bytes that have arrived since. */
 static void
 next_part(Loop *loop, Call *call)
 {
@@ -504,7 +515,7 @@ next_part(Loop *loop, Call *call)
 		is_good = stream_body(loop, call, (const uint8_t *) held.bytes, held.length);
 	buffer_fini(&held);
 	if (!is_good)
-		return; /* answered, and with HTTP/1.1 the call is gone */
+		return; /* the call was answered, and with HTTP/1.1 it is freed */
 	if (protocol->read_on != NULL)
 		protocol->read_on(call->connection, call, unread - call->unread);
 	if (!call->is_away && call->is_whole)
@@ -523,7 +534,7 @@ intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	metric_add(&loop->host->metrics.bytes_total, length);
 	if (call->service->is_stream)
 		return stream_body(loop, call, bytes, length);
-	if (call->is_away) /* a worker has the body; the call is dropped when it comes back */
+	if (call->is_away) /* a worker has the body, so the call is dropped when it is given back */
 	{
 		call->has_surplus |= length > 0;
 		return false;
@@ -556,17 +567,50 @@ intake_end_of_request(Loop *loop, Call *call)
 	intake_refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
 }
 
+/*
+ * Charges the client for the answer's bytes, which the worker has charged to memory. If the client
+ * has too much in progress, it is asked to retry; if it has disconnected, the answer is dropped.
+ */
+static void
+charge_answer(Loop *loop, Call *call)
+{
+	MemoryPool *memory = &loop->host->memory;
+
+	if (call->answer_bytes == 0 ||
+		(call->connection != NULL &&
+		 client_charge(call->client, call->answer_bytes, memory->limit_bytes / 2)))
+		return;
+	pool_release(memory, call->answer_bytes);
+	call->answer_bytes = 0;
+	buffer_fini(&call->answer.body);
+	if (call->connection == NULL)
+		return;
+	metric_add(&loop->host->metrics.requests_throttled_total, 1);
+	call_retry(call, TOO_MUCH_UNDER_WAY, RETRY_S);
+	call->answer.http_status = 429;
+}
+
+static void
+discharge_answer(Loop *loop, Call *call)
+{
+	pool_release(&loop->host->memory, call->answer_bytes);
+	client_discharge(call->client, call->answer_bytes);
+	call->answer_bytes = 0;
+}
+
 static void
 free_call(Loop *loop, Call *call)
 {
 	discharge(loop, call);
+	if (call->answer_bytes > 0)
+		discharge_answer(loop, call);
 	if (call->service != NULL && call->service->left != NULL)
 		call->service->left(loop->host, call);
 	client_release(call->client);
 	call_free(call);
 }
 
-/* Takes back a call that no worker has begun; is_away is false afterwards. */
+/* Withdraws a call that no worker has begun. Afterwards is_away is false. */
 static void
 take_out(Loop *loop, Call *call)
 {
@@ -576,7 +620,7 @@ take_out(Loop *loop, Call *call)
 	loop->away_count--;
 }
 
-/* Drops a call whose client has left. */
+/* Drops a call whose client has disconnected. */
 static void
 intake_forget(Loop *loop, Call *call)
 {
@@ -629,11 +673,11 @@ intake_drop_all(Connection *connection)
 		intake_drop(connection, connection->calls);
 }
 
-/* --- what takes too long --- */
+/* --- timeouts --- */
 
 /*
- * Returns the nanoseconds after dispatch at which the loop answers in place of the call's owner:
- * the service's or the server's limit, or 4/5 of the client's timeout if that is shorter.
+ * Returns the time after dispatch, in nanoseconds, at which the loop answers in place of the call's
+ * owner: the limit of the service or server or, if that is shorter, 4/5 of the client's timeout.
  */
 static int64_t
 answer_after_ns(const Loop *loop, const Call *call)
@@ -646,8 +690,8 @@ answer_after_ns(const Loop *loop, const Call *call)
 }
 
 /*
- * Sets the answer to a request that took too long. What was to be stored is sent again; a question
- * is not, because it would take as long.
+ * Sets the answer to a request that took too long. A request to store asks the client to retry; a
+ * query does not, because it would take as long again.
  */
 static void
 fail_late(Loop *loop, Call *call, const char *text)
@@ -665,8 +709,8 @@ fail_late(Loop *loop, Call *call, const char *text)
 }
 
 /*
- * Answers a call that another thread owns: a new call takes its stream, and the old one is dropped
- * when it comes back.
+ * Answers a call that another thread owns: a new call gets its stream, and the old call is dropped
+ * when it is given back.
  */
 static void
 stand_in(Loop *loop, Call *call)
@@ -686,10 +730,10 @@ stand_in(Loop *loop, Call *call)
 	call->part = (Buffer){ NULL };
 	fail_late(loop, other, "the request is not stored yet");
 	call->is_refused = true;
-	if (loop->host->writer == NULL) /* otherwise it is stored nevertheless */
+	if (loop->host->writer == NULL) /* with a writer, the call is stored although it was answered */
 		atomic_store(&call->is_unwanted, true);
 	intake_drop(connection, call);
-	if (!intake_add(connection, other)) /* charged like the dropped call */
+	if (!intake_add(connection, other)) /* the new call is charged like the call that it replaces */
 	{
 		call_free(other);
 		connection->is_dead = true;
@@ -699,7 +743,10 @@ stand_in(Loop *loop, Call *call)
 	answer(loop, other);
 }
 
-/* Answers a call that waits for a worker, or that a worker or the writer has for too long. */
+/*
+ * Answers a call that has waited too long for a worker, or that a worker or the writer has had for
+ * too long.
+ */
 static void
 answer_late(Loop *loop, Call *call)
 {
@@ -749,7 +796,7 @@ intake_check(Connection *connection)
 
 /* --- the way back --- */
 
-/* Sends the first answer of an exchange, and waits for the client's second message. */
+/* Sends the first answer of an exchange, then waits for the client's second message. */
 static void
 go_on(Loop *loop, Call *call)
 {
@@ -766,8 +813,8 @@ go_on(Loop *loop, Call *call)
 	}
 
 	/*
-	 * charge the question and the answer while the client prepares the second message: unpacked
-	 * they are larger than what arrived
+	 * Charge the unpacked question and the answer while the client prepares the second message,
+	 * because they are larger than what arrived.
 	 */
 	if (held > call->charged && !charge(loop, call, held - call->charged))
 		return;
@@ -787,6 +834,8 @@ intake_end(Loop *loop, Call *call)
 
 	if (call->is_stored && services->told != NULL)
 		services->told(loop->host, call);
+	if (call->answer.code == GRPC_OK && services->answered != NULL)
+		services->answered(loop->host);
 	if (call->answer.code == GRPC_OK && call->has_surplus)
 		call_fail(call, GRPC_INTERNAL, "stored, but followed by an unexpected message");
 	answer(loop, call);
@@ -799,6 +848,7 @@ intake_take_back(Loop *loop, Call *call)
 
 	call->is_away = false;
 	loop->away_count--;
+	charge_answer(loop, call);
 	if (connection == NULL)
 	{
 		const ServiceTable *services = loop->host->services;

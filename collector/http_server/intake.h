@@ -1,38 +1,42 @@
 /*
  * intake.h
- *		Incoming calls: authentication, limits of bodies, dispatch, and the way of the answer
- *		back.
+ *		Incoming calls: authentication, limits of bodies, dispatch to workers, and the return of the
+ *		answer.
  *
- * The loop's thread alone. Errors of a call are answered here, through its connection's protocol.
+ * Belongs to the loop's thread. Errors of a call are answered here, through the protocol of its
+ * connection.
  */
 #ifndef COLLECTOR_HTTP_SERVER_INTAKE_H
 #define COLLECTOR_HTTP_SERVER_INTAKE_H
 
 #include "http_server/connection.h"
 
-/* Bytes that a service gets at once of a stream without messages. */
+/* A service gets up to this many bytes at once of a stream without messages. */
 #define INTAKE_PART_BYTES ((size_t) 1024 * 1024)
 
 /* --- for protocols (http1.c, http2.c) --- */
 
-/* Adds a call. Returns false, and the caller keeps the call, if the connection may hold no more. */
+/*
+ * Adds a call to a connection. Returns false if the connection must have no more calls; the caller
+ * then keeps the call.
+ */
 bool intake_add(Connection *connection, Call *call);
 
 /*
- * The stream was closed or its answer sent: frees the call now, or when it comes back from another
- * thread.
+ * Call it when the stream was closed or its answer sent. Frees the call now, or when another thread
+ * gives it back.
  */
 void intake_drop(Connection *connection, Call *call);
 
 /*
- * Called when all headers were read. Returns false if the call is answered already and its body not
- * needed.
+ * Called when all headers were read. Returns false if the call was answered already, so that its
+ * body is not needed.
  */
 bool intake_headers(Loop *loop, Call *call);
 
 /*
- * Takes a part of the body; for gRPC, without its prefixes. Returns false if the call is answered
- * already and the rest of its body not needed.
+ * Receives a part of the body (for gRPC without prefixes). Returns false if the call was answered
+ * already, so that the rest of its body is not needed.
  */
 bool intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length);
 
@@ -47,8 +51,8 @@ void intake_drop_all(Connection *connection);
 void intake_check(Connection *connection);
 
 /*
- * Takes back a dispatched call and sends its answer. Returns its connection; NULL if the client has
- * left.
+ * Removes a call that was given back from the dispatched ones, and sends its answer. Returns its
+ * connection; NULL if the client has disconnected.
  */
 Connection *intake_take_back(Loop *loop, Call *call);
 

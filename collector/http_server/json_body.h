@@ -11,11 +11,11 @@
 typedef enum JsonBodyEnd
 {
 	JSON_BODY_READ,
-	JSON_BODY_INVALID, /* the call has been answered */
+	JSON_BODY_INVALID, /* the body was invalid, and the call has been answered */
 	JSON_BODY_NO_MEMORY
 } JsonBodyEnd;
 
-/* Replaces the body of a call by its protobuf; unchanged on failure. */
+/* Replaces the JSON body of a call by the equivalent protobuf. On failure the body is unchanged. */
 JsonBodyEnd json_body_read(Call *call, const JsonMessage *schema);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * loop.h
- *		State of the loop's thread, which serves all connections; no other thread may use it.
+ *		State of the loop's thread, which serves all connections. No other thread may use it.
  *
- * Layers, each of which uses only those before it: connection (bytes of a socket), intake
+ * The layers, each of which uses only earlier ones: connection (bytes of a socket), intake
  * (authentication and memory of calls), http1 and http2 (bytes to calls, answers to bytes), traffic
  * (events of a connection), server (listening sockets, turns).
  */
@@ -21,11 +21,11 @@ typedef struct Loop
 	Host *host;
 	const HostOptions *options;
 	int epoll_fd;
-	int64_t now_ns; /* CLOCK_MONOTONIC at the start of the turn */
+	int64_t now_ns; /* CLOCK_MONOTONIC at the start of the current turn */
 	Connection *connections;
 	int64_t connection_count;
-	Identities *identities; /* NULL: no tokens */
-	Clients clients;		/* by client, for requests */
+	Identities *identities; /* NULL: there is no file of tokens */
+	Clients clients;		/* keyed by client; for requests */
 	size_t away_count;		/* number of dispatched calls */
 	bool is_stopping;
 	uint8_t buffer[LOOP_READ_BYTES]; /* input of the current connection */

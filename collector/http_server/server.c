@@ -91,8 +91,8 @@ server_reload(Server *server, Failure *failure)
 }
 
 /*
- * Limits connections to the available descriptors: accept() without one would be repeated in a busy
- * loop.
+ * Limits connections to the available descriptors: without one, accept() fails at once and would be
+ * repeated in a busy loop.
  */
 static void
 limit_connections(Server *server)
@@ -186,7 +186,10 @@ accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t len
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-/* Accepts a limited number of connections per turn, so that existing ones are served in between. */
+/*
+ * Accepts a limited number of connections in one turn, so that existing connections are served in
+ * between.
+ */
 static void
 accept_some(Server *server, int listener)
 {
@@ -249,7 +252,7 @@ server_turn(Server *server, int wait_ms)
 			traffic_handle(pointer, events[i].events);
 	}
 
-	/* done last, because it closes connections that earlier events may refer to */
+	/* Do this last, because it may close connections to which earlier events refer. */
 	if (gives_back)
 		take_back(server);
 	if (server->loop.now_ns / (TURN_MS * NS_PER_MS) != before_ns / (TURN_MS * NS_PER_MS))

@@ -24,7 +24,10 @@ typedef struct Server
 	int64_t connections_max;
 } Server;
 
-/* Opens sockets, reads certificates and tokens. Call server_fini() in either case. */
+/*
+ * Opens the sockets, and reads certificates and tokens. Returns EXIT_OK, or another code with
+ * *failure set. Call server_fini() in either case.
+ */
 ExitCode server_init(Server *server, Host *host, Failure *failure);
 void server_fini(Server *server);
 
@@ -32,8 +35,8 @@ void server_fini(Server *server);
 ExitCode server_reload(Server *server, Failure *failure);
 
 /*
- * Runs one turn: waits for events, for at most wait_ms and a quarter of a second; a signal ends the
- * wait. Call it without longer pauses than that.
+ * Runs one turn: waits for events, for at most wait_ms and at most a quarter of a second; a signal
+ * ends the wait. The caller must not pause longer than that between turns.
  */
 void server_turn(Server *server, int wait_ms);
 

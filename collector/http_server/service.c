@@ -1,6 +1,6 @@
 /*
  * service.c
- *		Finds the service of a path; the pages for health.
+ *		Finds the service of a path, and contains the pages for health checks.
  */
 #include "http_server/service.h"
 

@@ -20,7 +20,7 @@ tls_error_text(char *text, size_t room)
 	ERR_clear_error();
 }
 
-/* Chooses our first protocol that the client supports, too. */
+/* Chooses the first of our protocols that the client also supports. */
 static int
 choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
 				const unsigned char *offered, unsigned offered_length, void *context)

@@ -1,6 +1,6 @@
 /*
  * tls.h
- *		TLS of a server: its certificate, and the authority of clients' certificates.
+ *		TLS of a server: its certificate, and the authority that signs clients' certificates.
  */
 #ifndef COLLECTOR_HTTP_SERVER_TLS_H
 #define COLLECTOR_HTTP_SERVER_TLS_H

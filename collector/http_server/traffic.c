@@ -1,6 +1,6 @@
 /*
  * traffic.c
- *		Decides which protocol a connection has, when it is read and which deadline it has.
+ *		Decides which protocol a connection uses, when it is read, and which deadline it has.
  */
 #include "http_server/traffic.h"
 
@@ -29,8 +29,8 @@ traffic_close(Connection *connection)
 /* --- sending --- */
 
 /*
- * Shuts down the sending side and waits: a reset, caused by input that is not read, would destroy
- * the answer.
+ * Shuts down the sending side and waits for the client's end. Closing the socket with unread input
+ * would send a reset, which may make the client lose the answer.
  */
 static void
 linger(Connection *connection)
@@ -43,7 +43,7 @@ linger(Connection *connection)
 }
 
 /*
- * Closes a connection whose client has shut down its side. Complete requests of HTTP/1.1 are
+ * Closes a connection whose client has shut down its sending side. Complete HTTP/1.1 requests are
  * answered first; HTTP/2 does not allow half-open connections.
  */
 static void
@@ -57,19 +57,22 @@ check_end(Connection *connection)
 		connection->is_closing = true;
 }
 
-/* Sets the deadline of a connection with no output. */
+/* Sets the deadline of a connection that has no output. */
 static void
 set_waiting_deadline(Connection *connection)
 {
 	const int64_t idle_ns = connection->loop->options->idle_ms * 1000000;
 
 	if (connection->state == CONNECTION_HTTP1 && http1_is_in_head(connection))
-		return; /* the deadline stays the one of the headers' begin */
+		return; /* keep the deadline that was set when the headers began */
 	if (connection->state == CONNECTION_HTTP1 || connection->state == CONNECTION_HTTP2)
 		connection_set_deadline(connection, idle_ns);
 }
 
-/* Sends until the output is empty or the socket accepts no more, and then watches for its event. */
+/*
+ * Sends until the output is empty, or the socket accepts no more; then waits for the socket's
+ * event.
+ */
 static void
 send_all(Connection *connection)
 {
@@ -79,14 +82,15 @@ send_all(Connection *connection)
 	{
 		if (connection->state == CONNECTION_HTTP2 && !connection->is_dead)
 			http2_write(connection);
+		if (connection->state == CONNECTION_HTTP1 && !connection->is_dead)
+			http1_write(connection);
 		had_output = connection_has_output(connection);
 		connection_send(connection);
-	} while (!connection->is_dead && connection->state == CONNECTION_HTTP2 && had_output &&
-			 !connection_has_output(connection));
+	} while (!connection->is_dead && had_output && !connection_has_output(connection));
 }
 
 /*
- * Returns false while a request of HTTP/1.1 is not answered, so that pipelined input waits in the
+ * Returns false while an HTTP/1.1 request has no answer, so that pipelined input waits in the
  * socket.
  */
 static bool
@@ -112,7 +116,7 @@ traffic_pump(Connection *connection)
 										  : 0));
 }
 
-/* Charges the present buffers; a connection beyond its limit is closed. */
+/* Charges the present size of the buffers. A connection that exceeds its limit is closed. */
 static void
 charge_buffers(Connection *connection)
 {
@@ -161,7 +165,7 @@ traffic_stop(Connection *connection)
 
 static void feed(Connection *connection, const uint8_t *bytes, size_t length);
 
-/* Determines the protocol: HTTP/2 begins with text that no request of HTTP/1.1 begins with. */
+/* Determines the protocol: HTTP/2 begins with a text with which no HTTP/1.1 request begins. */
 static void
 sniff(Connection *connection, const uint8_t *bytes, size_t length)
 {
@@ -232,7 +236,7 @@ traffic_handle(Connection *connection, uint32_t events)
 			if (length > 0)
 				feed(connection, connection->loop->buffer, length);
 		}
-		/* after the client's FIN, Linux reports a reset only by an event: reads return 0 */
+		/* After the client's FIN, Linux reports a reset only by an event, while reads return 0. */
 		connection->is_dead |= has_gone && connection->has_ended;
 		check_end(connection);
 	}
@@ -277,7 +281,10 @@ traffic_check(Connection *connection)
 		if (connection->state == CONNECTION_HTTP2 && !connection_has_output(connection) &&
 			!connection->is_closing)
 		{
-			/* gracefully, so that a client about to send a request opens another connection */
+			/*
+			 * end it gracefully: a client that is about to send a request then opens another
+			 * connection
+			 */
 			http2_stop(connection);
 			connection->is_closing = true;
 			connection_set_deadline(connection, LINGER_NS);

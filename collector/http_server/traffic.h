@@ -12,8 +12,8 @@
 void traffic_handle(Connection *connection, uint32_t events);
 
 /*
- * Continues after an answer without an event: sends it, and processes pipelined input. The
- * connection may be closed afterwards.
+ * Continues after an answer that came without an event: sends it, and processes pipelined input.
+ * The connection may be closed afterwards.
  */
 void traffic_go_on(Connection *connection);
 
@@ -23,7 +23,7 @@ void traffic_check(Connection *connection);
 /* Announces to the client that no further requests are accepted. */
 void traffic_stop(Connection *connection);
 
-/* Closes the connection at once, also during calls. */
+/* Closes the connection at once, even if calls are running. */
 void traffic_close(Connection *connection);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * workers.c
- *		Threads that take the next call of work_queue.h.
+ *		Threads that process the next call of the queue (work_queue.h).
  */
 #include "http_server/workers.h"
 
@@ -11,15 +11,15 @@
 #include "http_server/service.h"
 
 /*
- * A call is decoded for at most half of --answer-timeout, so that another client's call that waits
- * for it and is decoded as long is answered in time.
+ * A call may be decoded for 1/ANSWER_PARTS of --answer-timeout. Then another client's call that
+ * waits for it, and takes as long, is still answered in time.
  */
 #define ANSWER_PARTS 2
 
 /*
- * Works on a call. Its body is charged already; further memory of this worker is charged to the
- * call and released with it: unpacked bodies with the answer or before the writer's turn, because
- * the writer's queue counts batches itself.
+ * Works on a call. The call's body is charged already. Further memory of this worker is charged to
+ * the call, and released with the answer or when the call is queued for the writer, because the
+ * writer's queue counts the memory of batches itself.
  */
 static void
 workers_work(Host *host, Call *call, int64_t begin_cpu_ns)

@@ -1,6 +1,6 @@
 /*
  * workers.h
- *		Threads that decode.
+ *		Threads that decode the bodies of calls.
  */
 #ifndef COLLECTOR_HTTP_SERVER_WORKERS_H
 #define COLLECTOR_HTTP_SERVER_WORKERS_H
@@ -17,7 +17,7 @@ typedef struct Workers
 /* Returns false if threads or memory are not available. */
 bool workers_start(Workers *workers, Host *host, size_t count);
 
-/* Ends the threads when all queued calls are done. */
+/* Ends the threads after all queued calls are done. */
 void workers_stop(Workers *workers);
 
 #endif

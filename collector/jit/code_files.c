@@ -25,17 +25,20 @@
 #define DESCRIPTORS_MAX	   1024
 #define ANCESTORS_MAX	   16
 #define FILE_CLOCK_LATE_NS \
-	INT64_C(100000000) /* start times and times of files have coarse clocks */
+	INT64_C(100000000) /* start times of processes and times of files come from coarse clocks */
 
 typedef struct ProcStatus
 {
-	uint32_t own_pid; /* pid in the process's own pid namespace … */
-	uint32_t depth;	  /* … whose depth below ours is depth - 1 */
+	uint32_t own_pid; /* pid of the process in its own pid namespace */
+	uint32_t depth;	  /* number of pid namespaces from ours to the process's own, including both */
 	uint32_t parent_pid;
 	uint32_t user;
 } ProcStatus;
 
-/* Parses the first and last number of a line of /proc/PID/status. Returns how many there are. */
+/*
+ * Parses the first and last number of a line of /proc/PID/status. Returns how many numbers the line
+ * has.
+ */
 static uint32_t
 status_numbers(const char *text, const char *key, uint32_t *first, uint32_t *last)
 {
@@ -82,7 +85,7 @@ read_status(uint32_t pid, ProcStatus *status)
 }
 
 /*
- * Returns whether the file was last written during the process's life. Compares ages rather than
+ * Returns true if the file was last written during the process's life. Compares ages rather than
  * times, because the clock may have been set since.
  */
 static bool
@@ -101,7 +104,8 @@ is_of_lifetime(uint32_t pid, const struct stat *status)
 }
 
 /*
- * Opens the root of the process that made a process's pid namespace; if that has exited, our own.
+ * Opens the root directory of the process that created a process's pid namespace; if that process
+ * has exited, our own root.
  */
 static int
 open_outer_root(const ProcStatus *inner)
@@ -122,8 +126,8 @@ open_outer_root(const ProcStatus *inner)
 }
 
 /*
- * Returns whether processes of the outer pid namespace see the file, too. Then its name is not
- * unique to this process.
+ * Returns true if processes of the outer pid namespace see the file, too: then another process may
+ * have the pid in the file's name.
  */
 static bool
 is_shared(const ProcStatus *process, const char *path, const struct stat *status)
@@ -146,7 +150,7 @@ is_shared(const ProcStatus *process, const char *path, const struct stat *status
 }
 
 /*
- * Returns whether the process has the file open for writing, by a path that ends with the given
+ * Returns true if the process has the file open for writing under a path that ends with the given
  * one. Checks the first DESCRIPTORS_MAX descriptors.
  */
 static bool
@@ -168,7 +172,7 @@ holds_open(uint32_t pid, const char *path, const struct stat *status)
 		size_t wanted = strlen(path);
 		struct stat held;
 
-		/* skip other files without a stat(), because their file systems might not answer */
+		/* skip other files without a stat() of them, because their file systems might not answer */
 		if (length < (ssize_t) wanted || memcmp(name + length - wanted, path, wanted) != 0 ||
 			fstatat(dirfd(directory), entry->d_name, &held, AT_SYMLINK_NOFOLLOW) != 0 ||
 			!(held.st_mode & S_IWUSR))
@@ -207,7 +211,7 @@ code_files_open_map(uint32_t pid, struct stat *status)
 	return -EPERM;
 }
 
-/* Returns the mapping of a file with that name; NULL if there is none. */
+/* Returns the mapping of a file with this name; NULL if there is none. */
 static const ProcMapping *
 mapping_find_named(const MappingList *list, const char *name)
 {

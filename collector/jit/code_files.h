@@ -25,7 +25,8 @@ typedef int (*CodeFileOpen)(uint32_t pid, struct stat *status);
 int code_files_open_map(uint32_t pid, struct stat *status);
 
 /*
- * Opens jit-PID.dump, in any directory: it is found because the process has mapped it executable.
+ * Opens jit-PID.dump. The file may be in any directory: it is found among the files that the
+ * process has mapped executable.
  */
 int code_files_open_dump(uint32_t pid, struct stat *status);
 

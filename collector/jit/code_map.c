@@ -21,7 +21,7 @@ static void
 release_all(CodeRegion *regions, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		code_object_release(regions[i].code); /* NULL if it was taken out */
+		code_object_release(regions[i].code); /* NULL if the region was moved out */
 }
 
 void
@@ -82,7 +82,7 @@ first_behind(const CodeRegion *regions, size_t count, uint64_t address)
 	return low;
 }
 
-/* Drops the count oldest replaced regions; lookups before them fail from then on. */
+/* Drops the count oldest replaced regions. From then on, lookups for moments before them fail. */
 static void
 forget_gone(CodeMap *map, size_t count)
 {
@@ -94,12 +94,13 @@ forget_gone(CodeMap *map, size_t count)
 }
 
 /*
- * Moves a region to the replaced ones, for late samples. If these are full, drops the older half.
+ * Buries a region: moves it to the list of replaced regions, for samples that arrive late. If the
+ * list is full, drops its older half.
  */
 static void
 region_bury(CodeMap *map, const CodeRegion *region)
 {
-	/* it appeared and vanished at one moment, so no sample can have been in it */
+	/* the code appeared and disappeared at one moment, so no sample can be in it */
 	if (region->unseen_ns >= map->told_ns)
 	{
 		code_object_release(region->code);
@@ -117,7 +118,7 @@ region_bury(CodeMap *map, const CodeRegion *region)
 	map->gone[map->gone_count++] = (GoneRegion){ *region, map->told_ns };
 }
 
-/* Replaces all young regions that overlap [start, end). Returns false if there are none. */
+/* Buries all young regions that overlap [start, end). Returns false if there are none. */
 static bool
 bury_young(CodeMap *map, uint64_t start, uint64_t end)
 {
@@ -134,14 +135,17 @@ bury_young(CodeMap *map, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* A replaced old region leaves an empty slot: code is NULL, and seen_ns … */
+/*
+ * Returns true for the empty slot that a replaced old region leaves: its code is NULL, and its
+ * seen_ns is a number of slots (set_empty()).
+ */
 static bool
 is_empty(const CodeRegion *region)
 {
 	return region->code == NULL;
 }
 
-/* … is the number of empty slots from here on, or fewer. */
+/* Marks a slot as empty. places is the number of empty slots from this one on, or fewer. */
 static void
 set_empty(CodeRegion *region, size_t places)
 {
@@ -150,9 +154,8 @@ set_empty(CodeRegion *region, size_t places)
 }
 
 /*
- * Replaces all old regions that overlap [start, end); returns false if there are none. Each run of
- * empty slots is walked once and then skipped by its length, so that no order of lines makes this
- * quadratic.
+ * Buries all old regions that overlap [start, end). Returns false if there are none. A run of empty
+ * slots is walked once and then skipped by its length, so no order of lines makes this quadratic.
  */
 static bool
 bury_old(CodeMap *map, uint64_t start, uint64_t end)
@@ -182,8 +185,8 @@ bury_old(CodeMap *map, uint64_t start, uint64_t end)
 }
 
 /*
- * Merges the young regions into the old ones and removes empty slots. Merges from the end, so that
- * no slot is overwritten before it is moved.
+ * Merges the young regions into the old ones and removes empty slots. Works backwards from the end,
+ * so that no slot is overwritten before it is moved.
  */
 static int
 merge_young(CodeMap *map)
@@ -214,8 +217,8 @@ merge_young(CodeMap *map)
 }
 
 /*
- * Returns whether to merge: the young array is kept small enough that an insertion costs about as
- * much as its share of a merge.
+ * Returns true if the young regions should be merged: inserting into the array costs as much as a
+ * merge, divided among the insertions, when it is this long.
  */
 static bool
 young_are_many(const CodeMap *map)
@@ -249,7 +252,7 @@ code_map_told_by(CodeMap *map, uint64_t time_ns)
 {
 	if (time_ns <= map->looked_before_ns || time_ns > map->looked_ns)
 		return;
-	/* the replaced regions are ordered by time */
+	/* the replaced regions are sorted by the time of their replacement */
 	if (map->gone_count > 0 && time_ns < map->gone[map->gone_count - 1].gone_ns)
 		time_ns = map->gone[map->gone_count - 1].gone_ns;
 	map->told_ns = time_ns;
@@ -295,7 +298,7 @@ find_in(const CodeRegion *regions, size_t count, uint64_t address)
 	return at < count && regions[at].start <= address ? &regions[at] : NULL;
 }
 
-/* Returns the current region at the address; NULL if not known. */
+/* Returns the region that is at the address at present; NULL if not known. */
 static const CodeRegion *
 find_now(const CodeMap *map, uint64_t address)
 {
@@ -338,12 +341,12 @@ code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
 
 	if (time_ns < map->forgot_ns)
 		return NULL;
-	/* the current code counts if the last read without it was before the sample */
+	/* the present code counts if the last read that did not find it was before the sample */
 	if (now != NULL && now->unseen_ns < time_ns)
 		found = now->code;
 	/*
-	 * also count replaced code that may have been there: replaced after the sample, and not first
-	 * seen after it
+	 * Replaced code counts as well if it may have been there: it was replaced after the sample, and
+	 * was not first seen after it.
 	 */
 	for (size_t i = map->gone_count; i > 0 && map->gone[i - 1].gone_ns > time_ns; i--)
 	{

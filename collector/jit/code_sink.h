@@ -1,6 +1,6 @@
 /*
  * code_sink.h
- *		Destination of the code that readers of maps and dumps find.
+ *		The objects to which readers of perf maps and jitdumps add the code that they find.
  */
 #ifndef COLLECTOR_CODE_SINK_H
 #define COLLECTOR_CODE_SINK_H
@@ -10,17 +10,17 @@
 
 #include "jit/code_map.h"
 
-/* Counters over all files of a kind. Written by the walker thread, read by any thread. */
+/* Counters over all files of one kind. The walker thread writes them, any thread may read them. */
 typedef struct CodeTally
 {
 	_Atomic uint64_t files;	 /* files that were found */
-	_Atomic uint64_t pieces; /* lines or records that were read … */
+	_Atomic uint64_t pieces; /* lines or records that were read */
 	_Atomic uint64_t bad;
-	_Atomic uint64_t refused;  /* files not trusted, or of another format */
-	_Atomic uint64_t timeouts; /* times that a file system did not answer */
+	_Atomic uint64_t refused;  /* files that are not trusted or have another format */
+	_Atomic uint64_t timeouts; /* reads that a file system did not answer in time */
 } CodeTally;
 
-/* References; nothing is owned. */
+/* The objects that a reader adds to; the reader owns none of them. */
 typedef struct CodeSink
 {
 	CodeTable *table;

@@ -9,7 +9,7 @@
 
 #include "jit/perf_map.h"
 
-/* Sets file and line from the DEBUG record before, unless the name contains them. */
+/* Sets file and line from the DEBUG record that came before, unless the name contains them. */
 static void
 add_place(const DumpReader *reader, const JitdumpRecord *load, CodeName *name)
 {
@@ -26,7 +26,7 @@ take_load(const DumpReader *reader, const CodeSink *sink, JitdumpRecord *load)
 	CodeName name = perf_map_name(load->text);
 	CodeObject *code;
 
-	/* there is nothing to sample, or no name for it */
+	/* the code is empty, or has no name */
 	if (load->start == load->end || load->text[0] == '\0')
 		return -ENOENT;
 	add_place(reader, load, &name);
@@ -34,7 +34,7 @@ take_load(const DumpReader *reader, const CodeSink *sink, JitdumpRecord *load)
 	return code != NULL ? code_map_add(sink->map, load->start, load->end, code) : -ENOMEM;
 }
 
-/* Applies one record at its own time. */
+/* Applies one record to the map, at the time that the record carries. */
 static void
 dump_take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uint64_t now_ns)
 {
@@ -49,7 +49,9 @@ dump_take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record
 	}
 	if (record->kind == JITDUMP_OTHER)
 		return;
-	/* the clocks of some runtimes run ahead of ours; the record has been written by now */
+	/*
+	 * some runtimes have a clock that runs ahead of ours; but a record that was read has happened
+	 */
 	reader->told_ns = record->time_ns < now_ns ? record->time_ns : now_ns;
 	code_map_at(sink->map, reader->told_ns);
 	if (record->kind == JITDUMP_LOAD)
@@ -62,8 +64,8 @@ dump_take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record
 }
 
 /*
- * Parses the header. Returns -EAGAIN if it is incomplete; otherwise 0 or the error that describes
- * its fault.
+ * Parses the header. Returns 0; -EAGAIN if the header is incomplete; otherwise the error to report
+ * for the file.
  */
 static int
 take_header(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes, size_t length)

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 
 /*
- * File times are those of the kernel's last tick: 1 to 10 ms apart, and up to 8 ms late with 4 ms
- * ticks in a virtual machine.
+ * The kernel sets file times to the time of its last tick. Ticks are 1 to 10 ms apart, and in a
+ * virtual machine with 4 ms ticks file times were up to 8 ms late.
  */
 #define CLOCK_LATE_NS INT64_C(25000000)
 
@@ -29,8 +29,8 @@ begin_file(FileProbe *probe)
 }
 
 /*
- * Opens the file at the path if it is another one: the process may have restarted or written a new
- * snapshot.
+ * Opens the file that is at the path if it is not the open one: the process may have restarted, or
+ * written a new snapshot.
  */
 static int
 follow_file(FileProbe *probe)
@@ -38,7 +38,7 @@ follow_file(FileProbe *probe)
 	struct stat status;
 	int fd = probe->open(probe->pid, &status);
 
-	/* the process has exited or removed the file: the open one still counts */
+	/* the process has exited or removed the file, so read on in the open one */
 	if (fd < 0)
 		return probe->fd >= 0 ? 0 : fd;
 	if (probe->fd >= 0 && status.st_dev == probe->device && status.st_ino == probe->inode)
@@ -55,7 +55,7 @@ follow_file(FileProbe *probe)
 	return 0;
 }
 
-/* Returns whether the end of the part read before is unchanged. */
+/* Returns true if the end of the part that was read before is unchanged. */
 static bool
 file_probe_is_as_before(const FileProbe *probe)
 {
@@ -71,8 +71,8 @@ file_probe_is_as_before(const FileProbe *probe)
 }
 
 /*
- * Returns the moment (CLOCK_MONOTONIC) by which the file had its present content; 0 if its time is
- * not usable.
+ * Returns the moment (CLOCK_MONOTONIC) by which the file had its present content; 0 if the file's
+ * time is unusable.
  */
 static uint64_t
 written_by(const struct stat *status)
@@ -88,8 +88,8 @@ written_by(const struct stat *status)
 }
 
 /*
- * Reads the next part. A file that shrank, or whose part before the offset changed, was rewritten
- * and is read from its beginning.
+ * Reads the next part. If the file has become shorter, or the end of the part that was read has
+ * changed, the file was rewritten and is read from its beginning.
  */
 static void
 file_probe_read_file(FileProbe *probe)
@@ -112,13 +112,16 @@ file_probe_read_file(FileProbe *probe)
 		probe->error = -errno;
 		return;
 	}
-	/* a writer truncates a file before it rewrites it: keep the old content until then */
+	/* a writer truncates the file before it rewrites it, so keep the old content until then */
 	if (status.st_size == 0)
 		return;
 	if ((uint64_t) status.st_size < probe->size || !file_probe_is_as_before(probe))
 		begin_file(probe);
 	probe->size = (uint64_t) status.st_size;
-	/* do not read beyond the size at the time of fstat(), which the file's time belongs to */
+	/*
+	 * do not read beyond the size that fstat() returned, because the file's time belongs to that
+	 * size
+	 */
 	bytes = probe->size > probe->offset ? probe->size - probe->offset : 0;
 	length = pread(probe->fd, probe->bytes, bytes < FILE_PROBE_BYTES ? bytes : FILE_PROBE_BYTES,
 				   (off_t) probe->offset);

@@ -1,6 +1,6 @@
 /*
  * jit_names.c
- *		The processes whose files are read, and lookup of names.
+ *		The processes whose files are read, and the lookup of names in them.
  */
 #include "jit/jit_names.h"
 
@@ -133,7 +133,7 @@ jit_prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 		jit_source_read(&process->sources[i], &names->reading, walk->time_ns, now_ns);
 }
 
-/* CodeNamerName. A dump has exact times, so it is asked first. */
+/* CodeNamerName. Looks in the dump first, because it has exact times. */
 static size_t
 jit_name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
 			   CodeObject *objects[CODE_INLINED_MAX])

@@ -12,16 +12,17 @@
 #include "jit/code_files.h"
 
 #define ANSWER_NS	   (50 * NS_PER_MS) /* timeout of one read */
-#define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* between two reads of one file */
-/* a process that reused memory is expected to do so for this long */
+#define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* shortest time between two reads of one file */
+/* A process that reused memory is expected to reuse more for this long. */
 #define REUSE_NS	   (10 * NS_PER_S)
-#define ANOTHER_NS	   NS_PER_S /* between two checks for another file */
+#define ANOTHER_NS	   NS_PER_S /* time between two checks whether another file is at the path */
 #define ABSENT_MIN_NS  (250 * NS_PER_MS)
-#define ABSENT_MAX_NS  (30 * NS_PER_S) /* if there is no file */
+/* longest pause before a missing file is searched for again */
+#define ABSENT_MAX_NS  (30 * NS_PER_S)
 #define LOOKS_A_SECOND 200
 #define LOOKS_AT_ONCE  64
 #define TIME_SHARE	   4		 /* use at most 1/TIME_SHARE of one CPU */
-#define LOOK_BYTES_MAX (4 << 20) /* in one call; the rest is read by the next one */
+#define LOOK_BYTES_MAX (4 << 20) /* limit of one call; the next call reads the rest */
 
 static const CodeFileOpen open_kind[JIT_SOURCE_KINDS] = {
 	[JIT_SOURCE_DUMP] = code_files_open_dump,
@@ -44,7 +45,7 @@ jit_source_fini(JitSource *source)
 	code_map_fini(&source->map);
 }
 
-/* Starts over for a file that begins anew. */
+/* Forgets the content of the file, which is read again from its beginning. */
 static void
 begin_anew(JitSource *source, uint64_t now_ns)
 {
@@ -58,7 +59,7 @@ begin_anew(JitSource *source, uint64_t now_ns)
 	code_map_void(&source->map);
 }
 
-/* Passes the bytes of a read to the reader of this kind. */
+/* Passes the bytes of a read to the reader of this kind of file. */
 static void
 source_take(JitSource *source, JitReading *reading, const char *bytes)
 {
@@ -80,7 +81,7 @@ source_take(JitSource *source, JitReading *reading, const char *bytes)
 	source->is_behind = !dump->is_broken && dump->at > begin && dump->at < probe->size;
 }
 
-/* Reads one part of the file. Returns false at its present end. */
+/* Reads the next part of the file. Returns false at its present end. */
 static bool
 jit_source_read_on(JitSource *source, JitReading *reading)
 {
@@ -93,9 +94,9 @@ jit_source_read_on(JitSource *source, JitReading *reading)
 	if (file_probe_read(reading->prober, source->probe, bytes, ANSWER_NS) != 0)
 	{
 		source->probe = NULL;
-		/* charge the whole wait to the process, because the walker was blocked */
+		/* charge the whole wait, because the walker thread was blocked for as long */
 		source->spent_ns += (uint64_t) (clock_ns(CLOCK_MONOTONIC) - begun_ns);
-		/* the next probe starts at the beginning of the file */
+		/* the next probe will read from the beginning of the file */
 		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		code_tally_one(&reading->tallies[source->kind].timeouts);
 		return false;
@@ -112,7 +113,7 @@ jit_source_read_on(JitSource *source, JitReading *reading)
 	return source->is_behind;
 }
 
-/* Doubles the pause before the next search for a missing file. */
+/* Doubles the pause before a missing file is searched for again. */
 static void
 note_absence(JitSource *source, JitReading *reading, uint64_t now_ns)
 {
@@ -164,7 +165,10 @@ source_look(JitSource *source, JitReading *reading, uint64_t now_ns)
 		code_tally_one(&reading->tallies[source->kind].files);
 }
 
-/* Returns whether memory was reused recently. Then the unread part may replace known code. */
+/*
+ * Returns true if the process has reused memory recently, so that the unread part may replace known
+ * code.
+ */
 static bool
 reuses_memory(const JitSource *source)
 {
@@ -181,8 +185,8 @@ sleep_until(uint64_t time_ns)
 }
 
 /*
- * Other samples that wait for names are served by the same read, so one wait delays them once
- * rather than one after the other.
+ * If other samples wait for names, one read serves all of them, so they wait once and not one after
+ * the other.
  */
 void
 jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns)
@@ -201,7 +205,7 @@ jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64
 	source_look(source, reading, now_ns);
 }
 
-/* Returns whether all code that was reported up to that time has been read. */
+/* Returns true if all code that was reported up to time_ns has been read. */
 static bool
 is_read_to(const JitSource *source, uint64_t time_ns)
 {

@@ -1,8 +1,9 @@
 /*
  * jit_source.h
- *		A file in which a process describes its code, its content so far, and when to read it.
+ *		One file in which a process describes its code: the content read so far, and when the file
+ *		is read.
  *
- * Everything belongs to the walker thread except the tallies.
+ * All data belongs to the walker thread, except the tallies.
  */
 #ifndef COLLECTOR_JIT_SOURCE_H
 #define COLLECTOR_JIT_SOURCE_H
@@ -27,14 +28,14 @@ typedef enum JitSourceKind
 	JIT_SOURCE_KINDS
 } JitSourceKind;
 
-/* Shared by all sources. */
+/* State that all sources share. */
 typedef struct JitReading
 {
 	CodeTable *table;
 	Budget budget; /* for regions of all sources */
 	Prober *prober;
 	Allowance looks;
-	char *bytes; /* read buffer; NULL if a timed-out probe has kept it */
+	char *bytes; /* read buffer; NULL after a read that timed out, whose probe owns it */
 	CodeTally tallies[JIT_SOURCE_KINDS];
 } JitReading;
 
@@ -45,11 +46,11 @@ typedef struct JitSource
 	FileProbe *probe; /* NULL if the last one timed out */
 	CodeMap map;
 	uint64_t looked_ns;	 /* start of the last read; 0 if there was none */
-	uint64_t another_ns; /* last check for another file at the path */
+	uint64_t another_ns; /* time of the last check whether another file is at the path */
 	uint64_t again_ns;	 /* do not read before this moment */
 	uint64_t absent_ns;	 /* next pause if there is no file */
-	uint64_t spent_ns;	 /* CPU time of one read, of walker and probe */
-	bool is_behind;		 /* there is more to read, which may replace known code */
+	uint64_t spent_ns;	 /* CPU time of one read, of the walker and of the probe's thread */
+	bool is_behind;		 /* the file has unread bytes, which may replace known code */
 	union
 	{
 		MapReader map;
@@ -57,19 +58,20 @@ typedef struct JitSource
 	} reader;
 } JitSource;
 
-/* Initializes a zeroed source. reading must outlive it. */
+/* Initializes a zeroed source. reading must outlive the source. */
 void jit_source_init(JitSource *source, JitSourceKind kind, JitReading *reading, uint32_t pid);
 void jit_source_fini(JitSource *source);
 
 /*
- * Reads on unless that was done since time_ns. Skips the read shortly after the last one, or if the
- * total rate is exceeded; then the known content must do. If the process reuses memory, waits a
- * moment instead of skipping.
+ * Reads the file unless it was read after time_ns. Skips the read if the last one was a moment ago,
+ * or if reads of all files exceed their rate; the known content is used then. If the process reuses
+ * memory, waits for a moment instead of skipping the read.
  */
 void jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns);
 
 /*
- * Returns a reference to the code at an address at a moment; NULL if the file does not describe it.
+ * Returns a reference to the code that was at an address at a moment; NULL if the file does not
+ * describe it.
  */
 CodeObject *jit_source_find(const JitSource *source, uint64_t address, uint64_t time_ns);
 

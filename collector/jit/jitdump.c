@@ -12,7 +12,7 @@
 #define MAGIC			 0x4a695444U
 #define VERSION			 1
 #define HEADER_BYTES_MAX 4096
-#define FLAG_OWN_CLOCK	 1U /* times are from a CPU counter */
+#define FLAG_OWN_CLOCK	 1U /* flag of a dump whose times come from a CPU counter */
 #define ADDRESS_MAX		 (UINT64_C(1) << 56)
 
 #ifdef __aarch64__
@@ -29,7 +29,7 @@
 #define LOAD_BYTES		  56
 #define MOVE_BYTES		  64
 #define DEBUG_BYTES		  32
-#define DEBUG_ENTRY_BYTES 16 /* followed by the file's name */
+#define DEBUG_ENTRY_BYTES 16 /* size of an entry before its file name */
 
 static uint32_t
 jitdump_u32_at(const uint8_t *bytes)
@@ -70,7 +70,7 @@ jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_lengt
 }
 
 /*
- * Copies the string at the offset, which may be incomplete. -EAGAIN if its end has not been written
+ * Copies the string at an offset. Returns -EAGAIN if the end of the string has not been written
  * yet.
  */
 static int
@@ -92,7 +92,7 @@ take_text(const uint8_t *bytes, size_t length, uint64_t at, JitdumpRecord *recor
 	return 0;
 }
 
-/* Sets the range of the code if it lies within user space. */
+/* Sets the range of the code. Returns false if it is not within user space. */
 static bool
 set_code(JitdumpRecord *record, uint64_t start, uint64_t size)
 {
@@ -111,7 +111,7 @@ parse_load(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 	if (length < LOAD_BYTES)
 		return record->length < LOAD_BYTES ? -EBADMSG : -EAGAIN;
 	size = u64_at(bytes + 40);
-	/* room for a name, its NUL and the code */
+	/* the record must have room for a name, its NUL and the code */
 	if (record->length < LOAD_BYTES + 1 || size > record->length - LOAD_BYTES - 1 ||
 		!set_code(record, u64_at(bytes + 32), size))
 		return -EBADMSG;
@@ -127,7 +127,7 @@ parse_move(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 	return set_code(record, u64_at(bytes + 40), u64_at(bytes + 48)) ? 0 : -EBADMSG;
 }
 
-/* Parses a DEBUG record; its first entry is the beginning of the code. */
+/* Parses a DEBUG record. Its first entry describes the beginning of the code. */
 static int
 parse_debug(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 {

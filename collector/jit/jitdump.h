@@ -36,12 +36,12 @@ typedef struct JitdumpRecord
 	JitdumpKind kind;
 	uint64_t time_ns;
 	uint64_t length; /* offset of the next record, which may be beyond the end of the file */
-	uint64_t start;	 /* of the code; not greater than end */
+	uint64_t start;	 /* start of the code; not greater than end */
 	uint64_t end;
-	uint64_t from; /* of MOVE: the old address */
-	/* of DEBUG: line of the code's first instruction; 0 if not known */
+	uint64_t from; /* MOVE: the old address of the code */
+	/* DEBUG: line of the code's first instruction; 0 if not known. */
 	int32_t line;
-	char text[JITDUMP_TEXT_BYTES]; /* of LOAD the name, of DEBUG the file; "" if there is none */
+	char text[JITDUMP_TEXT_BYTES]; /* LOAD: the name; DEBUG: the file; "" if there is none */
 } JitdumpRecord;
 
 /*

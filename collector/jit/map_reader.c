@@ -8,7 +8,7 @@
 
 #include "jit/perf_map.h"
 
-/* Processes the complete line. */
+/* Adds the code that the complete line describes, or counts a bad line. */
 static void
 map_reader_take_line(MapReader *reader, const CodeSink *sink)
 {

@@ -10,17 +10,20 @@
 
 #include "jit/code_sink.h"
 
-#define MAP_LINE_BYTES 8192 /* longer lines are malformed */
+#define MAP_LINE_BYTES 8192 /* longer lines count as malformed */
 
-/* Zeroed: at the beginning of the file. */
+/* A zeroed reader is at the beginning of the file. */
 typedef struct MapReader
 {
-	size_t length; /* of an incomplete line */
+	size_t length; /* length of the incomplete line at the end of the last bytes */
 	bool is_long;
 	char line[MAP_LINE_BYTES];
 } MapReader;
 
-/* Processes the lines in bytes. An incomplete line at the end is kept until its newline arrives. */
+/*
+ * Processes the lines in bytes. An incomplete line at the end is kept until the call that brings
+ * its newline.
+ */
 void map_reader_take(MapReader *reader, const CodeSink *sink, const char *bytes, size_t length);
 void map_reader_begin(MapReader *reader);
 

@@ -60,7 +60,7 @@ perf_map_parse_line(char *line, PerfMapLine *parsed)
 	return true;
 }
 
-/* Removes ":number" from the end. Returns false if there is none. */
+/* Removes ":number" from the end of text. Returns false if text does not end so. */
 static bool
 map_line_cut_number(char *text, int32_t *number)
 {
@@ -78,7 +78,7 @@ map_line_cut_number(char *text, int32_t *number)
 	return true;
 }
 
-/* Parses "name file:line:column" and removes the tier's mark. */
+/* Parses "name file:line:column" and removes the mark of the compiler's tier. */
 static void
 name_javascript(char *text, CodeName *name)
 {
@@ -92,7 +92,7 @@ name_javascript(char *text, CodeName *name)
 	if (file != NULL)
 	{
 		*file++ = '\0';
-		/* a single number is the line */
+		/* if there is only one number, it is the line */
 		if (map_line_cut_number(file, &column) && !map_line_cut_number(file, &name->start_line))
 			name->start_line = column;
 		name->line = name->start_line;
@@ -128,8 +128,8 @@ name_erlang(char *text, CodeName *name)
 }
 
 /*
- * Parses "TRACE-number$name$line" of a trace or "JIT$name" of a function. A script's top-level code
- * has the script's path as its name; stubs ("JIT$$name") belong to no function.
+ * Parses "TRACE-number$name$line", a trace, or "JIT$name", a function. Top-level code has its
+ * script's path as name. Stubs ("JIT$$name") belong to no function.
  */
 static bool
 name_php(char *text, CodeName *name)
@@ -160,7 +160,7 @@ name_php(char *text, CodeName *name)
 	return true;
 }
 
-/* Removes the optimization tier that .NET's compiler appends. */
+/* Removes the optimization tier that .NET appends to a name. */
 static void
 cut_tier(char *text)
 {

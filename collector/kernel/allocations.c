@@ -27,7 +27,7 @@ typedef struct ProbedFunction
 	enum pfs_call call;
 } ProbedFunction;
 
-/* Several names may belong to one function. */
+/* Functions to probe; some names may belong to one function. */
 static const ProbedFunction functions[] = {
 	{ "malloc", PFS_CALL_FIRST },	 { "calloc", PFS_CALL_PRODUCT },
 	{ "realloc", PFS_CALL_RESIZE },	 { "aligned_alloc", PFS_CALL_SECOND },
@@ -88,7 +88,7 @@ allocations_offset_of(const ElfFile *elf, uint64_t address, uint64_t *offset)
 	return false;
 }
 
-/* Adds the offset of a function unless it was added under another name. */
+/* Adds the offset of a function unless another name has added it. */
 static void
 allocations_add_function(ProbedFile *file, uint64_t offset, enum pfs_call call)
 {
@@ -126,8 +126,8 @@ allocations_open_file(ProbedFile *file, const char *name, Failure *failure)
 
 	file->name = name;
 	/*
-	 * a container's file is named through its root directory, so its links are resolved inside the
-	 * container
+	 * name leads through the root directory of a container's process, so links are resolved within
+	 * the container
 	 */
 	file->fd = open_file_of_process(name, &status);
 	if (file->fd == -ENOEXEC)
@@ -138,7 +138,7 @@ allocations_open_file(ProbedFile *file, const char *name, Failure *failure)
 	source.size_bytes = (uint64_t) status.st_size;
 	result = elf_file_init(&elf, &source);
 	if (result == -ENOMEM)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	if (result != 0)
 		return refuse_file(failure, file, "not an ELF file");
 	find_functions(&elf, file);
@@ -170,15 +170,9 @@ allocations_wanted(const SourceSettings *settings)
 }
 
 /*
- * Returns the number of scratches of this source. A call may be preempted, so it does not use the
- * scratch of a nesting level of the CPU.
+ * Returns the number of scratches of this source. A probed call may be preempted, so it cannot use
+ * the scratch of a nesting level of the CPU.
  */
-static uint32_t
-allocations_slots(int possible_cpus)
-{
-	return (uint32_t) possible_cpus;
-}
-
 static void
 allocations_choose(struct profiler *skeleton, bool wanted)
 {
@@ -208,22 +202,17 @@ allocations_restrain(Source *source, uint32_t part, uint32_t whole)
 	call_probe_restrain((CallProbe *) source, part, whole);
 }
 
-/* Checks the kernel, opens the files and sets the program's constants. */
+/* Checks that the kernel can probe, opens the files, and sets the constants of the BPF program. */
 static ExitCode
 allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
 {
 	struct profiler *skeleton = host->skeleton;
-	const char *missing = call_probe_missing();
 	Allocations *allocations;
 	ExitCode code;
 
-	if (missing != NULL)
-	{
-		failure_set(failure, EXIT_PRIVILEGE, "cannot sample allocations on this host");
-		failure_detail(failure, "%s", missing);
-		failure_hint(failure, "Remove allocations from --probe.");
-		return failure->code;
-	}
+	code = call_probe_require("cannot sample allocations on this host", "allocations", failure);
+	if (code != EXIT_OK)
+		return code;
 	allocations = calloc(1, sizeof(*allocations));
 	if (allocations != NULL)
 	{
@@ -234,7 +223,7 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 											   skeleton->progs.pfs_allocation) != 0)
 	{
 		free(allocations);
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	}
 	code = allocations_open_files(allocations, &host->settings.probes, failure);
 	if (code != EXIT_OK)
@@ -243,7 +232,7 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 		return code;
 	}
 	skeleton->rodata->pfs_call_slot = slot;
-	skeleton->rodata->pfs_call_slots = allocations_slots(host->possible_cpus);
+	skeleton->rodata->pfs_call_slots = call_probe_slots(host->possible_cpus);
 	*source = &allocations->calls.source;
 	return EXIT_OK;
 }
@@ -285,7 +274,7 @@ const SampleSource allocations_source = {
 	.events = PFS_COUNTER_ALLOCATIONS,
 	.is_tended = true,
 	.wanted = allocations_wanted,
-	.slots = allocations_slots,
+	.slots = call_probe_slots,
 	.choose = allocations_choose,
 	.prepare = allocations_prepare,
 	.free = allocations_free,

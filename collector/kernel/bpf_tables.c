@@ -2,8 +2,8 @@
  * bpf_tables.c
  *		KernelTables in memory-mapped BPF arrays that grow on demand.
  *
- * Runs of slots are allocated from the low end (extent_pool.h), so that arrays are no longer than
- * the largest use so far.
+ * Runs of slots are allocated from the low end (extent_pool.h), so that arrays grow no longer than
+ * the largest use requires.
  */
 #include "kernel/bpf_tables.h"
 
@@ -21,18 +21,18 @@
 #define RETIRED_NS UINT64_C(1000000000)
 
 #define BPF_TABLE_MOST		  (1u << 26) /* limit of entries or mappings */
-/* enough doublings from the first size to BPF_TABLE_MOST */
+/* Number of doublings from the smallest size to BPF_TABLE_MOST. */
 #define GROWTHS				  16
 #define BPF_TABLE_MOST_CHUNKS 4096
 #define CODE_A_LINE_BYTE	  128 /* bytes of code per line in ordinary programs */
 
 #define CHUNK_BYTES ((size_t) PFS_UNWIND_CHUNK_LINES * sizeof(struct pfs_unwind_line))
 
-/* An array of the BPF program, which is replaced by a larger one if a slot beyond it is needed. */
+/* An array of the BPF program. If a slot beyond its end is needed, a larger array replaces it. */
 typedef struct GrowingArray
 {
 	const char *name;
-	int outer; /* the map that contains the array */
+	int outer; /* map of maps that contains the array */
 	int fd;	   /* -1: not created yet */
 	size_t item_bytes;
 	uint32_t count;
@@ -41,20 +41,20 @@ typedef struct GrowingArray
 	int retired[GROWTHS]; /* previous arrays that a walk may still read */
 	uint32_t retired_count;
 	size_t retired_bytes;
-	uint64_t retired_ns; /* when the last array was retired */
+	uint64_t retired_ns; /* time at which the last array was retired */
 } GrowingArray;
 
 typedef struct BpfTables
 {
-	KernelTables tables; /* must be first: the operations get its address */
+	KernelTables tables; /* must be the first field, because the operations get its address */
 	BpfTableMaps maps;
-	struct pfs_unwind_line **chunks; /* NULL: not created yet */
+	struct pfs_unwind_line **chunks; /* an element is NULL until its chunk is created */
 	uint32_t chunk_limit;
 	GrowingArray entries;
 	GrowingArray mappings;
 	struct pfs_unwind_rule *rules;
 	__u64 *recent;
-	_Atomic size_t bytes; /* bytes of all maps that were created here; read by any thread */
+	_Atomic size_t bytes; /* bytes of all maps created here; any thread may read it */
 } BpfTables;
 
 static size_t
@@ -121,8 +121,8 @@ close_retired(BpfTables *bpf, GrowingArray *array)
 }
 
 /*
- * Closes retired arrays after a grace period. Walks take microseconds, and kernels before 6.7 do
- * not wait for them before they free an inner map.
+ * Closes retired arrays after a grace period. Kernels before 6.7 free an inner map without waiting
+ * for walks that use it; these take microseconds.
  */
 static void
 close_retired_in_time(BpfTables *bpf, GrowingArray *array)
@@ -132,7 +132,7 @@ close_retired_in_time(BpfTables *bpf, GrowingArray *array)
 		close_retired(bpf, array);
 }
 
-/* Retires an array that was replaced. */
+/* Retires the present array, which a larger one replaces. */
 static void
 retire(GrowingArray *array)
 {
@@ -299,7 +299,10 @@ static const KernelTablesOps operations = {
 	.remove_runtime = remove_runtime,
 };
 
-/* Returns a power of two, so that an array that doubles ends there exactly. */
+/*
+ * Returns the power of two at or above count, and not below least: an array that doubles ends
+ * exactly at its limit then.
+ */
 static uint32_t
 power_of_two(uint64_t count, uint32_t least)
 {

@@ -1,6 +1,6 @@
 /*
  * bpf_tables.h
- *		The walker's tables in BPF maps, mapped into this process.
+ *		The tables for walks, in BPF maps that are mapped into this process.
  */
 #ifndef COLLECTOR_BPF_TABLES_H
 #define COLLECTOR_BPF_TABLES_H
@@ -31,17 +31,17 @@ typedef struct BpfTableLimits
 } BpfTableLimits;
 
 /*
- * Computes limits such that all tables together take about that many bytes, or hold that many
- * mappings of processes and that much code of binaries (0: from the bytes). The limits are never
- * below the needs of a small host.
+ * Computes limits of the tables: for about that many bytes in total or, if given, for that many
+ * mappings of processes and that much code of binaries (0: derived from the bytes). The limits are
+ * never below the needs of a small host.
  */
 void bpf_table_limits(size_t bytes, uint64_t mappings, uint64_t code_bytes, BpfTableLimits *limits);
 
-/* Returns 0 or -errno. Free with bpf_tables_free(), which accepts NULL. */
+/* Creates the tables. Returns 0 or -errno. bpf_tables_free() accepts NULL. */
 int bpf_tables_create(const BpfTableMaps *maps, const BpfTableLimits *limits,
 					  KernelTables **tables);
 
-/* Returns the present size of the tables without the outer maps. Any thread. */
+/* Returns the present size of the tables, without the maps that contain them. Any thread. */
 size_t bpf_tables_bytes(const KernelTables *tables);
 void bpf_tables_free(KernelTables *tables);
 

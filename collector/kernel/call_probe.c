@@ -1,7 +1,7 @@
 /*
  * call_probe.c
- *		Links a program to functions of files, and watches their calls for as long as the limits
- *		allow.
+ *		Links a BPF program to functions of files, and watches their calls for as much of the time
+ *		as the limits allow.
  */
 #include "kernel/call_probe.h"
 
@@ -23,14 +23,14 @@
 
 #define UPROBES_FILE "/sys/bus/event_source/devices/uprobe/type"
 
-/* Number of calls that take as long as one walk of a stack. */
+/* Number of calls that cost as much CPU time as one walk of a stack. */
 #define CALLS_PER_SAMPLE 50
 #define CALLS_ONE_IN_MAX 64
 
 /*
  * Deadline of attaching and detaching. The kernel takes a lock of each process that maps the file,
- * so a process can delay this for as long as it likes. The thread is then left behind, and calls
- * are not seen until the thread has returned and call_probe_pace() has tried again.
+ * so a process can delay this for any time. Its thread is then left behind, and calls are not
+ * watched until the thread has returned and call_probe_pace() has tried again.
  */
 #define ATTACH_NS UINT64_C(10000000000)
 
@@ -50,11 +50,11 @@ struct uprobe_link
 	uint64_t cookies;
 	uint32_t count;
 	uint32_t probe_flags;
-	uint32_t pid; /* 0: all processes */
+	uint32_t pid; /* 0: calls of all processes */
 	uint32_t padding;
 };
 
-/* Returns the kernel's number of this kind of link; -1 if the kernel has none. */
+/* Returns the kernel's number of this type of link; -1 if the kernel has no such type. */
 static int
 multi_probe_type(void)
 {
@@ -88,6 +88,25 @@ call_probe_missing(void)
 	return NULL;
 }
 
+ExitCode
+call_probe_require(const char *message, const char *name, Failure *failure)
+{
+	const char *missing = call_probe_missing();
+
+	if (missing == NULL)
+		return EXIT_OK;
+	failure_set(failure, EXIT_PRIVILEGE, message);
+	failure_detail(failure, "%s", missing);
+	failure_hint(failure, "Remove %s from --probe.", name);
+	return failure->code;
+}
+
+uint32_t
+call_probe_slots(int possible_cpus)
+{
+	return (uint32_t) possible_cpus;
+}
+
 int
 call_probe_init(CallProbe *probe, const SourceHost *host, const CallProbeKind *kind,
 				struct bpf_program *program)
@@ -102,7 +121,7 @@ call_probe_init(CallProbe *probe, const SourceHost *host, const CallProbeKind *k
 	*probe->shared_period = kind->period;
 	*probe->shared_one_in = 1;
 	call_probe_restrain(probe, 1, 1);
-	/* kernels before 6.6 lack this attach type, which therefore is set at run time */
+	/* libbpf does not know this attach type of kernels before 6.6, so it is set at run time */
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type) multi_probe_type());
 	return 0;
 }
@@ -116,7 +135,10 @@ call_probe_unlink(CallProbe *probe, ProbedFile *file)
 	return true;
 }
 
-/* Links that cannot be closed, because no thread is available, still see calls. */
+/*
+ * Unlinks all files, so that calls cost nothing. A link that cannot be closed, because no thread is
+ * available, still counts calls.
+ */
 void
 call_probe_look_away(CallProbe *probe)
 {
@@ -148,7 +170,8 @@ call_probe_restrain(CallProbe *probe, uint32_t part, uint32_t whole)
 }
 
 /*
- * A call that links a file's functions. It owns all that it needs, because it may outlive the file.
+ * A deadline call that links the functions of a file. It owns all its data, because the call may
+ * outlive the file.
  */
 typedef struct LinkProbe
 {
@@ -171,6 +194,8 @@ run_link(Probe *base)
 		return;
 	probe->link.offsets = (uintptr_t) probe->file.offsets;
 	probe->link.cookies = (uintptr_t) probe->file.cookies;
+	if (probe->file.counters[0] != 0)
+		probe->link.reference_counters = (uintptr_t) probe->file.counters;
 	probe->link.count = probe->file.count;
 	probe->file.link = (int) syscall(SYS_bpf, BPF_LINK_CREATE, &probe->link, sizeof(probe->link));
 	probe->error = probe->file.link < 0 ? -errno : 0;
@@ -187,7 +212,7 @@ discard_link(Probe *base)
 	free(probe);
 }
 
-/* Makes a call with its own copy of the file and descriptor, because it may outlive this object. */
+/* Allocates a probe, a call with a deadline, which owns copies of the file and its descriptor. */
 static LinkProbe *
 make_link_probe(const CallProbe *calls, const ProbedFile *file)
 {
@@ -208,7 +233,10 @@ make_link_probe(const CallProbe *calls, const ProbedFile *file)
 	return probe;
 }
 
-/* Gives up attaching for a while, because a process that maps the file holds its memory lock. */
+/*
+ * Puts off attaching for a while, because a process that maps the file holds the lock of its
+ * memory.
+ */
 static void
 put_off(CallProbe *probe, const ProbedFile *file)
 {
@@ -266,7 +294,10 @@ may_link(const CallProbe *probe)
 		   prober_stuck(probe->patience.prober) == 0;
 }
 
-/* Resets the accounts of waits; otherwise the next attempt would be given up at once. */
+/*
+ * Resets the accounts of waiting time. After a delay by other processes, the next attempt would
+ * otherwise get no time to wait.
+ */
 static void
 forget_waits(CallProbe *probe)
 {
@@ -278,7 +309,7 @@ forget_waits(CallProbe *probe)
 	probe->patience = fresh;
 }
 
-/* Gives up a file that was found while the agent runs. */
+/* Marks a file that was found at run time as useless, because it cannot be probed. */
 static void
 give_up_file(const CallProbe *probe, ProbedFile *file, int error)
 {
@@ -345,7 +376,10 @@ pace_kept(CallProbe *probe, uint64_t a_second)
 		pace_better_period(before, a_second, (uint64_t) probe->source.host->settings.probe_rate,
 						   probe->kind->period_min, probe->kind->period_max);
 
-	/* periods are odd, except the first one */
+	/*
+	 * the BPF program makes all periods odd except the first, so an even and its odd neighbour are
+	 * equal
+	 */
 	if (period == before || period == (before | 1))
 		return;
 	*probe->shared_period = period;
@@ -356,7 +390,7 @@ pace_kept(CallProbe *probe, uint64_t a_second)
 			  log_number("samples_a_second", (int64_t) a_second));
 }
 
-/* Watches calls for one second in several if watching all would cost too much CPU time. */
+/* If watching all calls would cost too much CPU time, watches them for one second in several. */
 static void
 pace_calls(CallProbe *probe, uint64_t a_second)
 {

@@ -1,12 +1,12 @@
 /*
  * call_probe.h
- *		A BPF program at functions of files, for the sources that sample calls: which calls are
- *		watched, and which part of them is kept.
+ *		A BPF program at functions of files, for sources that sample calls: watches the calls, and
+ *		keeps a part of them.
  *
- * Functions are probed by one link for many of them (BPF_TRACE_UPROBE_MULTI, Linux 6.6), which
- * needs no capability that sampling does not need anyway; a perf event of a uprobe would need
- * CAP_SYS_ADMIN. A file is opened once and probed by its descriptor, so that the offsets of
- * functions found in it are never applied to another file that takes its name.
+ * One link probes many functions (BPF_TRACE_UPROBE_MULTI, Linux 6.6) and needs only capabilities
+ * that sampling needs anyway; a perf event of a uprobe would need CAP_SYS_ADMIN. A file is opened
+ * once and probed by its descriptor, so that the offsets of its functions are never applied to
+ * another file that takes its name.
  */
 #ifndef COLLECTOR_CALL_PROBE_H
 #define COLLECTOR_CALL_PROBE_H
@@ -28,23 +28,30 @@ typedef struct ProbedFile
 {
 	const char *name; /* for the log; must stay valid as long as the file */
 	int fd;
-	int link;		 /* -1: no link */
-	uint32_t count;	 /* 0: the functions are found when the file is linked */
-	bool is_useless; /* it cannot be probed */
+	int link;		 /* -1: the file is not linked */
+	uint32_t count;	 /* number of functions; 0: they are found when the file is linked */
+	bool is_useless; /* the file cannot be probed */
 	uint64_t offsets[PROBED_FUNCTIONS_MAX];
 	uint64_t cookies[PROBED_FUNCTIONS_MAX];
+	/*
+	 * Offsets of variables that the kernel counts up in each process that maps the file, as long as
+	 * the file is linked; all 0: there are none.
+	 */
+	uint64_t counters[PROBED_FUNCTIONS_MAX];
 } ProbedFile;
 
-/* The constant part of a probe. */
+/* The constant settings of a source's probe. */
 typedef struct CallProbeKind
 {
-	const char *name;		/* of the probe, for the log */
+	const char *name;		/* name of the probe in the log */
 	enum pfs_counter calls; /* counter of calls */
 	enum pfs_counter kept;	/* counter of kept calls */
-	uint64_t period;		/* the first period, in the unit of the samples' values */
-	uint64_t period_min;	/* the shortest one */
-	uint64_t period_max;	/* the longest one, below 2^32 */
-	/* Finds the functions of a file without any. May block. NULL if all files have some. */
+	uint64_t period;		/* first period, in the unit of the samples' values */
+	uint64_t period_min;	/* shortest period */
+	uint64_t period_max;	/* longest period, below 2^32 */
+	/*
+	 * Finds the functions of a file whose count is 0. May block. NULL if all files have functions.
+	 */
 	int (*find)(ProbedFile *file);
 } CallProbeKind;
 
@@ -53,41 +60,55 @@ typedef struct CallProbe
 	Source source;
 	const CallProbeKind *kind;
 	struct bpf_program *program;
-	__u64 *shared_period; /* the program's; in the unit of the samples' values */
-	__u32 *shared_one_in; /* the program's: calls are watched in one second of this many */
+	/* variable of the BPF program: the period, in the unit of the samples' values */
+	__u64 *shared_period;
+	/* variable of the BPF program: calls are watched in one second of this many */
+	__u32 *shared_one_in;
 	ProbedFile *files;
 	size_t file_count;
-	Patience patience; /* of the thread that attaches and detaches; one thread at a time */
-	Stall stall;	   /* no probe is attached until it ends */
+	Patience patience; /* belongs to the thread that attaches and detaches, one at a time */
+	Stall stall;	   /* until its end no probe is attached */
 	uint64_t longest_period;
-	uint32_t fewest_calls;			 /* largest number of calls of which one was looked at */
-	_Atomic uint64_t calls_a_second; /* above this rate, calls are looked at for part of the time */
-	Pace pace;						 /* pace of calls */
-	uint64_t kept;					 /* kept calls at the last pacing of calls */
-	bool watching;					 /* calls are looked at */
-	uint32_t seconds;				 /* since watching last became false */
+	uint32_t fewest_calls;			 /* the smallest watched part so far: one call of this many */
+	_Atomic uint64_t calls_a_second; /* above this rate, calls are watched for part of the time */
+	Pace pace;						 /* rate of calls */
+	uint64_t kept;					 /* number of kept calls when the rate was last checked */
+	bool watching;					 /* calls are being watched */
+	uint32_t seconds;				 /* seconds since watching last became false */
 } CallProbe;
 
-/* Returns the missing feature of this kernel as a sentence that names what needs it, or NULL. */
+/*
+ * Returns the feature that this kernel lacks, as a sentence that names what needs the feature; NULL
+ * if probing is possible.
+ */
 const char *call_probe_missing(void);
 
 /*
- * Prepares the program before it is loaded, and the values that it shares with us. Returns 0 or
- * -ENOMEM.
+ * Returns EXIT_OK if probing is possible. Otherwise sets the failure: the message, what is missing,
+ * and the hint to remove the probe's name from --probe.
+ */
+ExitCode call_probe_require(const char *message, const char *name, Failure *failure);
+
+/* Returns the scratch areas of a program at calls: one for each CPU. */
+uint32_t call_probe_slots(int possible_cpus);
+
+/*
+ * Prepares the program before it is loaded, and finds the variables that it shares with us. Returns
+ * 0 or -ENOMEM.
  */
 int call_probe_init(CallProbe *probe, const SourceHost *host, const CallProbeKind *kind,
 					struct bpf_program *program);
 void call_probe_fini(CallProbe *probe); /* closes the files */
 
 /*
- * Links all files that are not linked. If one does not answer in time the attempt is repeated later
- * by call_probe_pace(), which is no failure.
+ * Links all files that are not linked. It is no failure if a file does not answer in time:
+ * call_probe_pace() tries again.
  */
 ExitCode call_probe_attach(CallProbe *probe, Failure *failure);
 
 /*
  * Links a file that was added, unless calls are not watched at the moment. A file that cannot be
- * probed is logged, and becomes useless.
+ * probed is logged and marked as useless.
  */
 void call_probe_follow(CallProbe *probe, ProbedFile *file);
 
@@ -97,13 +118,16 @@ bool call_probe_unlink(CallProbe *probe, ProbedFile *file);
 /* Stops watching calls. */
 void call_probe_look_away(CallProbe *probe);
 
-/* Looks at calls for part of the time if the rate exceeds part of whole of the settings. */
+/*
+ * Reduces the rate above which calls are watched only part of the time, to part/whole of the
+ * setting.
+ */
 void call_probe_restrain(CallProbe *probe, uint32_t part, uint32_t whole);
 
-/* Adapts the period, and how long calls are watched, about once a second. */
+/* Adapts the period, and the time for which calls are watched. Call it about once a second. */
 void call_probe_pace(CallProbe *probe, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
 
-/* CPU time of calls, kept or not; mostly the trap. */
+/* CPU time that a probed call costs, kept or not; mostly that of the trap. */
 #define CALL_PROBE_NS 400
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * capabilities.c
- *		Drops capabilities, first from the bounding set, because that needs CAP_SETPCAP.
+ *		Drops capabilities. The bounding set comes first, because changing it needs CAP_SETPCAP.
  */
 #include "kernel/capabilities.h"
 
@@ -58,13 +58,14 @@ capabilities_drop(void)
 		return -errno;
 	permitted = (uint64_t) data[1].permitted << 32 | data[0].permitted;
 	/*
-	 * CAP_SYS_ADMIN is kept in place of the capabilities that were split off from it, if these were
-	 * not granted
+	 * If only CAP_SYS_ADMIN was granted, keep it in place of the newer capabilities that were split
+	 * off from it.
 	 */
 	if ((~permitted & (UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON)) != 0)
 		kept |= UINT64_C(1) << CAP_SYS_ADMIN;
 	/*
-	 * without CAP_SETPCAP the bounding set stays, which matters only to programs that root starts
+	 * Without CAP_SETPCAP the bounding set stays as it is, which only affects programs that root
+	 * starts.
 	 */
 	for (int capability = 0; capability < 64; capability++)
 	{

@@ -20,8 +20,9 @@
 #endif
 
 /*
- * BPF, PERFMON, SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE, SYS_NICE, SYSLOG, SYS_RESOURCE;
- * and SETUID, SETGID, KILL for the symbol worker. Bit i is capability i.
+ * Returns the capabilities that the agent keeps: BPF, PERFMON, SYS_PTRACE, DAC_READ_SEARCH,
+ * CHECKPOINT_RESTORE, SYS_NICE, SYSLOG, SYS_RESOURCE; and SETUID, SETGID, KILL for the symbol
+ * worker. Bit i is capability i.
  */
 uint64_t capabilities_needed(void);
 

@@ -1,6 +1,6 @@
 /*
  * features.c
- *		Checks the kernel and the process's capabilities.
+ *		Checks which features the kernel and the process's capabilities offer.
  */
 #include "kernel/features.h"
 
@@ -25,7 +25,7 @@
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
-/* Inode of the initial pid namespace in every kernel (PROC_PID_INIT_INO). */
+/* Inode number of the initial pid namespace in every kernel (PROC_PID_INIT_INO). */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
 static uint64_t
@@ -165,7 +165,7 @@ probe_privileges(Feature *features, size_t *count)
 		features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYS_NICE),
 		"On a busy machine samples are handled late, and processes may end before they are read.");
-	/* only an agent that runs as root needs these, to start the worker as another user */
+	/* only an agent that runs as root needs these, because its worker runs as another user */
 	if (geteuid() == 0)
 		features_add(
 			features, count, "privilege", "CAP_SETUID,SETGID,KILL", FEATURE_WANTED,
@@ -247,7 +247,7 @@ features_probe_processes(Feature features[FEATURES_MAX], size_t count)
 	return count;
 }
 
-/* Checks lockdown: in mode "confidentiality" no BPF program may read the kernel's memory. */
+/* Checks lockdown. In its mode "confidentiality" BPF programs may not read the kernel's memory. */
 static void
 probe_lockdown(Feature *features, size_t *count)
 {
@@ -263,8 +263,8 @@ probe_lockdown(Feature *features, size_t *count)
 }
 
 /*
- * Logs messages of libbpf at level debug, because they are written for developers; our own messages
- * name the consequences.
+ * Logs messages of libbpf at level debug, because they address developers; our own messages explain
+ * the consequences to users.
  */
 static int __attribute__((format(printf, 2, 0)))
 on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -312,8 +312,8 @@ features_check(bool allow_unsafe_kernel, Failure *failure)
 		snprintf(missing + used, sizeof(missing) - used, "%s%s", used > 0 ? ", " : "",
 				 features[i].name);
 		/*
-		 * without a capability the other checks fail, too, so the missing capability is the reason
-		 * to report
+		 * without a capability other checks fail as well, so report the missing capability as the
+		 * reason
 		 */
 		if (consequence == NULL || strncmp(features[i].name, "CAP_", 4) == 0)
 		{

@@ -1,7 +1,7 @@
 /*
  * features.h
- *		Requirements of sampling to the host and the process. They are tested by trying, never by
- *		version numbers, except for one fault that cannot be tried.
+ *		Tests what sampling requires of the host and the process. Features are tried, not derived
+ *		from version numbers, with one exception: a fault that cannot be tried.
  */
 #ifndef COLLECTOR_FEATURES_H
 #define COLLECTOR_FEATURES_H
@@ -14,7 +14,7 @@
 typedef enum FeatureNeed
 {
 	FEATURE_REQUIRED,
-	FEATURE_WANTED, /* profiles lack the part that the consequence names */
+	FEATURE_WANTED, /* without it, profiles lack the part that the consequence names */
 } FeatureNeed;
 
 typedef struct Feature
@@ -23,29 +23,30 @@ typedef struct Feature
 	const char *name;
 	FeatureNeed need;
 	bool present;
-	const char *consequence; /* consequence of its absence, a full sentence */
-	const char *hint;		 /* how to get it; NULL: more capabilities may help */
-	char detail[128];		 /* findings; "" if there are none */
+	const char *consequence; /* consequence of its absence, as a full sentence */
+	const char *hint;		 /* how to get it; NULL: further capabilities may help */
+	char detail[128];		 /* result of the test; "" if there is none to report */
 } Feature;
 
 #define FEATURES_MAX 24
 
 /*
- * Tests all features in the order in which "check" prints them, and returns their number. A
- * kernel that can lock up is accepted if allow_unsafe_kernel is set. Redirects libbpf's messages to
+ * Tests all features in the order in which "check" prints them, and returns their number.
+ * allow_unsafe_kernel accepts a kernel that can lock up. From this call on, libbpf's messages go to
  * our log.
  */
 size_t features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX]);
 
 /*
- * Appends the features that a security module may forbid regardless of capabilities (ptrace_scope 3
- * of Yama, policies of SELinux and AppArmor, a seccomp filter): reading the memory and the mappings
- * of another process, tested on a child. Returns the new number.
+ * Appends the features that a security module may forbid although the capabilities suffice
+ * (ptrace_scope 3 of Yama, policies of SELinux and AppArmor, a seccomp filter): reading the memory
+ * and the mappings of another process. They are tested on a child. Returns the new number of
+ * features.
  */
 size_t features_probe_processes(Feature features[FEATURES_MAX], size_t count);
 
 /*
- * Returns EXIT_OK if all required features exist; otherwise EXIT_PRIVILEGE with a failure that
+ * Returns EXIT_OK if all required features exist; otherwise EXIT_PRIVILEGE, with a failure that
  * names all missing ones.
  */
 ExitCode features_check(bool allow_unsafe_kernel, Failure *failure);

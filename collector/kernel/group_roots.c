@@ -1,9 +1,9 @@
 /*
  * group_roots.c
- *		Asks a BPF program for the names of a control group's path, one at a time.
+ *		Asks a BPF program for the path of a control group, one component at a time.
  *
- * The program answers for one level of one hierarchy at a time, so that it needs neither long loops
- * nor room for paths. This makes some fifty runs of a few microseconds, once at the start.
+ * The program answers for one level of one hierarchy, so that it needs neither long loops nor room
+ * for paths. This takes some fifty runs of a few microseconds, once at the start.
  */
 #include "kernel/group_roots.h"
 
@@ -21,11 +21,11 @@
 #include "labels/cgroup.h"
 #include "profiler.skel.h"
 
-#define OWN_NAMESPACE "/proc/self/ns/cgroup"
-#define FIRST_NAMESPACE \
-	0xEFFFFFFBU /* inode of the host's namespace: PROC_CGROUP_INIT_INO of every kernel */
+#define OWN_NAMESPACE	"/proc/self/ns/cgroup"
+/* Inode of the host's control group namespace: PROC_CGROUP_INIT_INO in every kernel. */
+#define FIRST_NAMESPACE 0xEFFFFFFBU
 
-/* Runs the program. Returns 0, with the answer in the program's variables, or -errno. */
+/* Runs the program, which leaves its answer in its variables. Returns 0 or -errno. */
 static int
 group_roots_ask(const struct profiler *skeleton, uint64_t position, uint64_t level)
 {
@@ -51,8 +51,8 @@ put_before(char path[CGROUP_PATH_BYTES], const char *name)
 }
 
 /*
- * Finds the root in one hierarchy. Returns 0; -ENOENT if there is no such hierarchy; or another
- * -errno.
+ * Finds the path of the root in one hierarchy. Returns 0; -ENOENT if the hierarchy does not exist;
+ * or another -errno.
  */
 static int
 find_root(const struct profiler *skeleton, uint64_t position, CgroupRoot *root)

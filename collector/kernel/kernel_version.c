@@ -28,8 +28,8 @@ parse_number(const char *text, KernelVersion *version)
 }
 
 /*
- * Finds a word in the text that begins with the same major and minor version, and takes its patch
- * level. An epoch ("1:6.1.54") may precede the version.
+ * Finds in text a version with the same major and minor number, and takes its patch level. An epoch
+ * ("1:6.1.54") may precede the version.
  */
 static void
 find_patch(const char *text, KernelVersion *version)
@@ -56,8 +56,8 @@ kernel_version_parse(const char *release, const char *build, const char *signatu
 	if (!parse_number(release, version))
 		return false;
 	/*
-	 * a patch level in the release is the kernel's own; distributions that freeze the release write
-	 * 0
+	 * A patch level in the release is the kernel's own. Distributions that keep one release for all
+	 * patch levels write 0.
 	 */
 	if (version->patch == 0)
 	{
@@ -79,8 +79,8 @@ kernel_version_locks_up(const KernelVersion *version)
 }
 
 /*
- * Returns true if the kernel checks user copies (CONFIG_HARDENED_USERCOPY), which it does in a
- * separate function; without the check the lock is not taken.
+ * Returns true if the kernel checks user copies (CONFIG_HARDENED_USERCOPY), recognized by the
+ * function that does it. Without the check the kernel does not take the lock.
  */
 static bool
 hardens_user_copies(void)

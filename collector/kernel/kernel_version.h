@@ -1,8 +1,8 @@
 /*
  * kernel_version.h
- *		Kernels that can lock up when a BPF program reads user memory in an interrupt.
+ *		Recognizes kernels that can lock up when a BPF program reads user memory in an interrupt.
  *
- * The only place that uses a version number, because this fault cannot be tried.
+ * Only this fault is recognized by version number, because it cannot be tried.
  */
 #ifndef COLLECTOR_KERNEL_VERSION_H
 #define COLLECTOR_KERNEL_VERSION_H

@@ -1,6 +1,6 @@
 /*
  * off_cpu.c
- *		Chooses the BPF programs that see waits, and the part of the waits that is kept.
+ *		Chooses the BPF programs that observe waits, and the part of the waits that is kept.
  */
 #include "kernel/off_cpu.h"
 
@@ -27,27 +27,32 @@
 #define PACE_NS			INT64_C(1000000000)
 #define STAT_FILE		"/proc/stat"
 #define STAT_BYTES		(1 << 20)
-#define VISITS_A_SECOND UINT64_C(100000) /* limit of threads visited to find the waits of batches */
-/* larger values could leave an interval without a sample */
+/* limit of the rate at which the iterator visits threads; each batch of waits visits all once */
+#define VISITS_A_SECOND UINT64_C(100000)
+/* A larger value could leave an interval without a sample. */
 #define FEWEST_MAX		16
 
 typedef struct OffCpu
 {
 	Source source;
-	char probed[NAME_BYTES]; /* "": the tracepoint is used */
+	char probed[NAME_BYTES]; /* function that is probed; "": the tracepoint is used */
 	struct bpf_link *switch_link;
 	struct bpf_link *birth_link;
 	WaitRounds rounds;
-	_Atomic uint64_t switches_a_second; /* from the settings, or less; 0: no limit */
-	uint64_t waits;						/* counter at the last pacing */
+	_Atomic uint64_t switches_a_second; /* limit from the settings, or less; 0: no limit */
+	uint64_t waits;						/* counter of waits when the rate was last checked */
 	uint64_t switches;
-	int64_t paced_ns; /* time of the last pacing */
+	int64_t paced_ns; /* time at which the rates were last checked */
 	uint64_t longest_ns;
-	uint32_t seconds; /* since watching switches began or stopped */
-	uint32_t fewest;  /* largest number of switches of which one was looked at */
+	/* seconds since switches were last switched between watched and not watched */
+	uint32_t seconds;
+	uint32_t fewest; /* the smallest watched part so far: one switch of this many */
 } OffCpu;
 
-/* Finds the name that this kernel's compiler gave to finish_task_switch. */
+/*
+ * Finds the name that this kernel's compiler gave to finish_task_switch(), for example with a
+ * suffix.
+ */
 static bool
 find_switch_function(char name[NAME_BYTES])
 {
@@ -61,7 +66,9 @@ find_switch_function(char name[NAME_BYTES])
 	{
 		char type;
 
-		/* compilers append .isra.0 and similar to clones; parts named .cold are never called */
+		/*
+		 * compilers append suffixes such as .isra.0 to clones; a part named .cold is never called
+		 */
 		found = sscanf(line, "%*s %c %127s", &type, name) == 2 && (type == 't' || type == 'T') &&
 				strncmp(name, SWITCH_NAME, strlen(SWITCH_NAME)) == 0 &&
 				strchr("." /* and the end of the name */, name[strlen(SWITCH_NAME)]) != NULL &&
@@ -72,8 +79,8 @@ find_switch_function(char name[NAME_BYTES])
 }
 
 /*
- * Returns true if the kernel has all helpers that the programs call. They are compared by name,
- * because their numbers here may be our own.
+ * Returns true if the kernel has all helpers that the programs call. Compares their names, because
+ * their numbers in our headers may differ from the kernel's.
  */
 static bool
 has_helpers(void)
@@ -155,7 +162,7 @@ off_cpu_free(Source *source)
 	free(off_cpu);
 }
 
-/* Returns the number of scratches that the iterators of ongoing waits use. */
+/* Returns the number of scratches for the iterators of ongoing waits. */
 static uint32_t
 off_cpu_slots(int possible_cpus)
 {
@@ -173,7 +180,10 @@ off_cpu_choose(struct profiler *skeleton, bool wanted)
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_confirm_waits, wanted);
 }
 
-/* Watches switches for part of the time if their rate exceeds part of whole of the settings. */
+/*
+ * Reduces the rate above which switches are watched only part of the time, to part/whole of the
+ * setting.
+ */
 static void
 off_cpu_restrain(Source *source, uint32_t part, uint32_t whole)
 {
@@ -195,7 +205,7 @@ off_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure 
 	if (off_cpu == NULL || wait_rounds_init(&off_cpu->rounds, host) != 0)
 	{
 		free(off_cpu);
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	}
 	off_cpu->source.host = host;
 	off_cpu_restrain(&off_cpu->source, 1, 1);
@@ -214,7 +224,7 @@ off_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure 
 	skeleton->bss->pfs_wait_period = period_ns;
 	skeleton->bss->pfs_tend_one_in = 1;
 	skeleton->bss->pfs_watch_one_in = 1;
-	/* do not load the program for the hook that this kernel lacks */
+	/* do not load the program for the hook that is not used */
 	(void) bpf_program__set_autoload(off_cpu->probed[0] != '\0' ? skeleton->progs.pfs_switch_end
 																: skeleton->progs.pfs_switch_probe,
 									 false);
@@ -262,8 +272,8 @@ off_cpu_allowed_waits(uint64_t samples_a_second, uint64_t round_ns, uint64_t thr
 }
 
 /*
- * Chooses the fraction of ongoing waits that is stored in the next round, so that their number
- * stays within the limit if there are as many as in this round.
+ * Chooses the fraction of ongoing waits that the next round stores, so that their number stays
+ * within the limit if there are as many as in this round.
  */
 static void
 pace_tending(OffCpu *off_cpu)
@@ -288,7 +298,7 @@ pace_tending(OffCpu *off_cpu)
 	shared->pfs_tend_one_in = one_in;
 }
 
-/* Stores the ongoing waits with their length so far. */
+/* Stores the ongoing waits, each with its length so far. */
 static void
 close_waits(OffCpu *off_cpu)
 {
@@ -320,8 +330,8 @@ off_cpu_attach(Source *source, Failure *failure)
 	struct profiler *skeleton = source->host->skeleton;
 
 	/*
-	 * attach to births first, then visit the existing threads, so that a thread born meanwhile is
-	 * seen twice and not missed
+	 * attach to births first, then visit the existing threads: a thread born in between is then
+	 * seen twice rather than missed
 	 */
 	off_cpu->birth_link = bpf_program__attach(skeleton->progs.pfs_thread_born);
 	if (off_cpu->birth_link == NULL)
@@ -332,7 +342,7 @@ off_cpu_attach(Source *source, Failure *failure)
 	return watch(off_cpu, failure);
 }
 
-/* Stores the ongoing waits, with their length so far, in the current window. */
+/* Stores the ongoing waits in the current window, each with its length so far. */
 static void
 off_cpu_tend(Source *source, bool last)
 {
@@ -346,7 +356,7 @@ off_cpu_tend(Source *source, bool last)
 		close_waits(off_cpu);
 }
 
-/* Watches switches for one second in several if watching all would cost too much CPU time. */
+/* If watching all switches would cost too much CPU time, watches them for one second in several. */
 static void
 pace_switches(OffCpu *off_cpu, uint64_t a_second)
 {
@@ -369,7 +379,7 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 	wanted = wanted < 1 ? 1 : wanted > FEWEST_MAX ? FEWEST_MAX : wanted;
 	if (wanted == 1 && one_in == 1)
 		return;
-	/* samples are weighted by the counts at the time when watching began */
+	/* watching has to restart, because samples are weighted by the counts at its start */
 	off_cpu_look_away(off_cpu);
 	off_cpu->seconds = 0;
 	if (wanted != one_in)

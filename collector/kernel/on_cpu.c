@@ -2,7 +2,8 @@
  * on_cpu.c
  *		The sampling clock of each CPU.
  *
- * It is the software CPU clock, which exists in every virtual machine and has an exact period.
+ * The clock is the kernel's software CPU clock: every virtual machine has it, and its period is
+ * exact.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,12 +30,12 @@ typedef struct OnCpu
 	Source source;
 	uint32_t frequency_hz;
 	struct bpf_link *links[CPU_LIST_MAX];
-	int fds[CPU_LIST_MAX]; /* perf events of the links */
+	int fds[CPU_LIST_MAX]; /* the perf events that the links hold */
 	CpuEventClock clocks[CPU_LIST_MAX];
 	uint64_t periods_ns[CPU_LIST_MAX];
-	uint64_t ended_ticks; /* ticks that were due from clocks that are closed */
+	uint64_t ended_ticks; /* number of ticks that were due from clocks that are closed by now */
 	uint64_t missed_ticks;
-	uint64_t missing_ticks; /* at the last reading */
+	uint64_t missing_ticks; /* ticks that were missing at the last reading */
 } OnCpu;
 
 static ExitCode
@@ -43,7 +44,7 @@ on_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *
 	OnCpu *on_cpu = calloc(1, sizeof(*on_cpu));
 
 	if (on_cpu == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	on_cpu->source.host = host;
 	on_cpu->frequency_hz = host->frequency_hz;
 	*source = &on_cpu->source;
@@ -57,9 +58,9 @@ on_cpu_free(Source *source)
 }
 
 /*
- * Waits before the clock of a CPU is opened. CPUs that tick at the same moment would need the same
- * cache lines and fill the ring together, so their clocks are opened one after the other, spread
- * over a period or the longest acceptable wait.
+ * Waits before the clock of a CPU is opened. Clocks that tick at the same moment would contend for
+ * cache lines and fill the ring together, so they are opened one after the other, spread over a
+ * period or the longest acceptable wait.
  */
 static void
 on_cpu_wait_for_turn(const CpuTurn *turn, uint32_t frequency_hz)
@@ -76,7 +77,7 @@ on_cpu_wait_for_turn(const CpuTurn *turn, uint32_t frequency_hz)
 		;
 }
 
-/* Returns the number of ticks that a CPU's clock should have made at its last reading. */
+/* Returns how many ticks a CPU's clock should have made by its last reading. */
 static uint64_t
 ticks_due(const OnCpu *on_cpu, uint32_t cpu)
 {
@@ -89,9 +90,9 @@ ticks_due(const OnCpu *on_cpu, uint32_t cpu)
 }
 
 /*
- * Counts missed ticks. The kernel does not run our program, and does not report that, while another
- * BPF program or a system call that changes a map runs on the CPU. Ticks are also missed while
- * interrupts are disabled for longer than a period.
+ * Counts missed ticks. While another BPF program, or a system call that changes a map, runs on the
+ * CPU, the kernel skips our program without reporting it. Ticks are also missed while interrupts
+ * are disabled for longer than a period.
  */
 static void
 on_cpu_followed(Source *source, const uint64_t counters[PFS_COUNTER_COUNT])
@@ -104,8 +105,8 @@ on_cpu_followed(Source *source, const uint64_t counters[PFS_COUNTER_COUNT])
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 		due += ticks_due(on_cpu, cpu);
 	/*
-	 * counters are not read at one moment, so only ticks that are missing in two readings have been
-	 * missed
+	 * The counters are not read at one moment, so a tick counts as missed only if two readings lack
+	 * it.
 	 */
 	missed = due > ticks ? due - ticks : 0;
 	if (missed > on_cpu->missed_ticks && on_cpu->missing_ticks > on_cpu->missed_ticks)
@@ -118,7 +119,7 @@ on_cpu_followed(Source *source, const uint64_t counters[PFS_COUNTER_COUNT])
 	on_cpu->missing_ticks = missed;
 }
 
-/* Closes the CPU's clock and remembers the ticks that it should have made. */
+/* Closes the CPU's clock, and adds the ticks that it should have made to ended_ticks. */
 static void
 on_cpu_detach_cpu(Source *source, uint32_t cpu)
 {
@@ -132,7 +133,7 @@ on_cpu_detach_cpu(Source *source, uint32_t cpu)
 	on_cpu->links[cpu] = NULL;
 }
 
-/* Opens the clock of one CPU and attaches the program; closes the previous clock of the CPU. */
+/* Opens the clock of a CPU and attaches the program to it; closes the CPU's previous clock. */
 static int
 on_cpu_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 {

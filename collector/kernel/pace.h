@@ -1,6 +1,7 @@
 /*
  * pace.h
- *		The rate of a counter, and the period that gives about the requested number of samples.
+ *		Measures the rate of a counter, and computes the period that gives about the requested
+ *		number of samples.
  */
 #ifndef COLLECTOR_PACE_H
 #define COLLECTOR_PACE_H
@@ -10,16 +11,16 @@
 
 #include "base/clock.h"
 
-/* A counter's value and time when its pace was last checked. */
+/* Value and time of a counter when its rate was last checked. */
 typedef struct Pace
 {
 	uint64_t counter;
-	int64_t then_ns; /* 0: not checked yet */
+	int64_t then_ns; /* 0: the rate was not checked yet */
 } Pace;
 
 /*
- * Returns true if a second has passed since the last check. *a_second is the counter's increase per
- * second, *passed_ns the time since the last check.
+ * Returns true if a second has passed since the last check. *a_second then is the counter's
+ * increase per second, *passed_ns the time since the last check.
  */
 static inline bool
 pace_is_due(Pace *pace, uint64_t counter, int64_t now_ns, uint64_t *a_second, uint64_t *passed_ns)
@@ -35,8 +36,8 @@ pace_is_due(Pace *pace, uint64_t counter, int64_t now_ns, uint64_t *a_second, ui
 }
 
 /*
- * Returns a period between least and most that gives about the requested samples per second, or the
- * present period if that is nearly right.
+ * Returns a period between least and most that gives about the requested samples per second; the
+ * present period if that is accurate enough.
  */
 static inline uint64_t
 pace_better_period(uint64_t period, uint64_t a_second, uint64_t wanted, uint64_t least,

@@ -1,6 +1,6 @@
 /*
  * page_faults.c
- *		Perf events of page faults on each CPU, and the part of them that is kept.
+ *		Perf events of page faults on each CPU; a part of the faults is kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 #define FAULT_KINDS 2
 
-/* PERF_COUNT_SW_PAGE_FAULTS_… */
+/* Counters PERF_COUNT_SW_PAGE_FAULTS_*, by kind. */
 static const uint64_t fault_events[FAULT_KINDS] = { PERF_COUNT_SW_PAGE_FAULTS_MIN,
 													PERF_COUNT_SW_PAGE_FAULTS_MAJ };
 
@@ -62,7 +62,7 @@ page_faults_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 	PageFaults *faults = calloc(1, sizeof(*faults));
 
 	if (faults == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	faults->source.host = host;
 	faults->period = FAULT_PERIOD;
 	faults->longest_period = FAULT_PERIOD;
@@ -88,7 +88,7 @@ page_faults_detach_cpu(Source *source, uint32_t cpu)
 	}
 }
 
-/* Opens both counters of a CPU and attaches their programs, replacing those of before. */
+/* Opens both counters of a CPU and attaches their programs. Closes the CPU's previous counters. */
 static int
 page_faults_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 {

@@ -1,12 +1,12 @@
 /*
  * probe_list.c
- *		Reads the list of --probe.
+ *		Parses the list of --probe.
  */
 #include "kernel/probe_list.h"
 
 #include <string.h>
 
-/* Path of the C library on Debian, for the message's example. */
+/* Path of the C library on Debian, as an example in a message. */
 #ifdef __aarch64__
 #define LIBC_EXAMPLE "/lib/aarch64-linux-gnu/libc.so.6"
 #else
@@ -18,9 +18,9 @@ refuse_list(Failure *failure, const char *detail, const char *item)
 {
 	failure_set(failure, EXIT_CONFIG, "value for --probe cannot be used");
 	failure_detail(failure, "%s: \"%s\".", detail, item);
-	failure_hint(failure,
-				 "It is a list of \"page-faults\", \"gpu-launches\" and \"allocations=FILE\", "
-				 "such as page-faults,allocations=" LIBC_EXAMPLE ".");
+	failure_hint(failure, "It is a list of \"page-faults\", \"gpu-launches\", \"gpu-kernels\" and "
+						  "\"allocations=FILE\", "
+						  "such as page-faults,allocations=" LIBC_EXAMPLE ".");
 	return failure->code;
 }
 
@@ -37,6 +37,8 @@ probe_list_parse(char *text, ProbeList *list, Failure *failure)
 			list->page_faults = true;
 		else if (strcmp(item, "gpu-launches") == 0)
 			list->gpu_launches = true;
+		else if (strcmp(item, "gpu-kernels") == 0)
+			list->gpu_kernels = true;
 		else if (strncmp(item, allocations, strlen(allocations)) != 0 ||
 				 item[strlen(allocations)] == '\0')
 			return refuse_list(failure, "Unknown probe", item);

@@ -16,13 +16,14 @@ typedef struct ProbeList
 {
 	bool page_faults;
 	bool gpu_launches;
+	bool gpu_kernels;
 	const char *files[PROBE_FILES_MAX]; /* files whose allocation functions are probed */
 	size_t file_count;
 } ProbeList;
 
 /*
- * Parses a list such as "page-faults,allocations=FILE". The names of files point into text, which
- * is modified even on failure. Failures: EXIT_CONFIG.
+ * Parses a list such as "page-faults,allocations=FILE". Names of files point into text, which is
+ * modified even on failure. Returns EXIT_OK, or EXIT_CONFIG with *failure set.
  */
 ExitCode probe_list_parse(char *text, ProbeList *list, Failure *failure);
 

@@ -34,37 +34,40 @@
 #define FDINFO_LIMIT_BYTES 4096
 #define ONLINE_CPUS_FILE   "/sys/devices/system/cpu/online"
 
-/*
- * The ring holds one second of samples of this size, which is above the mean size of real stacks.
- */
+/* The ring holds one second of samples of this size, which is above the mean of real samples. */
 #define RING_SAMPLE_BYTES 2048
-#define RING_MIN_BYTES	  (1u << 21) /* room for copies of stacks while all code is new */
+/* room for copies of stacks while all code is new to the agent */
+#define RING_MIN_BYTES	  (1u << 21)
 #define RING_MAX_BYTES	  (1u << 28)
 
 typedef enum CpuState
 {
 	CPU_OFF,
 	CPU_SAMPLED,
-	CPU_FAILED, /* online without a perf event; retried */
+	CPU_FAILED, /* the CPU is online but its perf event cannot be opened; it is tried again */
 } CpuState;
 
 struct Sampler
 {
 	SourceHost host;
-	Source *sources[SOURCE_COUNT]; /* NULL: not requested */
+	Source *sources[SOURCE_COUNT]; /* NULL: the source was not requested */
 	RecordHandler handler;
 	void *context;
 	struct profiler *skeleton;
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	BpfTableLimits table_limits;
-	size_t maps_bytes;					 /* bytes of the maps of constant size */
-	uint8_t states[CPU_LIST_MAX];		 /* CpuState */
-	uint32_t failed_cpus;				 /* at the last check */
-	uint64_t counted[PFS_COUNTER_COUNT]; /* counters whose losses were added */
+	size_t maps_bytes;			  /* bytes of the maps of constant size */
+	uint8_t states[CPU_LIST_MAX]; /* CpuState */
+	uint32_t failed_cpus;		  /* number of CPUs in state CPU_FAILED at the last check */
+	/* values of the counters that were already added to the losses */
+	uint64_t counted[PFS_COUNTER_COUNT];
 };
 
-/* Runs the following block for each requested source number i that has that function. */
+/*
+ * Runs the following block for each requested source whose table entry has this function; i is the
+ * source's number.
+ */
 #define foreach_source(i, sampler, function)  \
 	for (size_t i = 0; i < SOURCE_COUNT; i++) \
 		if ((sampler)->sources[i] != NULL && sample_sources[i]->function != NULL)
@@ -79,8 +82,8 @@ on_record(void *context, void *record, size_t length_bytes)
 }
 
 /*
- * Raises the limit of locked memory. Kernels before 5.11 charge BPF memory against it; later ones
- * ignore it, so that failure is harmless.
+ * Raises the limit of locked memory, against which kernels before 5.11 charge BPF memory. Later
+ * kernels ignore the limit, so a failure is not reported.
  */
 static void
 raise_memlock(void)
@@ -103,7 +106,7 @@ sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes)
 	return (uint32_t) bytes;
 }
 
-/* Returns the memory of a map as the kernel accounts it. */
+/* Returns the memory that the kernel accounts for a map. */
 static size_t
 map_memory(int fd)
 {
@@ -147,8 +150,8 @@ source_wanted(const Sampler *sampler, size_t number)
 }
 
 /*
- * Lets all requested sources prepare their programs, and computes the number of scratches: those of
- * each CPU, one for each level of nesting, then the sources' own.
+ * Lets all requested sources prepare their programs, and computes the number of scratches: for each
+ * CPU one for each level of nesting, then the scratches of the sources.
  */
 static ExitCode
 prepare_sources(Sampler *sampler, Failure *failure)
@@ -265,7 +268,7 @@ sampler_create(const SamplerOptions *options, RecordHandler handler, void *conte
 		return code;
 	sampler = calloc(1, sizeof(*sampler));
 	if (sampler == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	sampler->handler = handler;
 	sampler->context = context;
 	sampler->host = (SourceHost){
@@ -356,7 +359,7 @@ sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 void
 sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict)
 {
-	/* a process with a verdict is not treated as new */
+	/* a process with a verdict is not reported as new */
 	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
 	uint32_t pid = image->pid;
 
@@ -364,7 +367,7 @@ sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t ver
 		sampler->skeleton->bss->pfs_drops = 1;
 	if (bpf_map_update_elem(bpf_map__fd(sampler->skeleton->maps.pfs_images), &pid, &record,
 							BPF_ANY) != 0)
-		log_event(LOG_DEBUG, "sampler", "could not store a verdict on a process in the kernel",
+		log_event(LOG_DEBUG, "sampler", "could not store in the kernel whether to sample a process",
 				  log_number("pid", pid), log_text("detail", strerror(errno)));
 }
 
@@ -391,8 +394,8 @@ sampler_attach(Sampler *sampler, Failure *failure)
 }
 
 /*
- * Samples an online CPU that is not sampled, also if it was offline for a moment. A CPU that cannot
- * be sampled is logged once.
+ * Starts to sample an online CPU that is not sampled, which includes one that was offline for a
+ * moment. A CPU that cannot be sampled is logged once.
  */
 static void
 follow_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
@@ -581,7 +584,7 @@ sampler_poll(Sampler *sampler, int timeout_ms)
 {
 	int result = timeout_ms != 0 ? ring_buffer__poll(sampler->ring, timeout_ms) : 0;
 
-	/* the program seldom wakes us, so there may be records even after a timeout */
+	/* the BPF program rarely wakes us, so there may be records even after a timeout */
 	if (result == 0)
 		result = ring_buffer__consume(sampler->ring);
 	return result == -EINTR ? 0 : result;

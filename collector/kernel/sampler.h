@@ -1,10 +1,10 @@
 /*
  * sampler.h
- *		Loads the BPF programs, opens a perf event on each online CPU, reads the ring buffer.
+ *		Loads the BPF programs, opens a perf event on each online CPU, and reads the ring buffer.
  *
  * sampler_poll() belongs to the reader thread. Functions marked "Tender" belong to a separate
  * thread, the tender, because a sampled process can delay them. All other functions belong to the
- * main thread. Functions that are called while the reader polls use perf events and counters only,
+ * main thread; those that may be called while the reader polls use perf events and counters only,
  * never the ring.
  */
 #ifndef COLLECTOR_SAMPLER_H
@@ -27,20 +27,26 @@ typedef struct SamplerOptions
 	uint32_t frequency_hz;
 	bool exclude_self;		  /* do not sample this process and its children, the symbol workers */
 	bool allow_unsafe_kernel; /* see kernel_version.h */
-	/* limit of the agent's memory: the ring may use an eighth of it, tables a quarter */
+	/*
+	 * Limit of the agent's memory: the ring may use an eighth of it, the unwind tables a quarter.
+	 */
 	size_t memory_bytes;
-	uint64_t max_mappings;	 /* limit of walkable mappings of processes; 0: from memory_bytes */
-	uint64_t max_code_bytes; /* limit of code of binaries; 0: from memory_bytes */
-	enum pfs_controller controller; /* controller of pfs_sample.controller_cgroup_id */
-	uint64_t interval_ns;			/* time between two calls of sampler_tend() */
-	RecordHandler on_tended;		/* called in the tender; NULL: handler is called */
-	SourceSettings sources;			/* its texts must live as long as the sampler */
-	Losses *losses;					/* losses of the BPF programs are added to these */
+	/* limit of the mappings of processes in the unwind tables; 0: derived from memory_bytes */
+	uint64_t max_mappings;
+	/* limit of the code of binaries in the unwind tables; 0: derived from memory_bytes */
+	uint64_t max_code_bytes;
+	/* cgroup v1 controller whose group is stored in pfs_sample.controller_cgroup_id */
+	enum pfs_controller controller;
+	uint64_t interval_ns; /* time between two calls of sampler_tend() */
+	/* called by the tender with records of ongoing waits; NULL: handler is called instead */
+	RecordHandler on_tended;
+	SourceSettings sources; /* its texts must outlive the sampler */
+	Losses *losses;			/* receives the losses of the BPF programs */
 } SamplerOptions;
 
 /*
- * Loads the program. Failures: EXIT_PRIVILEGE if the kernel lacks a feature or the process a
- * capability, EXIT_BPF if the kernel refuses the program.
+ * Loads the programs. Fails with EXIT_PRIVILEGE if the kernel lacks a feature or the process a
+ * capability, with EXIT_BPF if the kernel refuses a program.
  */
 ExitCode sampler_create(const SamplerOptions *options, RecordHandler handler, void *context,
 						Sampler **sampler, Failure *failure);
@@ -53,8 +59,8 @@ void sampler_free(Sampler *sampler); /* accepts NULL */
 ExitCode sampler_attach(Sampler *sampler, Failure *failure);
 
 /*
- * Follows CPUs that went online or offline since the last call, also for a moment; call it about
- * once a second. Returns the number of online CPUs that cannot be sampled, each of which was logged
+ * Follows CPUs that went online or offline since the last call, even for a moment. Call it about
+ * once a second. Returns the number of online CPUs that cannot be sampled; each of them was logged
  * once.
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
@@ -62,22 +68,23 @@ uint32_t sampler_follow_cpus(Sampler *sampler);
 uint32_t sampler_cpu_count(const Sampler *sampler); /* CPUs with a perf event */
 
 /*
- * Sets the samples per second of each CPU. Each sample carries its own period; a part of the
- * current period is lost. A CPU whose clock cannot be exchanged keeps its frequency.
+ * Sets the samples per second of each CPU. Each sample carries its own period; the part of the
+ * current period that has passed is lost. If the clock of a CPU cannot be replaced, the CPU keeps
+ * its frequency.
  */
 void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
 
 /*
- * Sets the fate of a process image's future samples: PFS_VERDICT_*. Any thread. The kernel forgets
- * verdicts beyond some thousands; samples then come as if there were no verdict, which must be set
- * again.
+ * Sets the verdict (PFS_VERDICT_*) on the future samples of an exec image. Any thread. The kernel
+ * keeps some thousands of verdicts. If it has dropped this one, samples arrive as if there were
+ * none, and the caller must set it again.
  */
 void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
-/* Returns true if a source needs sampler_tend(). */
+/* Returns true if sampler_tend() has work to do. */
 bool sampler_has_tending(const Sampler *sampler);
 
-/* Ends the current interval of sources that need it: stores ongoing waits. Tender. */
+/* Ends the current interval of the sources that need it: stores ongoing waits. Tender. */
 void sampler_tend(Sampler *sampler);
 
 /* Like sampler_tend(), for the last time. Tender, or main thread after the tender has ended. */
@@ -86,18 +93,21 @@ void sampler_end_tending(Sampler *sampler);
 /* Adapts the sampling periods of frequent events. Call it about twice a second. */
 void sampler_pace(Sampler *sampler, int64_t now_ns);
 
-/* Like sampler_pace(), for sources whose pacing may take long. Tender. */
+/* Like sampler_pace(), for sources whose pacing may block. Tender. */
 void sampler_pace_tended(Sampler *sampler, int64_t now_ns);
 
-/* Adds the losses of the BPF programs since the last call, and the CPUs that are not sampled. */
+/*
+ * Adds to the losses what the BPF programs lost since the last call, and the CPUs that are not
+ * sampled.
+ */
 void sampler_count_losses(Sampler *sampler);
 
-/* Closes all perf events and stops watching waits; no sample is taken afterwards. */
+/* Closes all perf events and stops watching waits; the ring gets no further record. */
 void sampler_stop(Sampler *sampler);
 
 /*
- * Returns a descriptor that is readable if sampler_poll() would not wait. Valid as long as the
- * sampler.
+ * Returns a descriptor that is readable while sampler_poll() would not wait. It is valid as long as
+ * the sampler.
  */
 int sampler_descriptor(const Sampler *sampler);
 
@@ -111,8 +121,8 @@ int sampler_poll(Sampler *sampler, int timeout_ms);
 KernelTables *sampler_tables(Sampler *sampler);
 
 /*
- * Returns the present kernel memory: the ring, a scratch of 80 KiB for each possible CPU, tables.
- * Any thread.
+ * Returns the present kernel memory: the ring, a scratch of 80 KiB for each possible CPU, and the
+ * tables. Any thread.
  */
 size_t sampler_kernel_bytes(const Sampler *sampler);
 
@@ -130,19 +140,19 @@ int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT
 size_t sampler_figures(const Sampler *sampler, const uint64_t counters[PFS_COUNTER_COUNT],
 					   SourceFigure figures[SAMPLER_FIGURES_MAX]);
 
-/* Cost of the BPF program as the kernel reports it; 0 if it does not. */
+/* Cost of the BPF program, as the kernel reports it; 0 if the kernel does not. */
 typedef struct SamplerCost
 {
 	uint64_t runs; /* counted if kernel.bpf_stats_enabled is on */
 	uint64_t time_ns;
 	uint32_t instructions;
-	/* since 5.16; the number that the verifier limits to a million */
+	/* Reported since Linux 5.16; the verifier's limit is a million. */
 	uint32_t instructions_verified;
 } SamplerCost;
 
 /*
- * Returns the CPU time that BPF programs took while other processes ran, by these counters: for
- * samples, and for looking at switches and calls, kept or not.
+ * Returns, from these counters, the CPU time that BPF programs took while other processes ran: for
+ * samples, and for examining switches and calls, kept or not.
  */
 uint64_t sampler_foreign_ns(const uint64_t counters[PFS_COUNTER_COUNT]);
 

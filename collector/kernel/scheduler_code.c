@@ -1,7 +1,7 @@
 /*
  * scheduler_code.c
- *		Finds the section of functions that only wait by the two symbols around it, and
- *		schedule_tail.
+ *		Finds the section of functions that only wait, by the two symbols at its ends, and the
+ *		function schedule_tail.
  */
 #include "kernel/scheduler_code.h"
 
@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Frames of our programs, their trampoline and the tracepoint are innermost, at most this many. */
+/*
+ * The innermost frames are those of our programs, their trampoline and the tracepoint: at most this
+ * many.
+ */
 #define INNERMOST_LOOKED_AT 24
 
 int

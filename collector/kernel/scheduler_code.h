@@ -1,11 +1,11 @@
 /*
  * scheduler_code.h
- *		Finds the kernel code through which a thread leaves the CPU. All stacks of waiting
- *		threads begin with it.
+ *		Finds the kernel code through which a thread leaves the CPU. Every stack of a waiting thread
+ *		begins with it.
  *
- * This code says nothing about a wait, but its caller does. The kernel keeps all functions that
- * only wait for others in a section (__sched), which it also omits from /proc/PID/wchan and from
- * stacks of other threads (kernel/stacktrace.c).
+ * The scheduler's own frames do not show why a thread waits; their caller does. The kernel keeps
+ * all functions that only wait for others in a section (__sched), which it also omits from
+ * /proc/PID/wchan and from stacks of other threads (kernel/stacktrace.c).
  */
 #ifndef COLLECTOR_SCHEDULER_CODE_H
 #define COLLECTOR_SCHEDULER_CODE_H
@@ -16,8 +16,9 @@
 typedef struct SchedulerCode
 {
 	uint64_t start;
-	uint64_t end;		 /* exclusive; 0: unknown */
-	uint64_t tail_start; /* schedule_tail, where threads begin; it is outside the section */
+	uint64_t end; /* end of the section, exclusive; 0: not known */
+	/* start of schedule_tail(), where threads begin; it is outside of the section */
+	uint64_t tail_start;
 	uint64_t tail_end;
 } SchedulerCode;
 
@@ -28,8 +29,8 @@ typedef struct SchedulerCode
 int scheduler_code_read(const char *path, SchedulerCode *code);
 
 /*
- * Returns how many of a kernel stack's innermost frames are the scheduler's or those of programs
- * that its end calls. Never all frames.
+ * Returns how many innermost frames of a kernel stack belong to the scheduler or to programs that
+ * the end of the scheduler calls. Never returns the number of all frames.
  */
 size_t scheduler_code_depth(const SchedulerCode *code, const uint64_t *frames, size_t count);
 

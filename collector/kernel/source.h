@@ -25,10 +25,11 @@
 #include "process/mapped_file.h"
 #include "program/failure.h"
 
-struct profiler; /* the skeleton */
+struct profiler; /* the skeleton of the BPF programs */
 
-/* X(name): NAME_source is the SampleSource. Sources are attached in this order. */
-#define SAMPLE_SOURCES(X) X(on_cpu) X(off_cpu) X(page_faults) X(allocations) X(gpu_launches)
+/* X(name): the SampleSource is NAME_source. Sources are attached in this order. */
+#define SAMPLE_SOURCES(X) \
+	X(on_cpu) X(off_cpu) X(page_faults) X(allocations) X(gpu_launches) X(gpu_kernels)
 
 enum
 {
@@ -38,21 +39,28 @@ enum
 	SOURCE_COUNT
 };
 
-/* Settings of the sources. If zeroed, only the clock is used. Numbers have the types of flags. */
+/*
+ * Settings of the sources. If they are zeroed, only the sampling clock is used. The types of
+ * numbers are those of flags.
+ */
 typedef struct SourceSettings
 {
-	/* each wait of this length or more is kept; 0: waits are not sampled */
+	/*
+	 * Waits are sampled with this period: each wait of this length or more is kept. 0: waits are
+	 * not sampled.
+	 */
 	uint64_t off_cpu_period_ns;
-	int64_t off_cpu_rate; /* limit of wait samples per second; the period is adapted to it */
-	/* switches per second above which only a part of them is watched; 0: no limit */
+	int64_t off_cpu_rate; /* limit of wait samples per second, to which the period is adapted */
+	/* limit of switches per second, above which a part of them is watched; 0: no limit */
 	uint64_t off_cpu_switches;
-	ProbeList probes; /* its texts must live as long as the sampler */
-	/* limit of samples per second of each probe; the period is adapted to it */
+	ProbeList probes; /* its texts must outlive the sampler */
+	/* limit of samples per second of each probe, to which the period is adapted */
 	int64_t probe_rate;
-	MappedFileTable *files; /* where libraries of GPUs are found; used if they are to be probed */
+	/* the files in which GPU libraries are searched for, if calls of them are to be probed */
+	MappedFileTable *files;
 } SourceSettings;
 
-/* Called with a record as the ring buffer has it. */
+/* Called with one record, in the format of the ring buffer. */
 typedef void (*RecordHandler)(void *context, const void *record, size_t length_bytes);
 
 /* State that all sources share. It outlives them. */
@@ -64,17 +72,17 @@ typedef struct SourceHost
 	uint64_t interval_ns; /* time between two calls of SampleSource.tend */
 	int possible_cpus;
 	Losses *losses;
-	RecordHandler on_tended; /* called by tend with samples that bypass the ring buffer */
+	RecordHandler on_tended; /* tend calls it with samples that bypass the ring buffer */
 	void *context;			 /* context of on_tended */
 } SourceHost;
 
-/* A requested source. The structure of each source begins with this one. */
+/* A requested source. The structure of each source must begin with this structure. */
 typedef struct Source
 {
 	const SourceHost *host;
 } Source;
 
-/* Position of a CPU among those that are attached together, which start one after the other. */
+/* Position of a CPU among the CPUs that are attached together. They start one after the other. */
 typedef struct CpuTurn
 {
 	int64_t begin_ns; /* CLOCK_MONOTONIC */
@@ -82,7 +90,7 @@ typedef struct CpuTurn
 	uint32_t count;
 } CpuTurn;
 
-/* A line of the summary: a counter, or the lowest fraction that a source sampled. */
+/* A line of the summary: a counter, or the smallest fraction that a source has sampled. */
 typedef struct SourceFigure
 {
 	const char *name;
@@ -92,23 +100,26 @@ typedef struct SourceFigure
 #define SOURCE_FIGURES_MAX 4
 
 /*
- * A row of the table. A NULL function has nothing to do. The main thread calls the functions,
- * except pace and tend if is_tended is set: a sampled process can delay these, so the tender calls
- * them, which no other thread waits for.
+ * A row of the table. A NULL function means that there is nothing to do. The main thread calls all
+ * functions, except pace and tend if is_tended is set: these may be delayed by a sampled process,
+ * so the tender calls them, for which no other thread waits.
  */
 typedef struct SampleSource
 {
-	const char *name; /* name of its line in "check", if it has one */
-	/* counter of its part of EVENTS; EVENTS: the events that other sources do not count */
+	const char *name; /* name of the line in "check"; NULL: the source has none */
+	/*
+	 * Counter of the events of this source. One source has EVENTS, the events that no other source
+	 * counts.
+	 */
 	enum pfs_counter events;
-	/* levels by which its programs can interrupt those of other sources on a CPU */
+	/* Number of levels at which its programs can interrupt those of other sources on a CPU. */
 	uint32_t levels;
 	bool is_tended;
 
 	bool (*wanted)(const SourceSettings *settings); /* NULL: always requested */
-	/* number of scratches in addition to those of the levels */
+	/* Returns the number of scratches that the source needs in addition to those of the levels. */
 	uint32_t (*slots)(int possible_cpus);
-	void (*choose)(struct profiler *skeleton, bool wanted); /* selects the programs to load */
+	void (*choose)(struct profiler *skeleton, bool wanted); /* selects which programs are loaded */
 
 	/*
 	 * Sets constants of the programs before they are loaded. slot is the source's first scratch.
@@ -126,36 +137,36 @@ typedef struct SampleSource
 	 */
 	int (*attach_cpu)(Source *source, uint32_t cpu, const CpuTurn *turn);
 	void (*detach_cpu)(Source *source, uint32_t cpu);
-	/* returns true if the CPU was online without a break since the last call */
+	/* Returns true if the CPU was online without interruption since the last call. */
 	bool (*cpu_lives)(Source *source, uint32_t cpu);
-	/* called after all CPUs were followed */
+	/* Called after the states of all CPUs were followed. */
 	void (*followed)(Source *source, const uint64_t counters[PFS_COUNTER_COUNT]);
 
-	/* Ends a window; last: nothing is watched afterwards. */
+	/* Ends a window. If last is true, nothing is watched afterwards. */
 	void (*tend)(Source *source, bool last);
 
 	/*
-	 * Adapts the period if the counters since the start show too many events; called about twice a
+	 * Adapts the period if the counters since the start show too many events. Called about twice a
 	 * second.
 	 */
 	void (*pace)(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
 
-	/* Restrains the source to part of whole of its settings. */
+	/* Reduces the source's rate to part/whole of its settings. */
 	void (*restrain)(Source *source, uint32_t part, uint32_t whole);
 
-	/* CPU time used while other processes ran, in addition to that for samples. */
+	/* Returns the CPU time used while other processes ran, apart from the time for samples. */
 	uint64_t (*looking_ns)(const uint64_t counters[PFS_COUNTER_COUNT]);
 
 	/*
-	 * Fills in lines of the summary and returns their number. source is NULL if it was not
+	 * Fills in lines of the summary and returns their number. source is NULL if the source was not
 	 * requested.
 	 */
 	size_t (*figures)(const Source *source, const uint64_t counters[PFS_COUNTER_COUNT],
 					  SourceFigure figures[SOURCE_FIGURES_MAX]);
 
 	/*
-	 * Returns the missing feature of this kernel, or NULL: for "check". *how names the way that is
-	 * used if there are several.
+	 * Returns the feature that this kernel lacks, or NULL; for "check". If there are several ways,
+	 * *how names the one that is used.
 	 */
 	const char *(*missing)(const char **how);
 } SampleSource;
@@ -167,8 +178,8 @@ SAMPLE_SOURCES(DECLARE_SOURCE)
 extern const SampleSource *const sample_sources[SOURCE_COUNT];
 
 /*
- * Returns the timer ticks that reached the BPF program, including those of idle CPUs, by these
- * counters.
+ * Returns, from these counters, the number of timer ticks that reached the BPF program, including
+ * ticks of idle CPUs.
  */
 uint64_t source_ticks(const uint64_t counters[PFS_COUNTER_COUNT]);
 

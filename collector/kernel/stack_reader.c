@@ -1,11 +1,11 @@
 /*
  * stack_reader.c
- *		Reads several stacks in one deadline call.
+ *		Reads several stacks in one call with a deadline.
  *
- * A call for each stack would cost two switches between threads for each. So a call gets up to
- * SLICE_READS of them, or fewer with chains of interpreters. If it does not return, the finished
- * reads are taken out of it and those that it has not begun go to the next call. What remains is
- * one thread with the buffer of one stack.
+ * A call for each stack would cost two context switches for each, so a call makes up to SLICE_READS
+ * reads, or fewer with chains of interpreters. If the call does not return in time, the finished
+ * reads are taken out of it, and the next call makes the reads that it has not begun. The call that
+ * is left behind then holds one thread and the buffer of one stack.
  */
 #include "kernel/stack_reader.h"
 
@@ -21,8 +21,8 @@
 #include "runtimes/chain_walk.h"
 
 #define SLICE_READS 32
-#define CHAIN_READS 8 /* a stack with a chain takes as long as this many without */
-/* deadline of a slice, which normally takes a fraction of a millisecond */
+#define CHAIN_READS 8 /* a stack with a chain takes as long as this many stacks without one */
+/* Deadline of one call. A call normally takes a fraction of a millisecond. */
 #define WAIT_NS		UINT64_C(20000000)
 
 enum
@@ -38,20 +38,21 @@ typedef struct SliceRead
 	_Atomic int state;
 	StackRead read;
 	struct pfs_runtime
-		runtime;	   /* copy, because the caller's may be gone if the call is abandoned */
-	StackRead *answer; /* the caller's, unless the call was abandoned */
+		/* a copy, because the caller's structure may be gone if the call is abandoned */
+		runtime;
+	StackRead *answer; /* points to the caller's structure; not used after the call is abandoned */
 } SliceRead;
 
 #define PAGE_BYTES	 4096
 #define CACHED_PAGES 16
 
 /*
- * Pages of a process that were read for chains. Frames lie close together, and threads of a process
+ * Pages of a process that were read for chains. Frames are close together, and threads of a process
  * execute the same code. The frames and the code of a thread do not change while it waits.
  */
 typedef struct PageCache
 {
-	uint32_t pid; /* 0: of none */
+	uint32_t pid; /* 0: the cache holds no pages */
 	uint32_t next;
 	uint64_t addresses[CACHED_PAGES];
 	bool had[CACHED_PAGES];
@@ -62,11 +63,11 @@ typedef struct SliceProbe
 {
 	Probe probe;
 	size_t count;
-	PageCache *pages; /* NULL: no chain is wanted */
+	PageCache *pages; /* NULL: no chain is requested */
 	SliceRead reads[SLICE_READS];
 } SliceProbe;
 
-/* Returns the page at the address, or NULL if it cannot be read. */
+/* Returns the content of the page at the address, or NULL if it cannot be read. */
 static const uint8_t *
 stack_reader_find_page(PageCache *pages, uint64_t address)
 {
@@ -87,7 +88,7 @@ stack_reader_find_page(PageCache *pages, uint64_t address)
 	return pages->had[place] ? pages->bytes[place] : NULL;
 }
 
-/* A ChainRead. */
+/* Implements ChainRead. */
 static int
 stack_reader_read_pages(void *context, uint64_t address, void *to, size_t bytes)
 {
@@ -129,7 +130,7 @@ stack_reader_read_chain(PageCache *pages, StackRead *read)
 
 	if (pages->pid != read->pid)
 	{
-		/* no page begins at an odd address */
+		/* an odd address marks a free slot, because no page begins there */
 		memset(pages->addresses, 0xff, sizeof(pages->addresses));
 		pages->pid = read->pid;
 	}
@@ -180,7 +181,7 @@ note_stuck(SliceProbe *slice, const SliceRead *read)
 	slice->probe.owner = answer->owner;
 }
 
-/* Copies the finished reads to the caller, and prevents that further reads begin. */
+/* Copies the finished reads to the caller, and keeps the thread from beginning further reads. */
 static void
 answer_slice(Probe *probe)
 {
@@ -259,8 +260,8 @@ stack_reader_note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
 }
 
 /*
- * Returns true if the owner of each process must be known before it is read, because afterwards the
- * process may have been killed and its owner be unknown.
+ * Returns true if the owner of each process must be known before the process is read. After a read
+ * that blocks the process may have been killed, and its owner could not be determined.
  */
 static bool
 needs_owners(const StackReader *reader, uint64_t now_ns)
@@ -284,7 +285,7 @@ stack_reader_is_left_alone(StackReader *reader, uint64_t owner, uint64_t now_ns)
 		   prober_avoids_owner(reader->prober, owner);
 }
 
-/* Adds a read to the slice. Returns its cost in stacks; 0 if out of memory. */
+/* Adds a read to the slice. Returns the cost of the read, counted in stacks; 0 if out of memory. */
 static size_t
 slice_add(SliceProbe *slice, StackRead *read)
 {
@@ -307,14 +308,17 @@ slice_add(SliceProbe *slice, StackRead *read)
 	return CHAIN_READS;
 }
 
-/* Takes the next reads from *next on that must be made. Returns NULL if out of memory. */
+/*
+ * Makes a slice of the reads that must be made, beginning with *next. Returns NULL if out of
+ * memory.
+ */
 static SliceProbe *
 make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	bool asks = needs_owners(reader, now_ns);
 	SliceProbe *slice = calloc(1, sizeof(*slice));
-	/* last process whose owner was looked up; threads of a process follow each other */
+	/* Last process whose owner was looked up; the threads of a process are adjacent. */
 	uint32_t pid = 0;
 	uint64_t owner = 0;
 	bool left_alone = false;
@@ -340,8 +344,8 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 }
 
 /*
- * Makes the reads of one slice, from first on. Returns the number of the next read; count if no
- * thread was available.
+ * Makes the reads of one slice, beginning with first. Returns the number of the next read; count if
+ * no thread was available.
  */
 static size_t
 read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)

@@ -18,9 +18,9 @@
 #include "profiler.skel.h"
 #include "runtimes/chain_walk.h"
 
-/* Output of the iterator for a batch: some 300 waits, with up to 16 KiB of stack each. */
+/* Size of the iterator's output for one batch: some 300 waits, each with up to 16 KiB of stack. */
 #define BATCH_BYTES ((size_t) 128 * 1024)
-/* minimum size of a wait */
+/* Minimum size of the output for one wait. */
 #define WAIT_BYTES	(sizeof(struct pfs_tended) + sizeof(struct pfs_sample))
 #define BATCH_WAITS (BATCH_BYTES / WAIT_BYTES)
 
@@ -28,8 +28,8 @@
 #define LATE_BYTES offsetof(struct pfs_late, bytes)
 
 /*
- * Size of a sample with the maximal number of frames, the interpreter's chain, and the hand-over of
- * its stack.
+ * Maximum size of a record: a sample with all its frames, the interpreter's chain, and the
+ * hand-over of its stack.
  */
 #define RECORD_BYTES                                                       \
 	(sizeof(struct pfs_sample) + (PFS_MAX_FRAMES + 1) * sizeof(uint64_t) + \
@@ -37,7 +37,7 @@
 
 typedef struct Batch
 {
-	size_t used; /* bytes */
+	size_t used; /* number of bytes used */
 	size_t count;
 	const struct pfs_tended *waits[BATCH_WAITS];
 	StackRead reads[BATCH_WAITS];
@@ -80,7 +80,9 @@ wait_rounds_detach(WaitRounds *rounds)
 	rounds->confirm_link = NULL;
 }
 
-/* Reads the output of the iterator's program. Returns the bytes; 0 at the end, or -errno. */
+/*
+ * Reads the output of the iterator's program. Returns the number of bytes; 0 at the end, or -errno.
+ */
 static ssize_t
 read_iterator(int fd, void *bytes, size_t size)
 {
@@ -109,7 +111,7 @@ wait_rounds_forget(WaitRounds *rounds)
 
 	rounds->host->skeleton->bss->pfs_tend_forgets = 1;
 	while (length > 0)
-		/* the program writes no output in this step */
+		/* in this step the program writes no output */
 		length = read_iterator(fd, bytes, sizeof(bytes));
 	rounds->host->skeleton->bss->pfs_tend_forgets = 0;
 	if (length < 0)
@@ -118,7 +120,7 @@ wait_rounds_forget(WaitRounds *rounds)
 		close(fd);
 }
 
-/* Returns the hand-over at the end of a wait's sample; NULL if it has none. */
+/* Returns the hand-over of the walk at the end of a wait's sample; NULL if there is none. */
 static const struct pfs_late *
 late_of(const struct pfs_tended *wait)
 {
@@ -129,7 +131,10 @@ late_of(const struct pfs_tended *wait)
 	return (const void *) ((const uint8_t *) sample + wait->length - LATE_BYTES);
 }
 
-/* Finds the interpreter of the sample's process, as pfs_find_runtime() does, if it links chains. */
+/*
+ * Finds the interpreter of the sample's process as pfs_find_runtime() does. Returns NULL if it has
+ * none, or one without a chain of frames.
+ */
 static bool
 find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct pfs_runtime *runtime)
 {
@@ -140,8 +145,8 @@ find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct p
 }
 
 /*
- * Describes the part of the thread's stack to read; its pages are contiguous. Fills runtime if the
- * process has an interpreter.
+ * Describes the part of the thread's stack that is read; its pages are contiguous. Fills in runtime
+ * if the process has an interpreter.
  */
 static StackRead
 read_of(const WaitRounds *rounds, const struct pfs_tended *wait, struct pfs_runtime *runtime)
@@ -164,7 +169,7 @@ read_of(const WaitRounds *rounds, const struct pfs_tended *wait, struct pfs_runt
 	return read;
 }
 
-/* Finds the waits with complete records. Returns the bytes of these records. */
+/* Finds the waits whose records are complete. Returns the number of bytes of these records. */
 static size_t
 split_batch(const WaitRounds *rounds, Batch *batch)
 {
@@ -186,7 +191,10 @@ split_batch(const WaitRounds *rounds, Batch *batch)
 	return at;
 }
 
-/* Marks the threads of the batch that have not run since. Returns 0 or -errno. */
+/*
+ * Marks the threads of the batch that have not run since their waits were collected. Returns 0 or
+ * -errno.
+ */
 static int
 confirm_batch(WaitRounds *rounds, Batch *batch)
 {
@@ -197,14 +205,17 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 
 	rounds->host->skeleton->bss->pfs_confirm_after = first - 1;
 	/*
-	 * a read may have ended within the next wait's record, whose thread is marked, too: it belongs
-	 * to the next batch
+	 * The last read may have ended within the record of the next wait, whose thread is also marked.
+	 * That wait belongs to the next batch.
 	 */
 	rounds->host->skeleton->bss->pfs_confirm_until = first + batch->count - 1;
 	fd = bpf_iter_create(bpf_link__fd(rounds->confirm_link));
 	if (fd < 0)
 		return -errno;
-	/* marks are never split, because both sizes are multiples of a mark's */
+	/*
+	 * a mark is never split, because the buffer's size and the kernel's are multiples of a mark's
+	 * size
+	 */
 	while ((length = read_iterator(fd, marks, sizeof(marks))) > 0)
 	{
 		for (size_t i = 0; i < (size_t) length / sizeof(marks[0]); i++)
@@ -217,7 +228,10 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	return (int) length;
 }
 
-/* Inserts the chain before the hand-over at the record's end. Returns the record's new length. */
+/*
+ * Inserts the chain before the hand-over at the end of the record. Returns the new length of the
+ * record.
+ */
 static size_t
 insert_chain(uint8_t *record, size_t length, const StackRead *read)
 {
@@ -232,7 +246,7 @@ insert_chain(uint8_t *record, size_t length, const StackRead *read)
 	return length + bytes;
 }
 
-/* Passes one wait on, with the bytes of its stack that could be read. */
+/* Passes one wait on, with those bytes of its stack that could be read. */
 static void
 hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 {
@@ -261,7 +275,7 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 	rounds->host->on_tended(rounds->host->context, record, length);
 }
 
-/* Handles the complete waits and keeps the bytes after them. Returns 0 or -errno. */
+/* Handles the waits with complete records and keeps the bytes after them. Returns 0 or -errno. */
 static int
 finish_batch(WaitRounds *rounds, Batch *batch)
 {

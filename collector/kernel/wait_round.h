@@ -1,9 +1,9 @@
 /*
  * wait_round.h
- *		Stores the ongoing waits: one round through all threads.
+ *		Stores the ongoing waits: one round visits all threads.
  *
- * See bpf/off_cpu.bpf.h for the three steps. The threads of a round are handled in batches, so that
- * memory stays bounded regardless of the number of waiting threads.
+ * bpf/off_cpu.bpf.h describes the three steps. The threads of a round are handled in batches, so
+ * that memory is bounded regardless of the number of waiting threads.
  */
 #ifndef COLLECTOR_WAIT_ROUND_H
 #define COLLECTOR_WAIT_ROUND_H
@@ -15,7 +15,7 @@
 #include "kernel/source.h"
 #include "kernel/stack_reader.h"
 
-/* Limit of waits in a batch. For each batch the kernel visits all threads once more. */
+/* Limit of the waits in a batch. Each batch makes the kernel visit all threads again. */
 #define WAIT_ROUND_BATCH_WAITS 256
 
 struct bpf_link;
@@ -32,11 +32,11 @@ typedef struct WaitRounds
 int wait_rounds_init(WaitRounds *rounds, const SourceHost *host); /* returns 0 or -ENOMEM */
 void wait_rounds_fini(WaitRounds *rounds);
 
-/* Returns 0 or -errno. */
+/* Attaches the iterators. Returns 0 or -errno. */
 int wait_rounds_attach(WaitRounds *rounds);
 void wait_rounds_detach(WaitRounds *rounds);
 
-/* Restarts all waits at this moment. */
+/* Makes all waits begin at this moment. */
 void wait_rounds_forget(WaitRounds *rounds);
 
 /*

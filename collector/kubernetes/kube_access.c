@@ -1,6 +1,7 @@
 /*
  * kube_access.c
- *		Reads the settings of a cluster, or those that a pod has by itself.
+ *		Determines how to reach a cluster, from its settings or from the service account of this
+ *		pod.
  */
 #include "kubernetes/kube_access.h"
 
@@ -77,7 +78,7 @@ kube_reach_init(KubeReach *reach, const KubeAccess *access)
 	for (size_t i = 0; i < access->namespaces.count; i++)
 		reach->spaces[reach->space_count++] = ((const char *const *) access->namespaces.items)[i];
 	if (!access->own_namespace && access->namespaces.count == 0)
-		reach->space_count = 1; /* one entry, which is NULL */
+		reach->space_count = 1; /* a single entry, which is NULL, means all namespaces */
 	return true;
 }
 

@@ -13,12 +13,12 @@
 #define KUBE_SERVER_BYTES 600
 
 /*
- * Sets the address of the API. Returns false if this process is not in a pod; server is then the
- * name that works in pods.
+ * Writes the address of the API. Returns false if this process is not in a pod; server is then the
+ * host name that works in every pod.
  */
 bool kube_account_server(char server[KUBE_SERVER_BYTES]);
 
-/* Returns settings with the token, which is read for each request, and the CA. */
+/* Returns settings with the account's token, which is read again for each request, and its CA. */
 HttpSettings kube_account_settings(void);
 
 #endif

@@ -15,20 +15,24 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/percent.h"
 #include "http_client/json_read.h"
 
 #define PAGE	"500"
 #define LIST_MS 60000
 
-/* Limit of JSON in memory: a pod's managedFields take 20 times their text. */
+/*
+ * Limit of the memory of parsed JSON; the managedFields of a pod take 20 times the length of their
+ * text.
+ */
 #define LIST_BYTES_MAX		(64 * JSON_READ_MB)
 #define LIST_JSON_BYTES_MAX (256 * JSON_READ_MB)
 #define LINE_BYTES_MAX		(8 * JSON_READ_MB)
 #define LINE_JSON_BYTES_MAX (64 * JSON_READ_MB)
 
 /*
- * Duration of a watch: a random time between this and twice this, so that many watches do not end
- * together.
+ * A watch lasts for a random time between WATCH_S_MIN and twice that, so that many watches do not
+ * end together.
  */
 #define WATCH_S_MIN	  300
 #define WATCH_MS_MORE 30000
@@ -36,7 +40,7 @@
 #define BACK_OFF_MS		800
 #define BACK_OFF_MS_MAX 30000
 #define SOON_MS			1000 /* pause between two watches, even if the server ends them at once */
-/* after this time without a new list, the next list comes soon again */
+/* If no list was requested for this long, the next list may follow soon again. */
 #define CALM_MS			120000
 
 #define GONE 410
@@ -45,7 +49,7 @@ typedef struct KnownKey
 {
 	UT_hash_handle hh;
 	char *key;
-	uint64_t list; /* number of the last list or watch that contained it */
+	uint64_t list; /* number of the last list or watch that contained the object */
 } KnownKey;
 
 struct KubeWatch
@@ -58,9 +62,9 @@ struct KubeWatch
 	HttpTransfer *transfer;
 	KnownKey *known;
 	uint64_t lists;
-	bool listing; /* otherwise watching */
+	bool listing; /* a list is being requested; otherwise a watch */
 	bool synced;
-	bool ended_by_error; /* by an ERROR event; a new list is needed */
+	bool ended_by_error; /* an ERROR event ended the watch, so a new list is needed */
 	int64_t relist_ms;	 /* last pause before a list */
 	int64_t relisted_ns; /* when relist_ms was last chosen */
 	char *version;		 /* resource version; NULL: unknown */
@@ -68,7 +72,7 @@ struct KubeWatch
 	char *line;			 /* an incomplete line */
 	size_t line_length;
 	size_t line_capacity;
-	int64_t back_off_ms; /* 0: the last request succeeded */
+	int64_t back_off_ms; /* pause before the next request; 0: the last request succeeded */
 	int64_t due_ns;
 };
 
@@ -165,8 +169,8 @@ make_key(const json_t *object)
 }
 
 /*
- * Reports an object, and keeps its key with the number of the list, so that objects missing in the
- * next list can be reported as gone.
+ * Reports an object, and remembers its key with the number of the list, so that an object that is
+ * missing in the next list can be reported as gone.
  */
 static void
 take_object(KubeWatch *watch, json_t *object, bool is_gone)
@@ -213,7 +217,7 @@ end_list(KubeWatch *watch)
 	watch->synced = true;
 }
 
-/* --- what comes --- */
+/* --- received data --- */
 
 static void
 take_page(KubeWatch *watch, const json_t *page)
@@ -251,8 +255,8 @@ take_error(KubeWatch *watch, const json_t *status)
 }
 
 /*
- * Handles one event of a watch. The version of each object is where the next watch continues.
- * Returns false if the watch must end.
+ * Handles one event of a watch. Stores the version of the event's object, from which the next watch
+ * continues. Returns false if the watch must end.
  */
 static bool
 take_event(KubeWatch *watch, const char *line, size_t length)
@@ -342,8 +346,8 @@ watch_fail(KubeWatch *watch, const char *detail)
 }
 
 /*
- * Starts a new list, at first soon. If the server causes one list after another the pauses grow,
- * because a list is the most expensive request.
+ * Starts a new list, the first time after a short pause. If one list follows another the pauses
+ * grow, because a list is the most expensive request for the server.
  */
 static void
 list_again(KubeWatch *watch)
@@ -378,7 +382,7 @@ on_list(KubeWatch *watch, const HttpAnswer *answer)
 	json_decref(page);
 }
 
-/* A watch ends after its time; all its events were handled before. */
+/* Called when a watch has ended, usually at its timeout. All its events have been handled. */
 static void
 on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 {
@@ -394,8 +398,8 @@ on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 }
 
 /*
- * Decides after the end of a request: status 410 and other failures lead to a new list or a
- * repetition.
+ * Handles the end of a request: after status 410 a new list is started, after other failures the
+ * request is repeated.
  */
 static void
 watch_on_end(void *context, HttpAnswer *answer)
@@ -423,13 +427,7 @@ put_query(FILE *out, const char *name, const char *value)
 	if (value == NULL)
 		return;
 	fprintf(out, "&%s=", name);
-	for (; *value != '\0'; value++)
-	{
-		bool plain = (*value >= 'a' && *value <= 'z') || (*value >= 'A' && *value <= 'Z') ||
-					 (*value >= '0' && *value <= '9') || strchr("-_.~", *value) != NULL;
-
-		fprintf(out, plain ? "%c" : "%%%02X", (unsigned char) *value);
-	}
+	percent_encode(out, value, "");
 }
 
 /* Returns the URL of a list, or of a watch of that duration. */
@@ -462,8 +460,8 @@ watch_make_url(const KubeWatch *watch, uint32_t watch_s)
 }
 
 /*
- * Starts the request that is due: a page of the list, or a watch, whose deadline is a little after
- * its own duration.
+ * Starts the request that is due: a page of the list, or a watch. The deadline of a watch is a
+ * little longer than its requested duration.
  */
 static void
 watch_begin(KubeWatch *watch)

@@ -21,10 +21,10 @@
 
 typedef struct ToldPod
 {
-	UT_hash_handle hh; /* by key */
+	UT_hash_handle hh; /* keyed by "namespace/name" */
 	char *key;
 	json_t *pod;
-	bool seen; /* in the current answer */
+	bool seen; /* the current answer contains the pod */
 } ToldPod;
 
 struct Kubelet
@@ -92,7 +92,10 @@ kubelet_key_of(const json_t *pod)
 	return key;
 }
 
-/* Handles a pod; owns the key afterwards. The callback gets a copy, because it may modify it. */
+/*
+ * Handles a pod; the key belongs to this function. The callback is given a copy of the pod, because
+ * it may modify it.
+ */
 static void
 take_pod(Kubelet *kubelet, char *key, json_t *pod)
 {

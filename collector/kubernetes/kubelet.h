@@ -1,9 +1,9 @@
 /*
  * kubelet.h
- *		The pods of a node, by polling its kubelet, which has no watch.
+ *		Follows the pods of a node by polling its kubelet, whose API has no watch.
  *
  * Runs in its client's thread. Pods are reported when they are new or have changed, and as gone
- * when an answer lacks them. Failures are reported, and the request is repeated at the next turn.
+ * when an answer lacks them. Failures are reported, and the request is repeated at its next time.
  */
 #ifndef COLLECTOR_KUBELET_H
 #define COLLECTOR_KUBELET_H
@@ -17,7 +17,7 @@ typedef struct Kubelet Kubelet;
 typedef struct KubeletOptions
 {
 	HttpClient *client;
-	const HttpSettings *settings; /* must outlive the kubelet; also server and context */
+	const HttpSettings *settings; /* must outlive the kubelet, as must server and context */
 	const char *server;			  /* "https://host:port" */
 
 	/*
@@ -29,11 +29,14 @@ typedef struct KubeletOptions
 	void *context;
 } KubeletOptions;
 
-/* Returns NULL if out of memory. */
+/* Makes a client of the kubelet. Returns NULL if out of memory. */
 Kubelet *kubelet_create(const KubeletOptions *options);
 void kubelet_free(Kubelet *kubelet); /* accepts NULL */
 
-/* Starts a request that is due. Returns when to call it again, CLOCK_MONOTONIC. */
+/*
+ * Starts a request that is due. Returns the time (CLOCK_MONOTONIC) at which it must be called
+ * again.
+ */
 int64_t kubelet_tick(Kubelet *kubelet, int64_t now_ns);
 
 /* Returns true once an answer has been processed. */

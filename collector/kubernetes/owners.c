@@ -17,11 +17,11 @@
 #include "http_client/json_read.h"
 
 #define MODULE		  "pods"
-/* number of owners beyond which all that no pod waits for are forgotten */
+/* if more owners are known, all for which no pod waits are dropped */
 #define KNOWN_MAX	  4096
 #define AT_ONCE		  8
 #define TIMEOUT_MS	  10000
-#define PAUSE_NS	  NS_PER_S /* pause after the API failed; doubles up to the limit below */
+#define PAUSE_NS	  NS_PER_S /* pause after a failure of the API; doubles up to PAUSE_MAX_NS */
 #define PAUSE_NS_MAX  (60 * NS_PER_S)
 #define BODY_MAX	  (4 * JSON_READ_MB)
 #define JSON_MAX	  (64 * JSON_READ_MB)
@@ -40,15 +40,15 @@ typedef struct Owner
 	UT_hash_handle hh;
 	struct Owners *owners;
 	OwnerState state;
-	HttpTransfer *transfer; /* if state is OWNER_ASKED */
-	bool failed;			/* the last request failed; the guess is used meanwhile */
-	int64_t due_ns;			/* if state is OWNER_WAITS: earliest time of the next request */
+	HttpTransfer *transfer; /* OWNER_ASKED: the request */
+	bool failed;			/* the last request failed, so guess is used until one succeeds */
+	int64_t due_ns;			/* OWNER_WAITS: earliest time of the next request */
 	int64_t pause_ns;
 	char *uid;
 	char *path;
 	Workload self;
-	Workload guess;	   /* its owner, guessed from names */
-	Workload workload; /* if state is OWNER_KNOWN: its owner, or itself */
+	Workload guess;	   /* the controller's owner, derived from names */
+	Workload workload; /* OWNER_KNOWN: the controller's owner; itself if it has none */
 } Owner;
 
 struct Owners
@@ -97,8 +97,8 @@ owners_free(Owners *owners)
 /* --- by names --- */
 
 /*
- * The name of a Deployment's ReplicaSet is the Deployment's name and the hash that its pods have as
- * a label.
+ * Derives a Deployment from the name of its ReplicaSet, which consists of the Deployment's name and
+ * a hash that pods have as a label.
  */
 static Workload
 guess_deployment(const json_t *pod, const Workload *set)
@@ -136,8 +136,8 @@ guess_cron_job(const Workload *job)
 /* --- requests --- */
 
 /*
- * Returns true if a repeated request may have another answer: not if the API refuses, or has no
- * such object.
+ * Returns true if a repeated request may get another answer. Returns false if the API refuses the
+ * request or has no such object.
  */
 static bool
 is_failure(const HttpAnswer *answer)
@@ -156,7 +156,8 @@ ask_again(Owner *owner)
 }
 
 /*
- * Takes the owner from the API's answer. Returns false if there is none, so that the guess is used.
+ * Stores the owner from the API's answer. Returns false if the answer has none, so that the owner
+ * derived from names is used.
  */
 static bool
 owners_take_answer(Owner *owner, const HttpAnswer *answer)
@@ -170,7 +171,7 @@ owners_take_answer(Owner *owner, const HttpAnswer *answer)
 	owner->state = OWNER_KNOWN;
 	if (answer->status == 200)
 		object = json_read_body(&answer->body, 0, JSON_MAX, &problem);
-	/* another object may have the same name by now */
+	/* another object may have this name by now */
 	found = json_string_value(json_object_get(json_object_get(object, "metadata"), "uid"));
 	known = found != NULL && strcmp(found, owner->uid) == 0;
 	if (!known)
@@ -182,8 +183,8 @@ owners_take_answer(Owner *owner, const HttpAnswer *answer)
 }
 
 /*
- * Takes an answer. Whether the owner is known now or derived from names, the pods that wait for it
- * are looked up again.
+ * Processes an answer. The pods that wait for the owner are looked up again, whether the owner is
+ * known now or must be derived from names.
  */
 static void
 owners_on_end(void *context, HttpAnswer *answer)
@@ -266,7 +267,10 @@ owners_is_name(const char *name)
 	return name[0] != '\0' && name[0] != '.';
 }
 
-/* Adds a controller that is not known. Without an API its derived owner is final. */
+/*
+ * Adds a controller that is not known yet. If there is no API, its owner derived from names is
+ * final.
+ */
 static Owner *
 owners_add(Owners *owners, const json_t *pod, const Workload *controller, const char *uid)
 {
@@ -318,7 +322,7 @@ owners_find(Owners *owners, const json_t *pod, Workload *workload)
 	if (owner == NULL)
 		owner = owners_add(owners, pod, workload, uid);
 	if (owner == NULL)
-		return OWNERS_KNOWN; /* out of memory: the controller itself */
+		return OWNERS_KNOWN; /* out of memory: report the controller itself */
 	if (owner->state != OWNER_KNOWN && !owner->failed)
 		return OWNERS_LATER;
 	*workload = owner->state == OWNER_KNOWN ? owner->workload : owner->guess;

@@ -1,11 +1,11 @@
 /*
  * owners.h
- *		Owners of a pod's controller: a ReplicaSet's Deployment, a Job's CronJob.
+ *		Finds the owner of a pod's controller: the Deployment of a ReplicaSet, the CronJob of a Job.
  *
- * Each ReplicaSet and Job is requested once, by its UID. If the API refuses (RBAC) or has no such
- * object, the owner is derived from the names that Kubernetes forms. That may be wrong, because not
- * only Deployments have ReplicaSets, so if the API fails the derived owner is used only until a
- * repeated request succeeds. Runs in its client's thread.
+ * Each ReplicaSet and Job is requested once, by its UID. If the API refuses the request (RBAC) or
+ * has no such object, the owner is derived from the names that Kubernetes makes. This may be wrong,
+ * because not only Deployments have ReplicaSets; so if the API fails, the derived owner is used
+ * only until a repeated request succeeds. Runs in its client's thread.
  */
 #ifndef COLLECTOR_OWNERS_H
 #define COLLECTOR_OWNERS_H
@@ -18,13 +18,13 @@ typedef struct Owners Owners;
 typedef struct OwnersOptions
 {
 	HttpClient *client;
-	const HttpSettings *settings;	 /* must outlive the owners; also server and context */
+	const HttpSettings *settings;	 /* must outlive the owners, as must server and context */
 	const char *server;				 /* NULL: owners are derived from names */
 	void (*on_known)(void *context); /* called when owners_find() may have a better answer */
 	void *context;
 } OwnersOptions;
 
-/* Returns NULL if out of memory. */
+/* Makes a resolver of pods' owners. Returns NULL if out of memory. */
 Owners *owners_create(const OwnersOptions *options);
 void owners_free(Owners *owners); /* accepts NULL */
 

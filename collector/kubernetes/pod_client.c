@@ -25,12 +25,12 @@
 #define PROGRAM		 "profstore-sources"
 #define ARGUMENTS	 16
 #define READ_BYTES	 16384
-/* reads without a check whether to stop, because the process may write without a pause */
+/* Limit of reads without a test whether to stop, because the process may write without a pause. */
 #define READS_MAX	 64
 #define SWEEP_MS	 20000
 #define PAUSE_MS	 1000
 #define PAUSE_MS_MAX 60000
-/* a process that ran for this long resets the pause before restarts */
+/* a process that has run for this long resets the pause before restarts */
 #define GOOD_NS		 (60 * INT64_C(1000000000))
 
 struct PodClient
@@ -103,7 +103,7 @@ texts_join(const ConfigList *list)
 	return joined;
 }
 
-/* Passes on these variables only: the process must not see our passwords and proxies. */
+/* Passes on only these variables: the process must not see our passwords and proxies. */
 static bool
 add_environment(PodClient *client)
 {
@@ -252,7 +252,7 @@ pod_client_start(const PodClientOptions *options, Failure *failure)
 {
 	PodClient *client = calloc(1, sizeof(*client));
 
-	(void) failure_set(failure, EXIT_INTERNAL, "out of memory");
+	(void) failure_out_of_memory(failure);
 	if (client == NULL)
 		return NULL;
 	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -12,7 +12,7 @@ typedef struct PodLines
 	PodTable *table;
 	char *line; /* the incomplete line, of up to POD_LINE_BYTES */
 	size_t length;
-	bool news;		  /* something has changed since the owner cleared it */
+	bool news;		  /* the table has changed since the owner cleared this flag */
 	bool synced;	  /* the first full listing is complete */
 	uint64_t refused; /* number of pods for which there was no room */
 } PodLines;
@@ -21,13 +21,13 @@ int pod_lines_init(PodLines *lines, PodTable *table); /* returns 0 or -ENOMEM */
 void pod_lines_fini(PodLines *lines);
 
 /*
- * Begins the output of a new process. When its first listing is complete, pods that are not in it
- * are removed.
+ * Begins the output of a new process. When its first list is complete, pods that are not in the
+ * list are removed.
  */
 void pod_lines_begin(PodLines *lines);
 
 /*
- * Parses bytes. Returns 0, or -EINVAL for a malformed line, after which no more output can be
+ * Parses bytes. Returns 0; -EINVAL for a malformed line, after which no further output can be
  * parsed.
  */
 int pod_lines_take(PodLines *lines, const char *bytes, size_t length, uint64_t now_ns);

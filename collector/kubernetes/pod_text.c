@@ -43,7 +43,7 @@ pod_text_value(const json_t *object, const char *name)
 static bool
 line_put_bytes(Line *line, const char *bytes, size_t length)
 {
-	/* leave room for the line's end */
+	/* leave room for the end of the line */
 	if (line->length + length + 2 > sizeof(line->bytes))
 		return false;
 	memcpy(line->bytes + line->length, bytes, length);
@@ -113,7 +113,7 @@ pod_text_is_word(const char *value)
 	return true;
 }
 
-/* Appends a container, or nothing if a part of it has several words or does not fit. */
+/* Appends a container. Appends nothing if a part contains a space, or if it does not fit. */
 static void
 put_container(Line *line, const json_t *status, const char *id, bool init)
 {
@@ -138,8 +138,8 @@ put_container(Line *line, const json_t *status, const char *id, bool init)
 }
 
 /*
- * Appends the containers of a list, with the ids from before a restart, because samples of these
- * may still arrive.
+ * Appends the containers of a list, each also with the id that it had before a restart, because
+ * samples of that may still arrive.
  */
 static void
 put_containers(Line *line, const json_t *pod, const char *list, bool init)

@@ -20,9 +20,9 @@ typedef struct Workload
 bool kube_controller(const json_t *object, Workload *owner, const char **uid);
 
 /*
- * Returns the line of a pod, with its end; the caller frees it. annotations: names of those to
- * include, separated by commas. Fields beyond POD_LINE_BYTES are left out and counted in *left_out.
- * Returns NULL if the pod has no UID, or out of memory.
+ * Returns the line of a pod, including the newline; the caller frees it. annotations is a list of
+ * the names to include, separated by commas. Fields that exceed POD_LINE_BYTES are left out and
+ * counted in *left_out. Returns NULL if the pod has no UID, or out of memory.
  */
 char *pod_text(const json_t *pod, const Workload *workload, const char *annotations,
 			   size_t *left_out);

@@ -3,8 +3,8 @@
  *		Follows the pods of a node, through a watch or its kubelet.
  *
  * A pod is printed once its workload is known; until then its newest version waits. If the API
- * fails the pod is printed with the workload derived from names, and waits to be printed again.
- * Writes to the pipe block; the agent reads at once.
+ * fails, the pod is printed with the workload derived from names, and waits to be printed again.
+ * Writes to the pipe may block; the agent reads without delay.
  */
 #include "kubernetes/pods.h"
 
@@ -29,16 +29,16 @@
 
 #define MODULE	 "pods"
 #define HELD_MAX ((size_t) 128 * 1024 * 1024)
-/* limit of all memory; the pods of a node take some MB */
+/* limit of this process's memory; the pods of a node take some MB */
 #define DATA_MAX ((rlim_t) 512 * 1024 * 1024)
 #define STEP_MS	 1000
 
 typedef struct KnownPod
 {
-	UT_hash_handle hh; /* by key */
+	UT_hash_handle hh; /* keyed by "namespace/name" */
 	char *key;
 	char *uid;		 /* UID under which it was last printed; NULL: not printed yet */
-	json_t *waiting; /* version that waits for its workload; NULL: printed as it is */
+	json_t *waiting; /* version that waits for its workload; NULL: the printed version is current */
 	bool guessed;	 /* printed with the workload derived from names */
 } KnownPod;
 
@@ -107,7 +107,10 @@ uid_of(const json_t *pod)
 	return uid != NULL ? uid : "";
 }
 
-/* Prints a pod. If another pod had the same name before, prints first that it is gone. */
+/*
+ * Prints a pod. If the name belonged to another pod before, first prints that this other pod is
+ * gone.
+ */
 static void
 say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload)
 {
@@ -138,8 +141,8 @@ wait_no_longer(Pods *pods, KnownPod *known)
 }
 
 /*
- * Prints a pod, or keeps it until its workload is known. guessed: it was printed in this version
- * with a derived workload.
+ * Prints a pod, or keeps it until its workload is known. guessed: this version was printed with a
+ * derived workload.
  */
 static void
 tell(Pods *pods, KnownPod *known, json_t *pod, bool guessed)
@@ -151,14 +154,14 @@ tell(Pods *pods, KnownPod *known, json_t *pod, bool guessed)
 		say_pod(pods, known, pod, &workload);
 	if (answer == OWNERS_KNOWN)
 		return;
-	/* the largest part of many objects, which is not used */
+	/* delete the largest part of many objects, because it is not used */
 	json_object_del(json_object_get(pod, "metadata"), "managedFields");
 	known->waiting = json_incref(pod);
 	known->guessed = guessed || answer == OWNERS_GUESS;
 	pods->waiting += !known->guessed;
 }
 
-/* --- what comes --- */
+/* --- received data --- */
 
 static void
 pods_forget(Pods *pods, KnownPod *known)
@@ -188,8 +191,8 @@ add_known(Pods *pods, const char *key)
 }
 
 /*
- * Handles a pod that is new, has changed or is gone. A change replaces the version that waits for
- * its workload.
+ * Handles a pod that is new, has changed or is gone. A changed pod replaces the version that waits
+ * for its workload.
  */
 static void
 pods_on_object(void *context, const char *key, json_t *object)
@@ -242,8 +245,8 @@ on_known(void *context)
 /* --- life --- */
 
 /*
- * Chooses the address and the credentials: of the kubelet, of a given API server, or of this pod's
- * cluster.
+ * Chooses the address and the credentials: those of the kubelet, of a given API server, or of this
+ * pod's cluster.
  */
 static ExitCode
 choose_server(Pods *pods, Failure *failure)
@@ -301,7 +304,7 @@ pods_start(Pods *pods, Failure *failure)
 	if (choose_server(pods, failure) != EXIT_OK)
 		return failure->code;
 	snprintf(fields, sizeof(fields), "spec.nodeName=%s", pods->options->node);
-	failure_set(failure, EXIT_INTERNAL, "out of memory");
+	failure_out_of_memory(failure);
 	if (http_client_create(HELD_MAX, &pods->client) != 0)
 		return failure->code;
 	watch.client = pods->client;
@@ -335,7 +338,7 @@ pods_stop(Pods *pods)
 	}
 }
 
-/* Returns when to call it again. */
+/* Does all work that is due. Returns the time at which it must be called again. */
 static int64_t
 pods_tick(Pods *pods, int64_t now_ns)
 {

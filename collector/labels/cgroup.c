@@ -91,8 +91,8 @@ cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_leng
 }
 
 /*
- * Finds the name that LXC and systemd-nspawn use instead of an ID. previous is the component
- * before.
+ * Finds the name that LXC and systemd-nspawn use instead of an ID. previous is the path component
+ * before part.
  */
 static bool
 find_named_id(const char *previous, size_t previous_length, const char *part, size_t length,
@@ -159,11 +159,11 @@ leads_up(const char *path, size_t length)
 }
 
 /*
- * Converts a path to one from the root of the hierarchy. The kernel writes paths relative to the
- * reader's cgroup namespace: a collector in a container reads "/../../x" for a group outside of its
- * own, and "/" for its own. It appends " (deleted)" if the group was removed while its last process
- * still runs. Returns false, with the kernel's path unchanged, if the root is not known: without
- * the ".." two groups could share one name.
+ * Converts a path to one that starts at the root of the hierarchy. The kernel writes paths relative
+ * to the reader's cgroup namespace: a collector in a container reads "/../../x" for a group outside
+ * of its own, and "/" for its own. It appends " (deleted)" if the group was removed while its last
+ * process still ran. Returns false, with the path unchanged, if the root is not known: if ".." was
+ * simply removed, two groups could get the same name.
  */
 static bool
 make_absolute(uint32_t hierarchy, const char *path, size_t length, char absolute[CGROUP_PATH_BYTES])
@@ -200,7 +200,10 @@ cgroup_is_users(const char *part, size_t length)
 		   cgroup_ends_with(part, length, ".service");
 }
 
-/* Returns whether part is a task in "ecs/TASK/ID"; its hash is not a container's ID. */
+/*
+ * Returns true if part is the task in "ecs/TASK/ID". A task is a hash, too, but not the ID of a
+ * container.
+ */
 static bool
 is_task(const char *previous, size_t previous_length, const char *slash)
 {
@@ -208,8 +211,8 @@ is_task(const char *previous, size_t previous_length, const char *slash)
 }
 
 /*
- * Reads a path from the root to the outermost container or user's manager; below these, users make
- * groups of any name. The unit is the outermost service or scope.
+ * Reads a path from its root to the outermost container or user's manager; below these, users may
+ * create groups with any name. The unit is the outermost service or scope.
  */
 static void
 parse_path(CgroupLabels *labels)

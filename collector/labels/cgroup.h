@@ -18,9 +18,12 @@
 
 typedef struct CgroupLabels
 {
-	/* "" for the root group; if is_relative, the path as the kernel writes it, such as "/../x" */
+	/*
+	 * "" for the root group; if is_relative is set, the path as the kernel wrote it, such as
+	 * "/../x".
+	 */
 	char path[CGROUP_PATH_BYTES];
-	bool is_relative; /* seen from a cgroup namespace whose root is not known */
+	bool is_relative; /* the path is relative to a cgroup namespace whose root is not known */
 	/* outermost container: hexadecimal ID, or the name (LXC, nspawn); "" outside of containers */
 	char container_id[CGROUP_NAME_BYTES];
 	char systemd_unit[CGROUP_NAME_BYTES];  /* outermost .service or .scope; "" if none */
@@ -37,9 +40,9 @@ typedef struct CgroupRoot
 #define CGROUP_ROOTS_MAX 32
 
 /*
- * Sets the namespace's roots, which are copied and which cgroup_parse() prepends. Paths of
- * hierarchies without a root then stay relative. NULL, the initial state, means that this process
- * is in the host's namespace. Call it before other threads parse.
+ * Sets the roots of the namespace, which are copied; cgroup_parse() prepends them. Paths of
+ * hierarchies without a root stay relative then. NULL, the initial state, means that this process
+ * is in the host's namespace. Call it before other threads call cgroup_parse().
  */
 void cgroup_use_roots(const CgroupRoot *roots, size_t count);
 
@@ -51,18 +54,21 @@ void cgroup_use_roots(const CgroupRoot *roots, size_t count);
 void cgroup_parse(const char *text, CgroupLabels *labels);
 
 /*
- * Returns the length of the part of a path that its owner cannot choose: up to the first container,
- * service, scope or user slice. The owner may make any groups below.
+ * Returns the length of the part of a path that the group's owner cannot choose: up to the first
+ * container, service, scope or user slice. The owner may create any groups below it.
  */
 size_t cgroup_owner_length(const char *path);
 
 /*
- * Returns whether a component is a user's manager (user@UID.service), below which the user makes
- * groups.
+ * Returns true if a component is a user's manager (user@UID.service), below which the user may
+ * create groups.
  */
 bool cgroup_is_users(const char *part, size_t length);
 
-/* Finds a runtime's container ID in a component: the whole component, or behind a '-' or ':'. */
+/*
+ * Finds a runtime's container ID in a component: the whole component, or the part after a '-' or
+ * ':'.
+ */
 bool cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_length);
 
 #endif

@@ -105,8 +105,8 @@ cgroup_key_equal(const CgroupKey *a, const CgroupKey *b)
 }
 
 /*
- * Container runtimes make groups in the hierarchies of all these controllers; the first one that is
- * mounted is used.
+ * Container runtimes create groups in the hierarchies of all these controllers; the first
+ * controller that is mounted is used.
  */
 enum pfs_controller
 cgroup_controller_parse(const char *text, uint32_t *hierarchy)

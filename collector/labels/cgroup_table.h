@@ -1,13 +1,12 @@
 /*
  * cgroup_table.h
- *		Names of control groups by their ids, for processes that have exited before we could read
- *		/proc.
+ *		Names of control groups by their ids, for processes that exited before we could read /proc.
  *
- * An id is the inode number of the group's directory and unique within a hierarchy only. A group is
- * identified by its id in the unified hierarchy and, if old hierarchies are mounted, by its id in
- * the one that containers use. A process may be moved between its sample and our read of /proc, so
- * a name is stored only if the process was sampled in the same group before and after the read.
- * Owned by one thread at a time.
+ * An id is the inode number of the group's directory, which is unique only within a hierarchy. A
+ * group is identified by its id in the unified hierarchy and, if v1 hierarchies are mounted, also
+ * by its id in the one that containers use. A process may be moved between its sample and our read
+ * of /proc, so a name is stored only if the process was sampled in the same group before and after
+ * the read. Owned by one thread at a time.
  */
 #ifndef COLLECTOR_CGROUP_TABLE_H
 #define COLLECTOR_CGROUP_TABLE_H
@@ -29,7 +28,10 @@ typedef struct CgroupKey
 
 typedef struct CgroupTable CgroupTable;
 
-/* Makes a table of up to limit groups. A full table drops the least recently used group. */
+/*
+ * Makes a table of up to limit groups; a full table drops the least recently used group. Returns 0
+ * or -ENOMEM.
+ */
 int cgroup_table_create(size_t limit, CgroupTable **table);
 void cgroup_table_free(CgroupTable *table); /* accepts NULL */
 
@@ -40,8 +42,8 @@ void cgroup_table_learn(CgroupTable *table, const CgroupKey *key, const CgroupLa
 bool cgroup_key_equal(const CgroupKey *a, const CgroupKey *b);
 
 /*
- * Parses /proc/cgroups and returns the controller whose old hierarchy is used for containers, with
- * that hierarchy's number; PFS_CONTROLLER_NONE if there is only the unified hierarchy.
+ * Parses /proc/cgroups and returns the controller whose v1 hierarchy is used for containers, with
+ * the number of that hierarchy; PFS_CONTROLLER_NONE if there is only the unified hierarchy.
  */
 enum pfs_controller cgroup_controller_parse(const char *text, uint32_t *hierarchy);
 

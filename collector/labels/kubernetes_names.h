@@ -1,6 +1,7 @@
 /*
  * kubernetes_names.h
- *		Names of a pod's properties for rules of agent and scrape, equal to Prometheus' names.
+ *		Names of a pod's properties in rules of agent and scrape. They are equal to Prometheus'
+ *		names.
  */
 #ifndef COLLECTOR_KUBERNETES_NAMES_H
 #define COLLECTOR_KUBERNETES_NAMES_H

@@ -1,6 +1,6 @@
 /*
  * label_builder.c
- *		An array with linear search: sets have a few dozen labels.
+ *		An array that is searched linearly, because sets have only a few dozen labels.
  */
 #include "labels/label_builder.h"
 

@@ -17,7 +17,8 @@ typedef struct LabelBuilder
 {
 	BatchLabel *labels;
 	size_t count;
-	size_t sorted_count; /* number of labels, at the beginning, that are sorted and unchanged */
+	/* number of labels at the beginning of the array that are sorted and unchanged */
+	size_t sorted_count;
 	size_t capacity;
 	Budget budget;
 	Arena arena;
@@ -31,7 +32,7 @@ void label_builder_fini(LabelBuilder *builder);
 /* Returns a label's value; "" if there is no such label. */
 const char *label_builder_get(const LabelBuilder *builder, const char *name);
 
-/* Sets a label to borrowed texts; "" removes it. */
+/* Sets a label to texts that are borrowed; the value "" removes the label. */
 void label_builder_set(LabelBuilder *builder, const char *name, const char *value);
 void label_builder_remove(LabelBuilder *builder, const char *name);
 

@@ -70,7 +70,7 @@ label_set_table_free(LabelSetTable *table)
 	free(table);
 }
 
-/* Equal hashes of different sets are rare chance, because the seed is secret. */
+/* Hashes labels with a secret seed, so different sets have equal hashes only by rare chance. */
 static uint64_t
 label_set_hash_labels(const LabelSetTable *table, const BatchLabel *labels, uint32_t count)
 {

@@ -24,8 +24,8 @@ int label_set_table_create(size_t limit, LabelSetTable **table);
 void label_set_table_free(LabelSetTable *table); /* accepts NULL; also frees sets with references */
 
 /*
- * Returns the set of these labels in this order with a reference for the caller; NULL if there is
- * none.
+ * Returns the set of these labels, in this order, with a reference for the caller; NULL if the
+ * table has no such set.
  */
 LabelSet *label_set_find(LabelSetTable *table, const BatchLabel *labels, uint32_t count,
 						 uint64_t now_ns);
@@ -37,7 +37,7 @@ LabelSet *label_set_find(LabelSetTable *table, const BatchLabel *labels, uint32_
 LabelSet *label_set_add(LabelSetTable *table, const BatchLabel *labels, uint32_t count,
 						uint64_t now_ns);
 
-/* Frees sets that were without references and lookups for LABEL_SET_KEEP_NS. */
+/* Frees sets that have had no references and no lookups for LABEL_SET_KEEP_NS. */
 void label_set_table_sweep(LabelSetTable *table, uint64_t now_ns);
 size_t label_set_table_count(const LabelSetTable *table);
 

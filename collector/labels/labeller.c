@@ -10,13 +10,13 @@
 #include <string.h>
 
 #define MINUTE_NS (60 * UINT64_C(1000000000))
-#define SETS_MAX  18432 /* sets of ten minutes, those of the reserve included */
+#define SETS_MAX  18432 /* limit of the sets of ten minutes, including those from the reserve */
 
 struct Labeller
 {
 	LabellerOptions options;
 	LabelSetTable *sets;
-	LabelSet *other; /* the set that is used beyond all limits */
+	LabelSet *other; /* the set of samples whose own set is refused */
 	Allowance series;
 	Allowance reserve; /* for owners of few series */
 	uint64_t generation;
@@ -104,7 +104,7 @@ list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, 
 	return options->rule == NULL ? LABELS_KEPT : options->rule(options->rule_context, facts, list);
 }
 
-/* Charges one new series to the process. Returns false if that exceeds its limit. */
+/* Charges one new series to the process. Returns false if this would exceed the process's limit. */
 static bool
 labeller_pay_process(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
 {
@@ -124,7 +124,7 @@ labeller_pay(Allowance *allowance, uint64_t now_ns, uint64_t burst, uint64_t a_m
 	return allowance_take(allowance, now_ns, cost_ns, burst * cost_ns);
 }
 
-/* Returns whether the owner has made few new series recently. */
+/* Returns true if the owner has made few new series recently. */
 static bool
 owner_has_few(const Allowance *owner, uint64_t now_ns)
 {
@@ -132,8 +132,8 @@ owner_has_few(const Allowance *owner, uint64_t now_ns)
 }
 
 /*
- * Charges one new series to the owner and to the total. The reserve keeps owners that exhaust the
- * total from shutting out the others.
+ * Charges one new series to the owner and to the total. If other owners have exhausted the total,
+ * owners with few series use the reserve.
  */
 static bool
 labeller_pay_total(Labeller *labeller, Allowance *owner, uint64_t now_ns)
@@ -149,8 +149,8 @@ labeller_pay_total(Labeller *labeller, Allowance *owner, uint64_t now_ns)
 }
 
 /*
- * Returns the set of these labels if it exists or may be new; otherwise the set without the names
- * that the process chose itself; otherwise the set of all others.
+ * Returns the set of these labels if it exists or a new one is allowed; otherwise the set without
+ * the names that the process chose itself; otherwise the set "other".
  */
 static LabelSet *
 labeller_find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts,
@@ -180,8 +180,8 @@ labeller_find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts 
 }
 
 /*
- * Returns whether the labels are still valid. Capped labels never are, because the limits may allow
- * more later.
+ * Returns true if the labels are still valid. Capped labels are never valid, because the limits may
+ * allow more later.
  */
 static bool
 issued_labels_hold(const Labeller *labeller, const IssuedLabels *issued, const LabelFacts *facts,

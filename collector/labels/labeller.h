@@ -1,12 +1,12 @@
 /*
  * labeller.h
- *		The labels of a process: made and relabelled once, and again after a change.
+ *		The labels of a process. They are made and relabelled once, and again after a change.
  *
- * Names of processes come from the processes, which may be hostile, and each new set of labels is a
- * new series in the database. So the number of new sets a minute is limited, for each process, for
- * each owner and in total; sets beyond that become "[other]".
+ * Processes choose their names and may be hostile, and each new set of labels is a new series in
+ * the database. So the number of new sets is limited for each process, for each owner and in total;
+ * samples beyond the limits get "[other]" as labels.
  *
- * Not thread-safe: the caller's lock guards it, like the processes.
+ * Not thread-safe: the caller's lock guards the labeller, as it guards the processes.
  */
 #ifndef COLLECTOR_LABELLER_H
 #define COLLECTOR_LABELLER_H
@@ -24,17 +24,18 @@
 #define LABELS_MAX		   (BATCH_MAX_LABELS - 1)
 
 /* Limits of new series: a burst, and a rate for each minute. */
-#define LABELLER_BURST			  4096
-#define LABELLER_A_MINUTE		  1024
-#define LABELLER_OWNER_BURST	  1024
-#define LABELLER_OWNER_A_MINUTE	  256
-#define LABELLER_OWNER_FEW		  64 /* owners of fewer series than this … */
-#define LABELLER_RESERVE_BURST	  1024
-#define LABELLER_RESERVE_A_MINUTE 256 /* … may use a reserve of this size once the total is spent */
-#define LABELLER_PROCESS_BURST	  32
-#define LABELLER_PROCESS_A_MINUTE 16
-#define LABELLER_THREADS_IN_EXCESS \
-	16 /* times that, where threads or labels of theirs have series of their own */
+#define LABELLER_BURST			   4096
+#define LABELLER_A_MINUTE		   1024
+#define LABELLER_OWNER_BURST	   1024
+#define LABELLER_OWNER_A_MINUTE	   256
+#define LABELLER_OWNER_FEW		   64 /* an owner with fewer new series may use the reserve */
+#define LABELLER_RESERVE_BURST	   1024
+/* size of the reserve, which is used when the total is spent */
+#define LABELLER_RESERVE_A_MINUTE  256
+#define LABELLER_PROCESS_BURST	   32
+#define LABELLER_PROCESS_A_MINUTE  16
+/* factor of an owner's limits if threads or labels of its processes have series of their own */
+#define LABELLER_THREADS_IN_EXCESS 16
 
 typedef struct Labeller Labeller;
 
@@ -50,7 +51,7 @@ typedef struct LabelList
  */
 bool label_list_set(LabelList *list, const char *name, const char *value);
 
-/* Returns whether the list has a label of this name. */
+/* Returns true if the list has a label of this name. */
 bool label_list_has(const LabelList *list, const char *name);
 
 /* Facts about a process that labels are made of. */
@@ -61,7 +62,7 @@ typedef struct LabelFacts
 	Allowance *owner; /* shared by processes whose new series are limited together; NULL if none */
 	const char *exe;  /* "" if not known */
 	const CgroupLabels *cgroup;
-	/* "NAME=value" strings, each with its NUL, and an empty one at the end; NULL if not known */
+	/* "NAME=value" strings, ended by an empty string; NULL if not known. */
 	const char *environment;
 	const char *compiler; /* compiler of the executable; NULL or "" if not known */
 	const char *runtime;  /* language runtime; NULL or "" if not known */
@@ -72,10 +73,10 @@ typedef enum LabelVerdict
 {
 	LABELS_KEPT,
 	LABELS_DROPPED, /* the process must not be sampled */
-	LABELS_FAILED	/* the rule failed: the process goes under LABELLER_OTHER */
+	LABELS_FAILED	/* the rule failed, so the labels of the process become LABELLER_OTHER */
 } LabelVerdict;
 
-/* Changes the list of labels. Texts that it sets must stay valid until its next call. */
+/* Changes the list of labels. Texts that the rule sets must stay valid until it is called again. */
 typedef LabelVerdict (*LabelRule)(void *context, const LabelFacts *facts, LabelList *list);
 
 typedef struct LabellerOptions
@@ -84,15 +85,15 @@ typedef struct LabellerOptions
 	bool pid;		/* adds the label pid */
 	bool thread;	/* adds the label thread_name */
 	bool custom;	/* samples of one process may have further labels */
-	LabelRule rule; /* NULL if there is none */
+	LabelRule rule; /* NULL: there is no rule */
 	void *rule_context;
 } LabellerOptions;
 
-/* The labels of a process. Zeroed: none have been made yet. */
+/* The labels that were made for a process. A zeroed structure means none. */
 typedef struct IssuedLabels
 {
-	LabelSet *set; /* a reference; NULL if none have been made, or dropped */
-	bool dropped;  /* by the rule */
+	LabelSet *set; /* a reference; NULL if no labels were made, or if the process is dropped */
+	bool dropped;  /* the rule decided that the process must not be sampled */
 	bool capped;   /* the limit of new series was reached: some labels are LABELLER_OTHER */
 	bool failed;   /* the rule failed: all labels are LABELLER_OTHER */
 	bool stale;	   /* set by the owner if the facts have changed */
@@ -103,37 +104,41 @@ typedef struct IssuedLabels
 	char thread_name[LABELLER_NAME_SIZE];
 } IssuedLabels;
 
-/* The strings in options must outlive the labeller. 0 or -ENOMEM. */
+/* The strings in options must outlive the labeller. Returns 0 or -ENOMEM. */
 int labeller_create(const LabellerOptions *options, Labeller **labeller);
 void labeller_free(Labeller *labeller); /* accepts NULL */
 
 /*
- * Returns the labels of a process for a sample; makes them again if its names, the stale mark or
- * the rule's knowledge have changed. The reference belongs to issued. NULL if the process must not
- * be sampled.
+ * Returns the labels of a process for a sample. Makes them again if the names, the stale mark or
+ * the data of the rule have changed. The reference belongs to issued. Returns NULL if the process
+ * must not be sampled.
  */
 LabelSet *labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts,
 						 uint64_t now_ns);
 
 /*
- * Returns a reference to the set of issued with further labels of the sample. Each such set is a
- * new series: beyond the limits, sets *capped and returns the set without them.
+ * Returns a reference to the set of issued with additional labels of the sample. Each such set is a
+ * new series: if the limits refuse it, sets *capped and returns the set without the additional
+ * labels.
  */
 LabelSet *labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *labels,
 							  uint32_t count, bool *capped, uint64_t now_ns);
 
 /*
  * Returns a reference to the set of the node's name and these labels, for amounts that belong to no
- * process. The caller limits the number of such sets. NULL if there is no room.
+ * process. The caller must limit the number of such sets. NULL if there is no room.
  */
 LabelSet *labeller_issue_host(Labeller *labeller, const BatchLabel *labels, uint32_t count,
 							  uint64_t now_ns);
 void issued_labels_fini(IssuedLabels *issued);
 
-/* Replaces the rule (NULL for none); labels are made again at each process's next sample. */
+/* Replaces the rule (NULL: none). The labels of each process are made again at its next sample. */
 void labeller_use_rule(Labeller *labeller, LabelRule rule, void *context);
 
-/* Call when the rule has new knowledge: labels are made again at each process's next sample. */
+/*
+ * Call this when the data of the rule has changed: the labels of each process are made again at its
+ * next sample.
+ */
 void labeller_learned(Labeller *labeller);
 
 /* Frees unused sets. Call it a few times a minute. */

@@ -1,6 +1,6 @@
 /*
  * pod_table.c
- *		Pods by UID and by container.
+ *		Finds pods by UID and by container.
  */
 #include "labels/pod_table.h"
 
@@ -42,16 +42,17 @@ typedef struct PodContainer
 typedef struct Pod
 {
 	UT_hash_handle hh;
-	char *line; /* the line as it was received */
+	char *line; /* the line as received, to recognize an equal one */
 	char *text; /* a copy that is split into fields */
 	const char *uid;
-	const char *static_uid; /* UID in the cgroups of a static pod; "" if none */
+	/* UID in the control groups of a static pod; "" if the pod is not static */
+	const char *static_uid;
 	PodField *fields;
 	size_t field_count;
 	PodContainer *containers;
 	size_t container_count;
-	uint64_t gone_ns; /* 0 if the pod exists */
-	bool is_listed;	  /* set since pod_table_begin() */
+	uint64_t gone_ns; /* time at which the pod was gone; 0: the pod exists */
+	bool is_listed;	  /* pod_table_set() was called for it since pod_table_begin() */
 } Pod;
 
 struct PodTable
@@ -92,7 +93,7 @@ pod_table_forget(PodTable *table, Pod *pod)
 	{
 		PodContainer *found;
 
-		/* a later pod may have taken over the container */
+		/* the container may belong to a later pod by now */
 		HASH_FIND_STR(table->containers, pod->containers[i].id, found);
 		if (found == &pod->containers[i])
 			HASH_DEL(table->containers, found);
@@ -271,8 +272,8 @@ pod_table_add(PodTable *table, Pod *pod)
 }
 
 /*
- * Adds or replaces a pod and returns 1; returns 0 if an equal one is there. The caller holds the
- * lock and frees the pod unless the result is 1.
+ * Adds or replaces a pod and returns 1; returns 0 if an equal pod is in the table. The caller must
+ * hold the lock, and must free the pod unless the result is 1.
  */
 static int
 pod_table_replace(PodTable *table, Pod *pod)
@@ -425,8 +426,8 @@ find_container(const PodTable *table, const Pod *pod, const char *part, size_t l
 }
 
 /*
- * Returns the pod of the outermost UID in the path; NULL if it is not known. *container is NULL for
- * processes outside of known containers, such as the sandbox.
+ * Returns the pod whose UID is the outermost in the path; NULL if it is not known. *container is
+ * NULL for a process outside of known containers, such as that of the sandbox.
  */
 static const Pod *
 find_by_path(const PodTable *table, const char *path, const PodContainer **container)

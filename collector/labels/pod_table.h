@@ -1,6 +1,6 @@
 /*
  * pod_table.h
- *		The pods of this node: finds a process's pod by its control group.
+ *		The pods of this node, and the lookup of a process's pod by its control group.
  *
  * A pod is described by one line (kubernetes/README.md) of tab-separated fields, which the table
  * copies:
@@ -20,12 +20,12 @@
 #include "labels/process_rules.h"
 
 #define POD_LINE_BYTES ((size_t) 64 * 1024)
-#define PODS_MAX	   4096 /* those that are gone included */
+#define PODS_MAX	   4096 /* limit of pods, including those that are gone */
 #define POD_KEEP_NS	   (300 * UINT64_C(1000000000))
 
 typedef struct PodTable PodTable;
 
-int pod_table_create(PodTable **table); /* 0 or -ENOMEM */
+int pod_table_create(PodTable **table); /* returns 0 or -ENOMEM */
 void pod_table_free(PodTable *table);	/* accepts NULL */
 
 /*
@@ -34,10 +34,12 @@ void pod_table_free(PodTable *table);	/* accepts NULL */
  */
 int pod_table_set(PodTable *table, const char *line);
 
-/* Marks a pod as gone. It keeps its name for POD_KEEP_NS, for samples that arrive late. */
+/*
+ * Marks a pod as gone. The pod can still be found for POD_KEEP_NS, because samples may arrive late.
+ */
 void pod_table_remove(PodTable *table, const char *uid, uint64_t now_ns);
 
-/* Enclose a full listing: pods that are not set between the two calls are gone. */
+/* Begin and end a full list: pods that are not set between the two calls are marked as gone. */
 void pod_table_begin(PodTable *table);
 void pod_table_end(PodTable *table, uint64_t now_ns);
 

@@ -158,7 +158,7 @@ set_environment(ProcessRules *rules, const LabelFacts *facts)
 	}
 }
 
-/* Sets everything that is known about a process under names that begin with "__meta_". */
+/* Sets all known facts about a process under names that begin with "__meta_". */
 static void
 set_process_meta(ProcessRules *rules, const LabelFacts *facts)
 {
@@ -205,8 +205,8 @@ process_rules_relabel(ProcessRules *rules)
 }
 
 /*
- * Moves the result to list. If two names become equal in the alphabet of series, the first one's
- * value is used.
+ * Moves the result to list. If two names become equal when characters are replaced, the value of
+ * the first one is used.
  */
 static LabelVerdict
 process_rules_take_labels(LabelBuilder *builder, LabelList *list)

@@ -13,7 +13,7 @@
 #include "labels/label_builder.h"
 #include "labels/labeller.h"
 
-/* A source of further labels of a process, such as its pod. */
+/* Source of additional labels of a process, such as those of its pod. */
 typedef struct LabelSource
 {
 	/* Adds labels. Their texts must stay valid until the builder is reset, or be copied into it. */
@@ -41,7 +41,7 @@ int process_rules_create(const ProcessRulesSettings *settings, const LabelSource
 						 ProcessRules **rules);
 void process_rules_free(ProcessRules *rules); /* accepts NULL */
 
-/* A LabelRule; its context is a ProcessRules. */
+/* Implements LabelRule; the context is a ProcessRules. */
 LabelVerdict process_rules_apply(void *rules, const LabelFacts *facts, LabelList *list);
 
 #endif

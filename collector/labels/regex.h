@@ -19,7 +19,7 @@ typedef struct Regex Regex;
 /* A group's text; it points into the text that was matched. */
 typedef struct RegexSpan
 {
-	const char *text; /* NULL if the group did not participate */
+	const char *text; /* NULL if the group did not take part in the match */
 	size_t length;
 } RegexSpan;
 
@@ -37,12 +37,12 @@ typedef enum RegexEnd
 Regex *regex_compile(const char *pattern, char error[REGEX_ERROR_BYTES]);
 void regex_free(Regex *regex); /* accepts NULL */
 
-/* Not thread-safe: a Regex holds the groups of its last match. */
+/* Matches a whole text. Not thread-safe, because a Regex holds the groups of its last match. */
 RegexEnd regex_match(Regex *regex, const char *text);
 
 /*
- * Returns the group of that number, 0 for the whole match. A group that does not exist does not
- * participate.
+ * Returns the group with this number; 0 is the whole match. A group that does not exist is returned
+ * as one that did not take part.
  */
 RegexSpan regex_group(const Regex *regex, size_t number);
 

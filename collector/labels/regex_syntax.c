@@ -19,7 +19,7 @@
 #define CODE_POINT_MAX 0x10FFFF
 #define NAME_BYTES_MAX 32
 
-/* The kind of the item before the current position; it decides whether a repetition may follow. */
+/* The kind of the item before the current position: it decides whether a repetition may follow. */
 typedef enum Before
 {
 	BEFORE_NOTHING,
@@ -34,8 +34,9 @@ typedef struct Translator
 	FILE *out;
 	char *error;
 	Before before;
-	int32_t atom_repeats;				  /* nested repetitions within the last atom, multiplied */
-	int32_t repeats[REGEX_DEPTH_MAX + 1]; /* maximum over the atoms of each open group */
+	/* product of the nested repetitions within the last atom */
+	int32_t atom_repeats;
+	int32_t repeats[REGEX_DEPTH_MAX + 1]; /* largest such product in each open group */
 	int depth;
 } Translator;
 
@@ -63,7 +64,7 @@ regex_put_character(Translator *translator, uint32_t character)
 		fprintf(translator->out, "\\x{%x}", character);
 }
 
-/* Returns the next character of a valid UTF-8 text and moves behind it. */
+/* Returns the next character of a valid UTF-8 text and moves past it. */
 static uint32_t
 next_character(Translator *translator)
 {
@@ -162,7 +163,7 @@ is_known_property(const char *name)
 	return false;
 }
 
-/* Translates \pN, \p{Greek} or \P{^Lu}; the position is behind the p. */
+/* Translates \pN, \p{Greek} or \P{^Lu}; the position is after the p. */
 static bool
 translate_property(Translator *translator, bool negated)
 {
@@ -191,7 +192,7 @@ translate_property(Translator *translator, bool negated)
 /* --- classes --- */
 
 /*
- * Returns the members of \d, \s, \w and their negations, to stand within a class; NULL for other
+ * Returns the members of \d, \s, \w and their negations, for use inside a class; NULL for other
  * letters.
  */
 static const char *
@@ -229,7 +230,7 @@ is_posix_class(const char *name, size_t length)
 	return false;
 }
 
-/* Copies a class such as "[:alpha:]" if there is one at the position: *found. */
+/* If a class such as "[:alpha:]" is at the position, copies it and sets *found. */
 static bool
 translate_posix(Translator *translator, bool *found)
 {
@@ -308,7 +309,7 @@ translate_member(Translator *translator)
 	return translate_range(translator);
 }
 
-/* Translates a class; the position is behind the opening bracket. */
+/* Translates a class; the position is after the opening bracket. */
 static bool
 translate_class(Translator *translator)
 {
@@ -344,7 +345,7 @@ translate_quoted(Translator *translator)
 		translator->at += 2;
 }
 
-/* Translates an escape outside of classes; the position is behind the backslash. */
+/* Translates an escape outside of classes; the position is after the backslash. */
 static bool
 translate_escape(Translator *translator)
 {
@@ -365,7 +366,7 @@ translate_escape(Translator *translator)
 		translate_quoted(translator);
 		return true;
 	}
-	if (letter == 'W') /* as a negated class, so that (?i) folds case as in \w */
+	if (letter == 'W') /* write it as a negated class, so that (?i) folds case as it does for \w */
 		perl = "^0-9A-Za-z_";
 	if (perl != NULL)
 	{
@@ -415,7 +416,7 @@ translate_named_group(Translator *translator)
 	return open_group(translator);
 }
 
-/* Translates "(?i)" or "(?i:"; the position is behind the question mark. */
+/* Translates "(?i)" or "(?i:"; the position is after the question mark. */
 static bool
 translate_flags(Translator *translator)
 {
@@ -435,7 +436,7 @@ translate_flags(Translator *translator)
 	return end == ')' || open_group(translator);
 }
 
-/* Translates the start of a group; the position is behind the parenthesis. */
+/* Translates the start of a group; the position is after the parenthesis. */
 static bool
 translate_group(Translator *translator)
 {
@@ -515,7 +516,7 @@ read_count(const char **at, int32_t *count)
 }
 
 /*
- * Translates "{2}", "{2,}" or "{2,5}"; the position is behind the brace. *found is false if it is a
+ * Translates "{2}", "{2,}" or "{2,5}"; the position is after the brace. *found is false if it is a
  * literal brace.
  */
 static bool
@@ -543,7 +544,7 @@ translate_counts(Translator *translator, bool *found)
 		return false;
 	if (least > REPEAT_MAX || most > REPEAT_MAX || most < least ||
 		MAX(most, 1) * translator->atom_repeats > REPEAT_MAX)
-		return translator_fail(translator, "Something is repeated more than 1000 times");
+		return translator_fail(translator, "An expression is repeated more than 1000 times");
 	translator->at = at + 1;
 	fprintf(translator->out, open ? "{%d,}" : "{%d,%d}", least, most);
 	put_lazy(translator);

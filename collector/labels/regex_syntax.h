@@ -2,11 +2,11 @@
  * regex_syntax.h
  *		Translates regular expressions of Go's package regexp (RE2) to PCRE2's syntax.
  *
- * Accepts RE2's syntax except: repeated assertions ("^*", "\b+") and repeated flags ("a(?i)*"),
- * ")" without "(", names of groups that are used twice, begin with a digit or are longer than 32
- * bytes, groups nested deeper than REGEX_DEPTH_MAX, and Unicode classes beyond the general
- * categories and a dozen scripts. Refuses everything that RE2 refuses: backreferences, lookaround,
- * possessive and atomic groups, and repetitions beyond 1000, also nested ones.
+ * Accepts RE2's syntax except: repeated assertions ("^*", "\b+") and repeated flags ("a(?i)*"), ")"
+ * without "(", names of groups that are used twice, begin with a digit or are longer than 32 bytes,
+ * groups nested deeper than REGEX_DEPTH_MAX, and Unicode classes beyond the general categories and
+ * a dozen scripts. Refuses all that RE2 refuses: backreferences, lookaround, possessive and atomic
+ * groups, and repetitions beyond 1000, also nested ones.
  */
 #ifndef COLLECTOR_REGEX_SYNTAX_H
 #define COLLECTOR_REGEX_SYNTAX_H

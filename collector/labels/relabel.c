@@ -1,6 +1,6 @@
 /*
  * relabel.c
- *		One function for each relabelling action.
+ *		Applies relabelling rules: one function for each action.
  */
 #include "labels/relabel.h"
 
@@ -192,7 +192,7 @@ join_sources(const RelabelRule *rule, LabelBuilder *labels)
 	return joined;
 }
 
-/* Parses the reference behind a "$": its name and its end. Returns false if the "$" is literal. */
+/* Reads the reference after a "$": its name and its end. Returns false if the "$" is literal. */
 static bool
 read_reference(const char *text, const char **name, size_t *length, const char **end)
 {
@@ -307,8 +307,8 @@ keep_or_drop_equal(const RelabelRule *rule, const LabelBuilder *labels, const ch
 }
 
 /*
- * Sets the target to the source values' hash modulo the modulus: the last 8 bytes of MD5,
- * big-endian, as Prometheus computes it.
+ * Sets the target label to the hash of the source values modulo the modulus. The hash is the last 8
+ * bytes of MD5, big-endian, as in Prometheus.
  */
 static RelabelEnd
 set_hash(const RelabelRule *rule, LabelBuilder *labels, const char *value)
@@ -332,7 +332,8 @@ set_hash(const RelabelRule *rule, LabelBuilder *labels, const char *value)
 
 /*
  * Renames labels by the regex. Visits only labels that existed at the start, because it adds
- * others. If two labels get one name, the later in the order of Prometheus' label builder wins.
+ * others. If two labels get the same name, the one that comes later in the order of Prometheus'
+ * label builder replaces the other.
  */
 static RelabelEnd
 map_names(RelabelRule *rule, LabelBuilder *labels)

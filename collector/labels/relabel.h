@@ -31,7 +31,7 @@ typedef enum RelabelAction
 	RELABEL_ACTION_COUNT
 } RelabelAction;
 
-/* A rule as it is configured; NULL for settings that are not given. */
+/* A rule as configured; fields of settings that are not given are NULL. */
 typedef struct RelabelSettings
 {
 	const char *action;

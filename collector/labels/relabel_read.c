@@ -11,7 +11,7 @@ typedef struct RuleText
 	const char *regex;
 	const char *target;
 	const char *replacement;
-	ConfigList sources; /* of const char * */
+	ConfigList sources; /* list of const char * */
 	int64_t modulus;
 } RuleText;
 

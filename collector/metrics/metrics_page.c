@@ -1,6 +1,6 @@
 /*
  * metrics_page.c
- *		Connections of the page, and its thread.
+ *		Serves the page /metrics: its connections and its thread.
  */
 #include "metrics/metrics_page.h"
 
@@ -28,7 +28,7 @@
 
 typedef struct PageConnection
 {
-	int fd; /* -1: free */
+	int fd; /* -1: the slot is free */
 	int64_t end_ns;
 	char request[REQUEST_BYTES + 1];
 	size_t length;
@@ -43,8 +43,8 @@ struct MetricsPage
 	int listeners[LISTENERS_MAX];
 	size_t listener_count;
 	PageConnection connections[CONNECTIONS_MAX];
-	int64_t second_ns; /* begin of the second whose requests are counted */
-	unsigned requests; /* accepted in that second */
+	int64_t second_ns; /* beginning of the second in which requests are counted */
+	unsigned requests; /* number of requests accepted in that second */
 	pthread_t thread;
 	bool is_started;
 	Figures figures;
@@ -167,7 +167,7 @@ connection_send(PageConnection *connection)
 	return false;
 }
 
-/* Does what an event allows. */
+/* Reads or sends, as the event of the connection's socket allows. */
 static void
 connection_handle(MetricsPage *page, PageConnection *connection)
 {
@@ -191,7 +191,7 @@ page_free_connection(MetricsPage *page)
 	return NULL;
 }
 
-/* Returns whether another connection may be accepted now. */
+/* Returns true if a further connection may be accepted now. */
 static bool
 page_has_room(MetricsPage *page, int64_t now_ns)
 {
@@ -214,7 +214,10 @@ page_accept(MetricsPage *page, int listener, int64_t now_ns)
 	fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
 	{
-		/* without descriptors the listener stays readable: it waits until the next second */
+		/*
+		 * without a free descriptor the listener stays readable, so accept nothing until the next
+		 * second
+		 */
 		if (errno != EAGAIN && errno != EINTR)
 			page->requests = REQUESTS_PER_S;
 		return;
@@ -227,8 +230,8 @@ page_accept(MetricsPage *page, int listener, int64_t now_ns)
 }
 
 /*
- * Waits for events, at most until a connection has to end or the next second begins. Without room
- * for a connection the listeners are left alone.
+ * Waits for events, at most until a connection must end or the next second begins. While there is
+ * no room for a connection, ignores the listeners.
  */
 static void
 page_wait(MetricsPage *page, struct pollfd *polled, int64_t now_ns)
@@ -297,7 +300,7 @@ metrics_page_start(const MetricsPageOptions *options, MetricsPage **page, Failur
 
 	*page = NULL;
 	if (self == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	self->options = *options;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
 		self->connections[i].fd = -1;

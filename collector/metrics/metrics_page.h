@@ -2,10 +2,10 @@
  * metrics_page.h
  *		A small HTTP server for /metrics, on a thread of its own.
  *
- * The agent serves its page by this and not by http_server, whose libraries its program does not
- * have. It answers GET and HEAD of HTTP/1, closes each connection after one answer, and has no
- * authentication. Connections, requests per second, bytes and time of a request are limited. No
- * other thread waits for it.
+ * The agent uses this server because its program is built without the libraries of http_server. It
+ * answers GET and HEAD of HTTP/1, closes each connection after one answer, and has no
+ * authentication. It limits the number of connections and requests per second, and the bytes and
+ * time of a request. No other thread waits for this one.
  */
 #ifndef COLLECTOR_METRICS_PAGE_H
 #define COLLECTOR_METRICS_PAGE_H
@@ -17,13 +17,13 @@ typedef struct MetricsPage MetricsPage;
 
 typedef struct MetricsPageOptions
 {
-	const char *listen; /* HOST:PORT, separated by commas */
+	const char *listen; /* list of HOST:PORT, separated by commas */
 	const char *part;	/* prefix of names after profstore_; also the module of the log */
 	FiguresFill fill;	/* called by the page's thread */
 	void *context;
 } MetricsPageOptions;
 
-/* Returns EXIT_OK, or EXIT_CONFIG or EXIT_INTERNAL with *failure set. */
+/* Starts the server. Returns EXIT_OK; EXIT_CONFIG or EXIT_INTERNAL with *failure set. */
 ExitCode metrics_page_start(const MetricsPageOptions *options, MetricsPage **page,
 							Failure *failure);
 void metrics_page_stop(MetricsPage *page); /* accepts NULL */

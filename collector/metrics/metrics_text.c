@@ -2,8 +2,8 @@
  * metrics_text.c
  *		Prints figures.
  *
- * The formats differ in the name of a counter's family, which in OpenMetrics lacks the "_total" of
- * its sample, and in the line that ends OpenMetrics.
+ * OpenMetrics differs from Prometheus' format in two points: the name of a counter's family lacks
+ * the "_total" of its sample, and a line "# EOF" ends the text.
  */
 #include "metrics/metrics_text.h"
 
@@ -19,7 +19,7 @@ metrics_accepts_open(const char *accept, size_t length)
 	return memmem(accept, length, OPEN_TYPE, strlen(OPEN_TYPE)) != NULL;
 }
 
-/* Returns the length of the name of the figure's family. */
+/* Returns the length of the family's name within the figure's name. */
 static int
 family_length(const Figure *figure, bool is_open)
 {

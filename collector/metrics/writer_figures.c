@@ -19,7 +19,8 @@ writer_figures_add(Figures *figures, const WriterStats *writer)
 	figures_add_counter(figures, "transactions_total", "Transactions that stored rows.",
 						writer->transactions);
 	figures_add_counter(figures, "database_away_total",
-						"Times that the database went away or denied access.", writer->away_count);
+						"How often the database became unavailable or denied access.",
+						writer->away_count);
 	figures_add_gauge(figures, "spooled_batches", "Batches that wait in the spool directory.",
 					  writer->spooled_batches);
 	figures_add_gauge(figures, "spooled_bytes", "Bytes of files in the spool directory.",

@@ -1,16 +1,16 @@
 /*
  * decode.c
- *		Resources, scopes, profiles, samples.
+ *		Decodes resources, scopes, profiles and samples.
  *
  * 1. The layout is determined from the whole request, see dialect.h.
- * 2. Only the positions of table items are noted; an item is read when a sample refers to it.
+ * 2. Only the positions of table items are stored; an item is read when a sample refers to it.
  * 3. A profile is read twice: first the parts that all of its samples share, then sample by sample
- *    into rows, with separate rows for the values of traces and spans. The rows go into the batch
- *    if the whole profile is valid.
+ *    into rows, with separate rows for the values of traces and spans. The rows are added to the
+ *    batch if the whole profile is valid.
  *
- * Every step is charged in proportion to the bytes that it looks at, so that a request that refers
- * to one large item again and again is refused. WORK_PER_BYTE and WORK_FREE allow some seconds for
- * the largest request.
+ * Every step is charged in proportion to the bytes that it reads, so that a request that refers to
+ * one large item again and again is refused. WORK_PER_BYTE and WORK_FREE allow some seconds for the
+ * largest request.
  */
 #include "otlp/decode.h"
 
@@ -63,7 +63,7 @@ typedef struct Decoding
 	const char *error; /* reason for refusing the profile or the request */
 
 	AttributeLabels of_resource;
-	const char *partition; /* of the current resource's stacks; a text of the batch */
+	const char *partition; /* partition of the current resource's stacks; the batch owns the text */
 	AttributeLabels of_scope;
 	AttributeLabels of_profile;
 	AttributeLabels of_sample;
@@ -74,7 +74,7 @@ typedef struct Decoding
 	bool is_identified; /* the current profile and all before it have an id */
 	SeriesMemo memo[SERIES_MEMO];
 
-	BatchSample *rows; /* of the current profile */
+	BatchSample *rows; /* rows of the current profile */
 	size_t row_count;
 	size_t row_capacity;
 	BatchTrace *traces; /* values of traces in these rows */
@@ -82,7 +82,7 @@ typedef struct Decoding
 	size_t trace_capacity;
 } Decoding;
 
-/* Data that all samples of a profile share. */
+/* Data that all samples of a profile have in common. */
 typedef struct ProfileParts
 {
 	Span sample_type;
@@ -91,7 +91,7 @@ typedef struct ProfileParts
 	int64_t period;
 	bool has_payload;
 	Span id;
-	int64_t time_us; /* time of rows without a time of their own */
+	int64_t time_us; /* time of rows that have no time of their own */
 	char type[PFS_PROFILE_TYPE_MAX];
 } ProfileParts;
 
@@ -119,7 +119,7 @@ otlp_put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *at
 {
 	const bool is_note = attribute->note != NOTE_NONE;
 
-	/* notes belong to profiles, so a sample's are skipped */
+	/* notes belong to profiles, so notes of a sample are skipped */
 	decoding->result->skipped_attributes +=
 		attribute->is_unfit || (is_note && set == &decoding->of_sample);
 	if (is_note)
@@ -130,7 +130,7 @@ otlp_put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *at
 	return dictionary_work(&decoding->dictionary, set->bytes / 4);
 }
 
-/* Adds attributes of a resource or a scope to those in the set. */
+/* Adds the attributes of a resource or a scope to the set. */
 static OtlpFault
 put_attributes(Decoding *decoding, Span span, unsigned number, AttributeLabels *set)
 {
@@ -161,7 +161,7 @@ put_indexed(Decoding *decoding, uint64_t index, AttributeLabels *set)
 	return fault == FAULT_NONE ? otlp_put_label(decoding, set, attribute) : fault;
 }
 
-/* Adds attributes of the table, named by a list of indexes. */
+/* Adds the attributes of the table whose indexes are in a list. */
 static OtlpFault
 put_all_indexed(Decoding *decoding, const PfsWireField *indexes, AttributeLabels *set)
 {
@@ -197,8 +197,8 @@ value_type_part(Decoding *decoding, Span value_type, unsigned number, PfsText *t
 }
 
 /*
- * Returns true for sample types that describe a moment, by Go's names for them. All other types add
- * up, as the protocol demands.
+ * Returns true for sample types that are states at one time, by the names that Go uses for them.
+ * The protocol requires all other types to be sums.
  */
 static bool
 is_instant(PfsText sample_type)
@@ -221,8 +221,8 @@ is_cumulative(Span value_type)
 }
 
 /*
- * Names the profile type after the period type, like pprof files; without one, after the sample
- * type.
+ * Names the profile type after the period type, as for pprof files; if there is none, after the
+ * sample type.
  */
 static OtlpFault
 otlp_name_type(Decoding *decoding, ProfileParts *parts)
@@ -269,7 +269,7 @@ otlp_add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLa
 	return err == -ENOMEM ? FAULT_ROOM : FAULT_PROFILE;
 }
 
-/* Sets the labels that the receiver defines; one with an empty value only reserves its name. */
+/* Sets the labels that the receiver defines. A label with an empty value only reserves its name. */
 static void
 fix_labels(Decoding *decoding, AttributeLabels *set)
 {
@@ -365,8 +365,8 @@ add_value(SampleParts *parts, uint64_t value)
 }
 
 /*
- * Takes one field of a sample. Values are summed, and times only counted here; add_timed_rows()
- * reads them again if each event gets a row.
+ * Processes one field of a sample. Values are summed, and times only counted; add_timed_rows()
+ * reads both again if each event gets a row.
  */
 static OtlpFault
 take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *parts)
@@ -394,7 +394,7 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 		if (decoding->is_identified)
 			fingerprint_times(&decoding->fingerprint, field->bytes, field->length);
 		if (field->length % sizeof(uint64_t) != 0)
-			error = "a list of times ends within one";
+			error = "a list of times is cut off within a time";
 	}
 	else if (field->number == SAMPLE_TIMES && field->wire_type == PFS_WIRE_64_BITS)
 	{
@@ -408,7 +408,7 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 	return FAULT_PROFILE;
 }
 
-/* Adds a row for each value and its time; both must be one packed list. */
+/* Adds a row for each value and its time. Values and times must each be one packed list. */
 static OtlpFault
 add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, const RowLabels *labels,
 			   uint32_t stack)
@@ -451,20 +451,20 @@ static OtlpFault
 otlp_check_sample(Decoding *decoding, const SampleParts *parts)
 {
 	if (parts->overflows)
-		decoding->error = "values of a sample do not fit 64 bits together";
+		decoding->error = "the sum of a sample's values exceeds 64 bits";
 	else if (parts->value_count == 0 && parts->time_count == 0)
 		decoding->error = "a sample has neither values nor times";
 	else if (parts->time_count == 0 && parts->value_count > 1)
 		decoding->error = "a sample has several values, but no times";
 	else if (parts->time_count > 0 && parts->value_count > 0 &&
 			 parts->value_count != parts->time_count)
-		decoding->error = "a sample has not as many values as times";
+		decoding->error = "a sample has different numbers of values and times";
 	else
 		return FAULT_NONE;
 	return FAULT_PROFILE;
 }
 
-/* Takes the ids of a link, in place of ids from attributes. */
+/* Stores the ids of a link, which replace ids from attributes. */
 static OtlpFault
 take_link(Decoding *decoding, uint64_t index, PfsTraceIds *ids)
 {
@@ -493,7 +493,7 @@ fingerprint_parts(Decoding *decoding, const SampleParts *parts, const RowLabels 
 								   : FAULT_NONE;
 }
 
-/* Turns one sample into a row, or into a row for each of its times. */
+/* Converts one sample to a row, or to a row for each of its times. */
 static OtlpFault
 add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 {
@@ -530,7 +530,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 
 /* --- profiles --- */
 
-/* Finds the oldest time of a sample, for a profile without a time; INT64_MAX if there is none. */
+/* Finds the oldest time of a sample, for a profile that has no time; INT64_MAX if there is none. */
 static void
 oldest_time(Span sample, uint64_t *oldest_ns)
 {
@@ -607,7 +607,7 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 	return FAULT_PROFILE;
 }
 
-/* Adds a row of value 0, so that an empty scrape has a time in the series, too. */
+/* Adds a row of value 0, so that the series shows the time of a scrape without samples. */
 static OtlpFault
 add_empty_row(Decoding *decoding, const ProfileParts *parts)
 {
@@ -634,7 +634,7 @@ has_id(Span id)
 }
 
 /*
- * Begins the profile's digest. The profile's id alone does not identify it: a client may use one id
+ * Begins the profile's digest. The profile's id does not suffice, because a client may use one id
  * for all of its profiles, or for the parts of a divided one.
  */
 static OtlpFault
@@ -719,7 +719,7 @@ text_bytes(const char *text)
 	return text != NULL ? strlen(text) : 0;
 }
 
-/* Returns the bytes of a note's texts, which are read once more per series. */
+/* Returns the bytes of a note's texts, which are read again for each series. */
 static size_t
 note_bytes(const BatchNote *note)
 {
@@ -831,7 +831,7 @@ otlp_choose_partition(Decoding *decoding)
 	OtlpFault fault =
 		dictionary_build_id(&decoding->dictionary, program, &partition, &decoding->error);
 
-	/* ignored here: each profile that uses the mapping reports the fault */
+	/* Ignore the fault here: each profile that uses the mapping reports it. */
 	if (fault == FAULT_PROFILE)
 		partition.length = 0;
 	else if (fault != FAULT_NONE)
@@ -846,10 +846,7 @@ otlp_choose_partition(Decoding *decoding)
 	return fault;
 }
 
-/*
- * Reads the resource's attributes first, because the profiles of its scopes need them, then its
- * scopes.
- */
+/* Reads the resource's attributes, then its scopes, whose profiles need the attributes. */
 static OtlpFault
 read_resource(Decoding *decoding, Span span)
 {

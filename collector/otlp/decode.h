@@ -4,7 +4,7 @@
  *
  * For any input, time is bounded by the request's size, and memory other than the batch's by
  * OTLP_MEMORY_BYTES. An invalid profile is rejected alone and counted; a request that cannot be
- * read at all is refused. Knows no network.
+ * read at all is refused. Does not use the network.
  */
 #ifndef COLLECTOR_OTLP_DECODE_H
 #define COLLECTOR_OTLP_DECODE_H
@@ -21,12 +21,18 @@ typedef struct OtlpRequest
 {
 	Span body;				   /* protobuf, unpacked */
 	const AttributeRule *rule; /* which attributes become labels */
-	/* labels of all series, which replace the client's; an empty value only removes the client's */
+	/*
+	 * Labels that replace the client's on all series. An empty value only removes the client's
+	 * label.
+	 */
 	const BatchLabel *fixed;
 	size_t fixed_count;
-	/* was JSON, whose names determine all fields, converted to the layout of 1.10 */
+	/*
+	 * True: the body was JSON, converted to the layout of 1.10, so the layout need not be
+	 * determined.
+	 */
 	bool is_json;
-	/* a row for each time of a sample; otherwise one row for the profile's window */
+	/* True: a row for each time of a sample. False: one row for the profile's window. */
 	bool keep_times;
 	DecodeLimits limits;
 } OtlpRequest;
@@ -39,11 +45,14 @@ typedef struct OtlpResult
 	uint64_t samples;			 /* number of values that were added */
 	uint64_t skipped_attributes; /* attributes dropped or cut, as otlp/README.md describes */
 	uint64_t original_payloads;	 /* original payloads, which are not kept */
-	/* every profile contains its time, so a repeated request has the same content */
+	/* Every profile contains its time, so a repeated request has equal content. */
 	bool has_times;
-	bool has_ids;							/* every profile contains its id, too */
-	uint8_t fingerprint[FINGERPRINT_BYTES]; /* of all profiles, if has_ids and profiles > 0 */
-	/* static: the first reason for rejecting a profile, or that for refusing the request */
+	bool has_ids; /* every profile contains its id, too */
+	/* fingerprint of all profiles; valid if has_ids is set and profiles > 0 */
+	uint8_t fingerprint[FINGERPRINT_BYTES];
+	/*
+	 * A literal: the first reason for rejecting a profile, or the reason for refusing the request.
+	 */
 	const char *message;
 } OtlpResult;
 

@@ -20,9 +20,9 @@
 #include "otlp/fields.h"
 
 #define TOO_OLD \
-	"the request is of OTLP 1.7 or before; versions 1.8 to 1.11 of the profiles signal are read"
+	"the request is of OTLP 1.7 or before; versions 1.8 to 1.11 of the profiles signal are supported"
 #define TWO_LAYOUTS \
-	"the request has samples of OTLP 1.9 and of 1.10 at once; each request is of one version"
+	"the request mixes samples of OTLP 1.9 and 1.10; a request must have one version"
 
 /* Limit of a sample's attributes that are compared for duplicate keys. */
 #define COMPARED_MAX 64
@@ -41,9 +41,9 @@ typedef struct Evidence
 	bool text_indexes;		/* rule 2 */
 	bool old_sample;		/* rule 3 */
 	bool new_sample;		/* rule 3 */
-	bool values_only;		/* rule 4: there is a sample without times, but with field 2 */
-	bool values_hold;		/* rule 4: in all samples field 2 may be values */
-	bool attributes_hold;	/* rule 4: in all samples field 2 may be attributes */
+	bool values_only;		/* rule 4: a sample has field 2 and no times */
+	bool values_hold;		/* rule 4: field 2 may be values in all samples */
+	bool attributes_hold;	/* rule 4: field 2 may be attributes in all samples */
 	bool temporality;		/* rules 4 and 5 */
 	bool comments;			/* rule 5 */
 	size_t attribute_count; /* attributes in the dictionary */
@@ -116,7 +116,8 @@ look_at_dictionary(Evidence *evidence, Span span)
 }
 
 /*
- * Returns true if field 2 of a sample may be attributes: all exist in the dictionary, none twice.
+ * Returns true if field 2 of a sample may be attributes: all of them are in the dictionary, and no
+ * key is repeated.
  */
 static bool
 may_be_attributes(const Evidence *evidence, const PfsWireField *field)
@@ -140,8 +141,8 @@ may_be_attributes(const Evidence *evidence, const PfsWireField *field)
 }
 
 /*
- * Collects rules 3 and 4. Field 2 is counted as packed varints, which is also correct if it
- * contains attributes.
+ * Collects the evidence for rules 3 and 4. Field 2 is counted as packed varints, which is also
+ * right if it contains attributes.
  */
 static void
 look_at_sample(Evidence *evidence, Span span)
@@ -184,7 +185,7 @@ look_at_type(Evidence *evidence, Span span)
 	evidence->temporality |= has_field(span, VALUE_TYPE_TEMPORALITY);
 }
 
-/* Collects rules 1 and 5, and those of the profile's samples. */
+/* Collects the evidence for rules 1 and 5, and that of the profile's samples. */
 static void
 look_at_profile(Evidence *evidence, Span span)
 {
@@ -241,7 +242,10 @@ look_at_resource(Evidence *evidence, Span span)
 		evidence->error = message.error;
 }
 
-/* Examines the request's dictionary or its profiles; the dictionary may follow the profiles. */
+/*
+ * Examines the dictionary of the request, or its profiles. This takes two passes, because the
+ * dictionary may follow the profiles.
+ */
 static void
 look_at_request(Evidence *evidence, Span request, unsigned number)
 {

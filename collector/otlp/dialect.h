@@ -2,10 +2,10 @@
  * dialect.h
  *		Determines which layout of OTLP's profiles a request has.
  *
- * Versions 1.8 to 1.11 share service, method and message names, but not field numbers, and an
- * ordinary reader accepts one as another without an error: values become attributes. So the layout
- * is determined by the wire types of the fields in the whole request. Versions before 1.8 have the
- * tables in other places, and are refused.
+ * Versions 1.8 to 1.11 have equal service, method and message names, but different field numbers.
+ * An ordinary reader of one version accepts a request of another without an error, and takes, for
+ * example, values for attributes. So the layout is determined from the wire types of the fields in
+ * the whole request. Versions before 1.8 have the tables in other places, and are refused.
  */
 #ifndef COLLECTOR_OTLP_DIALECT_H
 #define COLLECTOR_OTLP_DIALECT_H
@@ -31,7 +31,7 @@ typedef struct Layout
 	unsigned profile_format;
 	unsigned profile_payload;
 	unsigned profile_attributes;
-	unsigned profile_comments; /* 0: comments are attributes */
+	unsigned profile_comments; /* 0: comments are attributes in this layout */
 } Layout;
 
 const Layout *dialect_layout(Dialect dialect);

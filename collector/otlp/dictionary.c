@@ -1,6 +1,6 @@
 /*
  * dictionary.c
- *		The tables are lists of spans at first; an item is read when another item refers to it.
+ *		At first the tables are lists of positions; an item is read when another item refers to it.
  */
 #include "otlp/dictionary.h"
 
@@ -17,7 +17,7 @@
 #define BUILD_ID_GO_KEY	  "process.executable.build_id.go"
 #define BUILD_ID_HASH_KEY "process.executable.build_id.htlhash"
 #define NUMBER_TEXT_MAX	  32
-#define VALUE_DEPTH_MAX	  2 /* values nested deeper become no labels */
+#define VALUE_DEPTH_MAX	  2 /* values that are nested deeper are not put into labels */
 
 /* --- opening --- */
 
@@ -84,7 +84,10 @@ dictionary_add_item(OtlpDictionary *dictionary, const PfsWireField *field, Table
 	}
 }
 
-/* Visits all items of all dictionaries, because a protobuf message may be split into several. */
+/*
+ * Visits all items of all dictionaries. There may be several, because a protobuf message may be
+ * split into parts.
+ */
 static const char *
 walk_items(OtlpDictionary *dictionary, Span request, TableCounts *counts, bool is_counting)
 {
@@ -190,7 +193,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 	return FAULT_NONE;
 }
 
-/* Copies a text with U+FFFD in place of zero bytes and of invalid UTF-8. */
+/* Copies a text; U+FFFD replaces zero bytes and invalid UTF-8. */
 static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
@@ -226,7 +229,7 @@ own_string(OtlpDictionary *dictionary, uint64_t index, const char **own, const c
 
 /* --- attributes --- */
 
-/* A value as text; "" if it is absent or no scalar. */
+/* A value as text; "" if the value is absent or no scalar. */
 typedef struct ValueText
 {
 	PfsText text;
@@ -277,7 +280,7 @@ scalar_text(const OtlpDictionary *dictionary, const PfsWireField *field, ValueTe
 	return FAULT_NONE;
 }
 
-/* A growing value of a label, cut at its limit between characters. */
+/* The value of a label while texts are appended; it is cut between two characters at its limit. */
 typedef struct LabelText
 {
 	char bytes[LABEL_VALUE_MAX];
@@ -481,7 +484,9 @@ dictionary_read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *att
 						  &attribute->value);
 }
 
-/* Copies an id of that many bytes, or an absent one. Returns false for any other length. */
+/*
+ * Copies an id of the given length; an absent id becomes zeros. Returns false for any other length.
+ */
 static bool
 take_id(const PfsWireField *field, uint8_t *id, size_t count)
 {
@@ -514,9 +519,9 @@ dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids, co
 		const PfsWireField *field = &message.field;
 
 		if (field_is_message(field, LINK_TRACE) && !take_id(field, ids->trace, PFS_TRACE_BYTES))
-			problem = "a trace id has not 16 bytes";
+			problem = "a trace id does not have 16 bytes";
 		else if (field_is_message(field, LINK_SPAN) && !take_id(field, ids->span, PFS_SPAN_BYTES))
-			problem = "a span id has not 8 bytes";
+			problem = "a span id does not have 8 bytes";
 	}
 	*error = problem != NULL ? problem : message.error;
 	return *error == NULL ? FAULT_NONE : FAULT_PROFILE;
@@ -585,8 +590,7 @@ dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attri
 }
 
 /*
- * Finds the text value of one attribute of the table; *is_there is set if the attribute has that
- * key.
+ * Finds the text value of one attribute of the table. Sets *is_there if the attribute has that key.
  */
 static OtlpFault
 text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText *text,
@@ -626,7 +630,7 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 	return fault;
 }
 
-/* Searches the attributes that a list of indexes names for a key. */
+/* Searches a list of attributes, given by their indexes, for a key. */
 static OtlpFault
 find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *key, PfsText *text,
 		  const char **error)
@@ -658,8 +662,8 @@ is_index_list(const PfsWireField *field, unsigned number)
 }
 
 /*
- * Reads a mapping on first use. Of several attributes with a build ID the last key in the list has
- * precedence.
+ * Reads a mapping at its first use. If several attributes have a build ID, the key that comes last
+ * in the list of keys has precedence.
  */
 static OtlpFault
 otlp_mapping_read(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
@@ -728,7 +732,7 @@ dictionary_add_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const c
 }
 
 /*
- * Adds a mapping that is named after the frame type, such as [jvm], for frames of no file. Kernel
+ * Adds a mapping for frames without a file, named after the frame type, such as [jvm]. Kernel
  * frames get the mapping that the agent uses for them.
  */
 static OtlpFault
@@ -853,7 +857,7 @@ otlp_location_read(OtlpDictionary *dictionary, Span span, LocationParts *parts, 
 	return fault;
 }
 
-/* Returns false for interpreters' frames, which have a line number in place of an address. */
+/* Returns false for frames of interpreters, which have a line number in place of an address. */
 static bool
 has_machine_address(PfsText type)
 {
@@ -862,8 +866,8 @@ has_machine_address(PfsText type)
 }
 
 /*
- * Sets a location's mapping and address: in the file of its mapping; otherwise in a mapping for its
- * frame type, without an address if it is a line number.
+ * Sets a location's mapping and address. If the location has a mapping, the address is in its file;
+ * otherwise the mapping stands for the frame type, and an address that is a line number is dropped.
  */
 static OtlpFault
 otlp_location_place(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *location,

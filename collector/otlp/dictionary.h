@@ -1,9 +1,10 @@
 /*
  * dictionary.h
- *		The tables of a request, indexed once, and the items of the batch that they became.
+ *		The tables of a request, indexed once, and the items of the batch to which they were
+ *		converted.
  *
- * Indexes into the tables are untrusted. The functions below check each index that they use, and
- * return a static text that describes the error, or NULL.
+ * Indexes into the tables are untrusted. The functions below check each index that they use. They
+ * return an OtlpFault; the dictionary's error then describes it.
  */
 #ifndef COLLECTOR_OTLP_DICTIONARY_H
 #define COLLECTOR_OTLP_DICTIONARY_H
@@ -43,7 +44,9 @@ typedef struct OtlpMapping
 typedef struct OtlpStack
 {
 	Span span;
-	/* partition of the last addition, a text of the batch; NULL: not added */
+	/*
+	 * Partition under which the stack was last added, a text of the batch; NULL: it was not added.
+	 */
 	const char *partition;
 	uint32_t added;
 } OtlpStack;
@@ -52,12 +55,12 @@ typedef struct OtlpAttribute
 {
 	Span span;
 	bool is_read;
-	bool is_kept;  /* becomes a label */
-	bool is_unfit; /* its value was dropped or cut */
+	bool is_kept;  /* the attribute becomes a label */
+	bool is_unfit; /* the attribute's value was dropped or cut */
 	PfsText key;
 	const char *name; /* name of the label */
 	const char *value;
-	NoteKind note; /* which note it is, in place of a label */
+	NoteKind note; /* the kind of note that the attribute is, if it is no label */
 	uint32_t text_count;
 	const char *const *texts;
 } OtlpAttribute;
@@ -67,9 +70,9 @@ typedef struct OtlpDictionary
 	Batch *batch;
 	Arena *arena;
 	const AttributeRule *rule;
-	int64_t work_left; /* remaining work of the request; one step is roughly one byte */
+	int64_t work_left; /* remaining steps of work for the request; one step is roughly one byte */
 	WorkLimit *limit;  /* not owned; NULL: none */
-	bool is_late;	   /* the limit stopped the request */
+	bool is_late;	   /* the limit of CPU time stopped the request */
 
 	uint32_t string_count;
 	PfsText *strings;
@@ -95,8 +98,8 @@ typedef enum OtlpFault
 {
 	FAULT_NONE,
 	FAULT_PROFILE, /* the item is invalid; the dictionary's error describes it */
-	FAULT_ROOM,	   /* the batch or the memory is full */
-	FAULT_WORK	   /* the request exceeds its work */
+	FAULT_ROOM,	   /* the batch or the memory has no room */
+	FAULT_WORK	   /* the request exceeds its limit of work */
 } OtlpFault;
 
 /* Notes the number and positions of the items of all dictionaries of a request. */
@@ -105,7 +108,7 @@ OtlpFault dictionary_open(OtlpDictionary *dictionary, Span request, const char *
 /* Charges steps of work. */
 OtlpFault dictionary_work(OtlpDictionary *dictionary, size_t steps);
 
-/* Returns the text with that index; index 0 is the empty text. */
+/* Returns the text with this index; index 0 is the empty text. */
 OtlpFault dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *text,
 							const char **error);
 
@@ -128,11 +131,11 @@ OtlpFault dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField
 OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids,
 						  const char **error);
 
-/* Returns the batch's index of a stack in that partition; index 0 is the empty stack. */
+/* Returns the batch's index of a stack in the given partition; index 0 is the empty stack. */
 OtlpFault dictionary_stack(OtlpDictionary *dictionary, uint64_t index, const char *partition,
 						   uint32_t *added, const char **error);
 
-/* Returns the build ID of the mapping whose file has that name; "" if there is none. */
+/* Returns the build ID of the mapping whose file has this name; "" if there is none. */
 OtlpFault dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build_id,
 							  const char **error);
 

@@ -57,7 +57,7 @@ enum
 	MAPPING_FILENAME = 4,
 	MAPPING_ATTRIBUTES = 5,
 
-	ATTRIBUTE_KEY = 1, /* of KeyValueAndUnit: an index */
+	ATTRIBUTE_KEY = 1, /* field of KeyValueAndUnit: an index */
 	ATTRIBUTE_VALUE = 2,
 
 	KEY_VALUE_KEY = 1,

@@ -1,10 +1,11 @@
 /*
  * fingerprint.c
- *		SHA-256 of profiles, over digests of the batch's items that they use.
+ *		Computes the SHA-256 of profiles from digests of the batch's items that they use.
  *
  * Each item of the batch is digested once, when a sample refers to it: a function and a mapping by
- * their texts, a location by these digests, a stack by those of its locations. A profile's digest
- * covers its samples in their order; a request's digest covers the sorted digests of its profiles.
+ * their texts, a location by the digests of these, a stack by those of its locations. A profile's
+ * digest covers its samples in their order; a request's digest covers the sorted digests of its
+ * profiles.
  */
 #include "otlp/fingerprint.h"
 
@@ -36,7 +37,7 @@ fingerprint_init(Fingerprint *fingerprint, OtlpDictionary *dictionary, Budget *b
 								  .of_item = EVP_MD_CTX_new(),
 								  .of_profile = EVP_MD_CTX_new() };
 
-	/* fetch the implementation once; later initializations reuse it */
+	/* fetch the implementation once, because later initializations reuse it */
 	return fingerprint->of_item != NULL && fingerprint->of_profile != NULL &&
 		   EVP_DigestInit_ex(fingerprint->of_item, EVP_sha256(), NULL) == 1 &&
 		   EVP_DigestInit_ex(fingerprint->of_profile, EVP_sha256(), NULL) == 1;
@@ -75,7 +76,7 @@ add_number(Fingerprint *fingerprint, EVP_MD_CTX *to, uint64_t number)
 	add_bytes(fingerprint, to, &number, sizeof(number));
 }
 
-/* Digests a text with its zero byte, which distinguishes "ab", "c" from "a", "bc". */
+/* Digests a text with its zero byte, so that "ab", "c" and "a", "bc" differ. */
 static size_t
 fingerprint_add_text(Fingerprint *fingerprint, EVP_MD_CTX *to, const char *text)
 {
@@ -91,7 +92,10 @@ restart(Fingerprint *fingerprint, EVP_MD_CTX *context)
 	fingerprint->has_failed |= EVP_DigestInit_ex(context, NULL, NULL) != 1;
 }
 
-/* Ends the current item, which becomes the next one of its kind. bytes: the work to charge. */
+/*
+ * Ends the digest of the current item, which becomes the next item of its kind. bytes is the work
+ * to charge.
+ */
 static OtlpFault
 append_item(Fingerprint *fingerprint, ItemDigests *kind, size_t bytes)
 {
@@ -173,7 +177,7 @@ digest_location(Fingerprint *fingerprint, const BatchLocation *location)
 		add_number(fingerprint, fingerprint->of_item, (uint64_t) location->lines[i].line);
 	}
 
-	/* unambiguous, because the length modulo 24 shows whether a mapping comes first */
+	/* this is unambiguous, because the length modulo 24 shows whether a mapping comes first */
 	return append_item(fingerprint, &fingerprint->locations,
 					   location->line_count * (ITEM_DIGEST_BYTES + sizeof(uint64_t)));
 }
@@ -289,8 +293,8 @@ fingerprint_sample(Fingerprint *fingerprint, const FingerprintSample *sample)
 		return fault;
 
 	/*
-	 * unambiguous, because the record has a fixed length and ends with the number of the times
-	 * before it
+	 * This is unambiguous, because the record has a fixed length and ends with the number of times
+	 * before it.
 	 */
 	add_bytes(fingerprint, to, fingerprint->series.items[sample->series].bytes, ITEM_DIGEST_BYTES);
 	add_bytes(fingerprint, to, fingerprint->stacks.items[sample->stack].bytes, ITEM_DIGEST_BYTES);

@@ -1,11 +1,11 @@
 /*
  * fingerprint.h
- *		Digest of all profiles of a request, by which a repeated request is recognized. It is
- *		equal for equal profiles in any layout, with any order of tables and of profiles.
+ *		Digest of all profiles of a request, by which a repeated request is recognized. It is equal
+ *		for equal profiles in any layout, with any order of tables and of profiles.
  *
  * A request is not stored if another one has its digest. Therefore the digest covers everything
- * that is stored, including the names and lines of all frames, and is SHA-256 throughout: nobody
- * can construct another content for the digest of a known request.
+ * that is stored, including the names and lines of all frames, and uses SHA-256 at all levels:
+ * nobody can construct other content with the digest of a known request.
  */
 #ifndef COLLECTOR_OTLP_FINGERPRINT_H
 #define COLLECTOR_OTLP_FINGERPRINT_H
@@ -41,7 +41,7 @@ typedef struct Fingerprint
 	size_t profile_capacity;
 } Fingerprint;
 
-/* One sample, whose times were passed to fingerprint_times() before. */
+/* One sample. Its times were passed to fingerprint_times() before. */
 typedef struct FingerprintSample
 {
 	uint32_t series; /* index in the batch */
@@ -52,7 +52,7 @@ typedef struct FingerprintSample
 	const PfsTraceIds *ids;
 } FingerprintSample;
 
-/* Returns false if out of memory. Call fingerprint_fini() in either case. */
+/* Starts a fingerprint. Returns false if out of memory. Call fingerprint_fini() in either case. */
 bool fingerprint_init(Fingerprint *fingerprint, OtlpDictionary *dictionary, Budget *budget);
 void fingerprint_fini(Fingerprint *fingerprint);
 
@@ -66,7 +66,7 @@ typedef struct FingerprintProfile
 	const BatchNote *note; /* its series is ignored */
 } FingerprintProfile;
 
-/* Begins a profile. A profile that is not ended is left out. */
+/* Begins a profile. A profile that is not ended is not part of the request's digest. */
 OtlpFault fingerprint_begin(Fingerprint *fingerprint, const FingerprintProfile *profile);
 void fingerprint_times(Fingerprint *fingerprint, const void *times, size_t bytes);
 OtlpFault fingerprint_sample(Fingerprint *fingerprint, const FingerprintSample *sample);

@@ -1,7 +1,7 @@
 /*
  * json.c
- *		Reads the text once and writes protobuf on the way. A message is preceded by its length,
- *		for which five bytes are reserved; protobuf allows this for any length.
+ *		Reads the text once and writes protobuf at the same time. Five bytes are reserved for the
+ *		length before each message; protobuf allows five bytes for any length.
  */
 #include "otlp/json.h"
 
@@ -18,7 +18,7 @@
 #define FIRST_CAPACITY 4096
 
 #define TOO_OLD_TEXT \
-	"the request is of OTLP 1.7 or before; versions 1.8 to 1.11 of the profiles signal are read"
+	"the request is of OTLP 1.7 or before; versions 1.8 to 1.11 of the profiles signal are supported"
 
 typedef struct Json
 {
@@ -200,7 +200,7 @@ json_append_character(Json *json, uint32_t c)
 		   put_byte(json, 0x80 | (c >> 6 & 0x3F)) && put_byte(json, 0x80 | (c & 0x3F));
 }
 
-/* Reads the code after "\u". Half of a surrogate pair alone is invalid. */
+/* Reads the code after "\u". Half of a surrogate pair without the other half is invalid. */
 static bool
 take_unicode(Json *json, bool is_kept)
 {
@@ -298,7 +298,7 @@ take_number_text(Json *json, char text[NUMBER_BYTES])
 
 /*
  * Reads an integer. A number with a point or an exponent is converted from a double, which must be
- * integral.
+ * an integer.
  */
 static bool
 take_integer(Json *json, uint64_t *value)
@@ -332,7 +332,7 @@ enter(Json *json)
 }
 
 /*
- * Called after an element: sets *goes_on if another one follows; otherwise reads the closing
+ * Called after an element. Sets *goes_on if another element follows; otherwise reads the closing
  * character.
  */
 static bool
@@ -413,7 +413,7 @@ base64_digit(int c)
 	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-/* Decodes the output from begun on in place; the result is shorter. */
+/* Decodes the output, beginning at begun, in place; the result is shorter. */
 static bool
 decode_base64(Json *json, size_t begun)
 {
@@ -460,8 +460,8 @@ decode_hex(Json *json, size_t begun)
 }
 
 /*
- * Writes a field of text or bytes. An id is hexadecimal if it has exactly the digits of one,
- * otherwise base64.
+ * Writes a field of text or bytes. An id that has exactly the right number of hexadecimal digits is
+ * hexadecimal, otherwise base64.
  */
 static bool
 json_take_bytes(Json *json, const JsonField *field)
@@ -502,7 +502,8 @@ take_double(Json *json, const JsonField *field)
 	uint64_t bits;
 
 	if (peek(json) == '"' && json->end - json->at >= 2 && strchr("NI-", json->at[1]) != NULL)
-		return json_skip_value(json); /* "NaN" and "Infinity" become no labels */
+		/* "NaN" and "Infinity" are skipped, because they cannot be labels */
+		return json_skip_value(json);
 	if (!take_number_text(json, text))
 		return false;
 	value = strtod(text, &end);
@@ -525,7 +526,7 @@ json_take_number(Json *json, const JsonField *field)
 	return (field->repeated || put_tag(json, field, PFS_WIRE_VARINT)) && put_varint(json, value);
 }
 
-/* Reads a temporality. Unknown names, from whatever version, are ignored. */
+/* Reads a temporality. Unknown names, which may come from other versions, are ignored. */
 static bool
 take_temporality(Json *json, const JsonField *field)
 {
@@ -555,12 +556,12 @@ take_enum(Json *json, const JsonField *field)
 	if (!take_string(json, true))
 		return false;
 	length = json->length - begun;
-	json->length = begun; /* the name stays readable behind it */
+	json->length = begun; /* drop the name; its bytes stay readable after the output */
 	for (uint64_t i = 0; field->names[i] != NULL; i++)
 		if (strlen(field->names[i]) == length &&
 			memcmp(json->out + begun, field->names[i], length) == 0)
 			return put_tag(json, field, PFS_WIRE_VARINT) && put_varint(json, i);
-	return json_fail(json, "the name of a choice is not known");
+	return json_fail(json, "unrecognized name of an enum value");
 }
 
 static bool
@@ -647,7 +648,7 @@ json_is_name(const uint8_t *key, size_t length, const char *name)
 	return *name == '\0';
 }
 
-/* Writes the member of a message that comes next; unknown members, and null, are skipped. */
+/* Writes the next member of a message. Unknown members, and members that are null, are skipped. */
 static bool
 take_member(Json *json, const JsonMessage *message)
 {

@@ -2,10 +2,10 @@
  * json.h
  *		Converts JSON to the protobuf that it represents; for OTLP in the layout of 1.10.
  *
- * JSON has field names, so that JSON of 1.8 and 1.9 is read as well. Keys are lowerCamelCase or
- * snake_case, unknown keys are skipped; 64-bit numbers are strings or numbers; ids are hexadecimal,
- * a profile's id may be base64. No tree is built: the memory is that of the result, at most
- * JSON_GROWTH times the text.
+ * JSON contains field names, so JSON of 1.8 and 1.9 is read as well. Keys are lowerCamelCase or
+ * snake_case; unknown keys are skipped; 64-bit numbers are strings or numbers; ids are hexadecimal,
+ * and a profile's id may be base64. No tree is built: the result needs at most JSON_GROWTH times
+ * the memory of the text.
  */
 #ifndef COLLECTOR_OTLP_JSON_H
 #define COLLECTOR_OTLP_JSON_H
@@ -20,9 +20,9 @@
 #define JSON_DEPTH_MAX 64
 
 /*
- * Returns a message's protobuf, which the caller frees, charged to memory (NULL: not charged). On
- * failure returns NULL with *error, a static text, and *offset of the byte; *error is NULL if out
- * of memory.
+ * Returns a message's protobuf, which the caller frees, and which is charged to memory (NULL: not
+ * charged). On failure returns NULL with *error, a literal, and the *offset of the byte; *error is
+ * NULL if out of memory.
  */
 uint8_t *json_to_protobuf(Span text, const JsonMessage *message, MemoryShare *memory,
 						  size_t *length, const char **error, size_t *offset);

@@ -13,15 +13,15 @@ typedef enum JsonKind
 	JSON_STRING,
 	JSON_NUMBER, /* varint, signed or not */
 	JSON_UNSIGNED,
-	JSON_ENUM,	  /* number, or one of names */
+	JSON_ENUM,	  /* a number, or one of names */
 	JSON_FIXED64, /* a time */
 	JSON_BOOL,
 	JSON_DOUBLE,
 	JSON_TEMPORALITY, /* number, or name of OTLP 1.8's AggregationTemporality */
 	JSON_BASE64,
-	JSON_ID, /* hexadecimal with the digits of an id, otherwise base64 */
+	JSON_ID, /* hexadecimal if it has as many digits as an id, otherwise base64 */
 	JSON_MESSAGE,
-	JSON_TOO_OLD /* name that exists only in versions that are refused */
+	JSON_TOO_OLD /* the name exists only in versions that are refused */
 } JsonKind;
 
 typedef struct JsonMessage JsonMessage;
@@ -33,7 +33,7 @@ typedef struct JsonField
 	JsonKind kind;
 	bool repeated; /* repeated numbers are packed */
 	const JsonMessage *message;
-	const char *const *names; /* of JSON_ENUM, by number; ends with NULL */
+	const char *const *names; /* names of a JSON_ENUM, by number; ends with NULL */
 } JsonField;
 
 struct JsonMessage

@@ -1,6 +1,6 @@
 /*
  * labels.c
- *		Names of labels, and sets of labels, which are small enough for linear search.
+ *		Makes names of labels, and sets of labels, which are small enough for linear search.
  */
 #include "otlp/labels.h"
 
@@ -147,8 +147,8 @@ attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char
 }
 
 /*
- * Returns true if label a has precedence over b of the same name: a label whose key equals the name
- * first, then in order of keys.
+ * Returns true if label a has precedence over label b of equal name: a label whose key equals the
+ * name comes first, then labels come in the order of their keys.
  */
 static bool
 goes_before(const AttributeLabels *set, uint32_t a, uint32_t b)
@@ -165,7 +165,7 @@ goes_before(const AttributeLabels *set, uint32_t a, uint32_t b)
 	return order != 0 ? order < 0 : left.length < right.length;
 }
 
-/* Counts the labels of a set with the same name and precedence over a label. */
+/* Counts the labels of a set that have the name of a label and precedence over it. */
 static uint32_t
 rank_of(const AttributeLabels *set, uint32_t at)
 {
@@ -187,8 +187,8 @@ otlp_labels_has_name(const AttributeLabels *set, const char *name)
 }
 
 /*
- * Returns "name_2" for the first label after the owner of the name, and so on; numbers that are in
- * use are skipped.
+ * Returns "name_2" for the first label of this name that does not own it, "name_3" for the next,
+ * and so on; names that are in use are skipped.
  */
 static const char *
 numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t rank)
@@ -206,8 +206,8 @@ numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t ra
 }
 
 /*
- * Makes the names of labels unique. All decisions use the original names, so that the result does
- * not depend on the order.
+ * Makes the names of labels unique. All decisions use the original names, so the result does not
+ * depend on the order of arrival.
  */
 static uint32_t
 part_names(AttributeLabels *set, Arena *arena)

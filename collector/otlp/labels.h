@@ -4,11 +4,11 @@
  *
  * A label's name is the attribute's key with "_" in place of other characters than letters, digits
  * and "_" (service.name: service_name). Numbers and truth values become text; the elements of a
- * list are joined by commas. An attribute of a sample replaces one with the same key of the
- * profile, that one of the scope, that one of the resource. Names that the receiver sets itself,
- * and those that begin with "__", get the prefix "exported_". If several keys give one name, the
- * key that equals it keeps it, otherwise the first in order; the others become name_2, name_3 ...
- * in any order of arrival.
+ * list are joined by commas. If several levels have an attribute with one key, the innermost is
+ * used: sample, profile, scope, resource. Names that the receiver sets itself, and those that begin
+ * with "__", get the prefix "exported_". If several keys give one name, the key that equals it gets
+ * the name, otherwise the first in order; the others become name_2, name_3 ..., regardless of the
+ * order of arrival.
  */
 #ifndef COLLECTOR_OTLP_LABELS_H
 #define COLLECTOR_OTLP_LABELS_H
@@ -22,14 +22,17 @@
 #define LABEL_NAME_MAX	100
 #define LABEL_VALUE_MAX 1024
 
-/* Decides which attributes become labels: all except those of the list. */
+/* Decides which attributes become labels: all except the listed ones. */
 typedef struct AttributeRule
 {
-	/* keys, separated by commas; a trailing star matches any suffix, as in "process.command*" */
+	/*
+	 * List of keys, separated by commas. A trailing star matches any suffix, as in
+	 * "process.command*".
+	 */
 	const char *dropped;
 } AttributeRule;
 
-/* Attributes that would make a series of each process, thread or call. */
+/* Attributes that would make a series for each process, thread or call. */
 #define LABELS_DROPPED_DEFAULT                                                        \
 	"process.pid,process.parent_pid,process.command*,process.creation.time,"          \
 	"process.environment_variable.*,process.context.*,process.executable.build_id.*," \
@@ -39,11 +42,11 @@ typedef struct AttributeRule
 typedef struct AttributeLabels
 {
 	uint32_t count;
-	uint32_t fixed_count; /* the first labels, which attributes cannot replace */
+	uint32_t fixed_count; /* number of labels at the beginning that attributes cannot replace */
 	size_t bytes;		  /* bytes of names and values */
 	BatchLabel labels[BATCH_MAX_LABELS];
-	PfsText keys[BATCH_MAX_LABELS]; /* keys that the labels were made of */
-	BatchNote note;					/* attributes that are notes, without a series yet */
+	PfsText keys[BATCH_MAX_LABELS]; /* the keys from which the labels were made */
+	BatchNote note;					/* the attributes that are notes; its series is not set */
 } AttributeLabels;
 
 /* Returns false if the rule drops the key. */
@@ -63,9 +66,9 @@ bool attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const
 void attribute_labels_fix(AttributeLabels *set, const BatchLabel *label);
 
 /*
- * Makes the labels of *to from a set: with unique names, without empty values, and without the
- * labels of a trace or a span, whose ids are kept instead. *to may be the set itself. Returns the
- * number of labels that were left out because memory was short.
+ * Writes the labels of a set to *to: with unique names, without empty values, and without the
+ * labels of a trace or a span, whose ids are stored instead. *to may be the set itself. Returns the
+ * number of labels that were left out for lack of memory.
  */
 uint32_t attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, Arena *arena,
 								 PfsTraceIds *ids);

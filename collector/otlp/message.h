@@ -12,14 +12,17 @@
 
 #include "formats/pprof_wire.h"
 
-/* Bytes that another object owns, which must outlive all pointers to them. */
+/* Bytes that another object owns. The object must outlive all pointers to them. */
 typedef struct Span
 {
 	const uint8_t *bytes;
 	size_t length;
 } Span;
 
-/* A walk over a message: while (message_next(&walk)) look at walk.field. */
+/*
+ * A walk over a message: call message_next() while it returns true, and read walk.field after each
+ * call.
+ */
 typedef struct Message
 {
 	Span span;
@@ -72,8 +75,9 @@ little_endian_64(const uint8_t *bytes)
 }
 
 /*
- * Iterates over the numbers of one field, packed or not: while (packed_next(...)) use the number.
- * fixed: 64 bits each, otherwise varints. Returns false at the end, or with *error set.
+ * Iterates over the numbers of one field, packed or not: call it while it returns true. fixed:
+ * numbers have 64 bits each, otherwise they are varints. Returns false at the end, or with *error
+ * set.
  */
 static inline bool
 packed_next(const PfsWireField *field, bool fixed, size_t *at, uint64_t *value, const char **error)
@@ -88,11 +92,14 @@ packed_next(const PfsWireField *field, bool fixed, size_t *at, uint64_t *value, 
 		*at += sizeof(uint64_t);
 		return true;
 	}
-	*error = "a list of numbers ends within one";
+	*error = "a list of numbers is cut off within a number";
 	return false;
 }
 
-/* Counts the numbers of a packed field without reading them: each varint has one last byte. */
+/*
+ * Counts the numbers of a packed field without decoding them: each varint has exactly one byte
+ * without the continuation bit.
+ */
 static inline size_t
 packed_count(const PfsWireField *field, bool fixed)
 {

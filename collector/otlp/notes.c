@@ -1,6 +1,6 @@
 /*
  * notes.c
- *		Identifies attributes that are notes, and collects those of a profile.
+ *		Recognizes attributes that are notes, and collects the notes of a profile.
  */
 #include "otlp/notes.h"
 

@@ -76,7 +76,7 @@ span_equals(Span span, const char *text)
 }
 
 /*
- * Adds a label. The label tenant is set by the receiver alone; names that begin with "__" are
+ * Adds a label. The label tenant is set only by the receiver; names that begin with "__" are
  * reserved, except __name__.
  */
 static bool
@@ -177,8 +177,8 @@ raw_read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 					 "invalid profile: %s, seen at byte %zu", result.message, result.offset);
 			return ends(writing, DECODE_INVALID);
 		/*
-		 * cannot occur, because no limits of times were given; raw_check_times() checks all
-		 * profiles
+		 * This cannot occur, because no limits of times were passed; raw_check_times() checks all
+		 * profiles.
 		 */
 		case DECODE_TIME:
 		case DECODE_SERVER:
@@ -257,7 +257,10 @@ write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *r
 
 	*result = (WriteRawResult){ .has_times = true };
 
-	/* names and values are parts of the body, each used at most once, apart from prefixes */
+	/*
+	 * Names and values are parts of the body, and each is used at most once. Only prefixes need
+	 * further room.
+	 */
 	if (labels != NULL)
 		labels->texts = malloc(BATCH_MAX_LABELS * 2 * (WRITE_RAW_LABEL_MAX + sizeof("exported_")));
 	if (labels == NULL || labels->texts == NULL)

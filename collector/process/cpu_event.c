@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-/* The lag of the event's clock that is tolerated. */
+/* How far the event's clock may lag behind. */
 #define SLACK_NS UINT64_C(2000000)
 
 /* PERF_FORMAT_TOTAL_TIME_ENABLED */
@@ -31,9 +31,9 @@ cpu_event_open(struct perf_event_attr *attributes, uint32_t cpu)
 }
 
 /*
- * The event's clock advances while the event is attached to an online CPU. Compared with
- * CLOCK_MONOTONIC it may lag by SLACK_NS and by 1/64 of the time since the last check, because the
- * two clocks run at slightly different rates.
+ * Returns true if the event's clock has advanced since the last check, which it does while the
+ * event is attached to an online CPU. Compared with CLOCK_MONOTONIC it may lag by SLACK_NS and by
+ * 1/64 of the time since the last check, because the two clocks run at slightly different rates.
  */
 bool
 cpu_event_lives(int fd, CpuEventClock *clock)

@@ -1,10 +1,10 @@
 /*
  * cpu_event.h
- *		A perf event of one CPU, and whether it is still alive.
+ *		A perf event of one CPU, and a test whether the event is still attached.
  *
- * When a CPU goes offline, the kernel detaches its events and does not attach them again when the
- * CPU returns; so it is after a suspend. Their descriptors stay open but deliver nothing. This
- * check is the only way to notice a CPU that was offline for a moment.
+ * When a CPU goes offline or the host is suspended, the kernel detaches the CPU's events, and does
+ * not attach them again afterwards. Their descriptors stay open but deliver nothing. Only this test
+ * notices a CPU that was offline for a moment.
  */
 #ifndef COLLECTOR_CPU_EVENT_H
 #define COLLECTOR_CPU_EVENT_H
@@ -20,7 +20,7 @@
  */
 int cpu_event_open(struct perf_event_attr *attributes, uint32_t cpu);
 
-/* The event's clock at the last check. Zeroed: it has not been checked yet. */
+/* The event's clock at the last check. A zeroed structure means that there was no check. */
 typedef struct CpuEventClock
 {
 	uint64_t enabled_ns;
@@ -28,8 +28,8 @@ typedef struct CpuEventClock
 } CpuEventClock;
 
 /*
- * Returns whether the event has been attached since the last check. Interrupts the event's CPU, so
- * call it about once a second.
+ * Returns true if the event was attached all the time since the last check. Interrupts the event's
+ * CPU, so call it about once a second.
  */
 bool cpu_event_lives(int fd, CpuEventClock *clock);
 

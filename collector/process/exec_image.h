@@ -2,7 +2,8 @@
  * exec_image.h
  *		An exec image: the program that a process executes from one exec to the next.
  *
- * The three members together are unique: they differ after a pid is reused and after an exec.
+ * The three members together are unique: they differ after an exec, and for a new process that gets
+ * the same pid.
  */
 #ifndef COLLECTOR_EXEC_IMAGE_H
 #define COLLECTOR_EXEC_IMAGE_H

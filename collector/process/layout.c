@@ -15,7 +15,7 @@ mapping_name_bytes(const ProcMapping *mapping)
 	return heap_bytes(strlen(mapping->name) + 1);
 }
 
-/* Frees a name; names are const to all other code. */
+/* Frees a name. Names are const for all other code, so that only their layout frees them. */
 static void
 free_name(Layout *layout, const ProcMapping *mapping)
 {
@@ -51,7 +51,7 @@ layout_create(size_t *total, bool whole, uint64_t known_since_ns)
 	return layout;
 }
 
-/* Drops the older half. */
+/* Drops the older half of the mappings, to make room for new ones. */
 static void
 layout_make_room(Layout *layout)
 {
@@ -134,8 +134,8 @@ layout_has(const Layout *layout, const ProcMapping *mapping)
 }
 
 /*
- * Lays a mapping over disjoint ones, which are sorted by start, and returns their number. It adds
- * up to two: itself, and the second half of a mapping that it splits.
+ * Lays a mapping over disjoint mappings, which are sorted by start, and returns the new number.
+ * This adds up to two: the mapping itself, and the second half of a mapping that it splits.
  */
 static size_t
 paint_mapping(ProcMapping *mappings, size_t count, const ProcMapping *added)

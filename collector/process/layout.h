@@ -14,7 +14,7 @@
 
 #include "process/proc_file.h"
 
-/* Beyond either limit the older half is dropped. A name may have 4 kB. */
+/* Beyond either limit, the older half of the mappings is dropped. A name may have 4 kB. */
 #define LAYOUT_MAX_MAPPINGS	  512
 #define LAYOUT_MAX_NAME_BYTES ((size_t) 128 * 1024)
 
@@ -28,15 +28,15 @@ typedef struct Layout
 {
 	size_t *total; /* sum over all layouts, this one included */
 	uint32_t references;
-	bool whole;				 /* the image's exec was seen and no mapping was dropped */
-	uint64_t known_since_ns; /* mappings made before may be missing */
+	bool whole;				 /* the exec of the image was observed, and no mapping was dropped */
+	uint64_t known_since_ns; /* mappings made before this time may be missing */
 	size_t count;
 	size_t capacity;
 	size_t name_bytes;
 	PastMapping *mappings; /* oldest first */
 } Layout;
 
-/* Estimates the heap memory of a block of that size. */
+/* Estimates the heap memory that a block of the given size takes. */
 static inline size_t
 heap_bytes(size_t size)
 {
@@ -60,16 +60,16 @@ bool layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 Layout *layout_unshare(Layout *shared);
 
 /*
- * Returns whether the newest mapping that overlaps the given one contains it and has the same file.
- * Then the given one changes nothing: compilers that alternate between writing and executing map
- * the same code over and over, and mprotect() of a part reports that part again.
+ * Returns true if the newest mapping that overlaps the given one contains it and has the same file.
+ * The given mapping then changes nothing: compilers that alternate between writing and executing
+ * map the same code over and over, and mprotect() of a part reports that part again.
  */
 bool layout_has(const Layout *layout, const ProcMapping *mapping);
 
 /*
- * Computes the visible mappings, of which later ones cover earlier ones: disjoint, by ascending
- * start. painted must have room for 2 * LAYOUT_MAX_MAPPINGS; names belong to the layout. Returns
- * the number of mappings.
+ * Computes the visible mappings, disjoint and sorted by start: a later mapping covers earlier ones.
+ * painted must have room for 2 * LAYOUT_MAX_MAPPINGS; names belong to the layout. Returns the
+ * number of mappings.
  */
 size_t layout_paint(const Layout *layout, ProcMapping *painted);
 

@@ -30,10 +30,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "files/open_file.h"
+#include "process/owner.h"
 #include "process/patience.h"
 
 #define MAPPED_PATH_BYTES (4096 + 64)
-#define OWNER_NONE		  0
 #define FEW_FILES		  64 /* an owner may always open this many, until the table is full */
 #define CLOSING_NS		  UINT64_C(250000000) /* maximum time that one sweep spends closing files */
 
@@ -53,8 +53,8 @@ typedef struct FileVersion
 
 /*
  * A file may have several names, by links and mounts. Each name is an entry of its own, charged to
- * the owner that mapped it by that name. Otherwise the first process that maps a library would name
- * it for all others.
+ * the owner that mapped the file by that name. With one entry for all names, the first process that
+ * maps a library would name it for all others.
  */
 typedef struct FileKey
 {
@@ -62,13 +62,17 @@ typedef struct FileKey
 	uint64_t name; /* hash of the name */
 } FileKey;
 
-/* The files of one owner. Exists as long as it has files. */
+/* The files of one owner. The account exists as long as it has files. */
 typedef struct FileAccount
 {
 	uint64_t owner;
 	size_t files;
 	size_t name_bytes;
-	uint64_t paused_until_ns; /* flusher thread: one of its files did not answer */
+	/*
+	 * flusher thread: set when a file of the owner does not answer; its files are not opened until
+	 * then
+	 */
+	uint64_t paused_until_ns;
 	UT_hash_handle hh;
 } FileAccount;
 
@@ -82,15 +86,15 @@ struct MappedFile
 	int fd;			/* open for the lifetime of this entry */
 	/* guarded by the table's mutex, like everything below except the content */
 	uint32_t references;
-	bool sampled;  /* some frame lies in the file */
-	bool opened;   /* its content was requested; changed by the flusher thread only */
+	bool sampled;  /* a sampled frame is in the file */
+	bool opened;   /* the content was requested; only the flusher thread changes this */
 	Stall stall;   /* flusher thread: backoff after the file did not answer */
 	void *content; /* flusher thread; NULL if unreadable */
 	void (*close_content)(void *content);
 	struct MappedFile *next_closing;
 	UT_hash_handle hh;
-	UT_hash_handle by_file;	  /* of the entries for one inode, the newest is in this table … */
-	struct MappedFile *older; /* … and these link it to the others */
+	UT_hash_handle by_file;	  /* this table contains only the newest of the entries for one inode */
+	struct MappedFile *older; /* links the other entries for the inode */
 	struct MappedFile *newer;
 };
 
@@ -105,10 +109,10 @@ struct MappedFileTable
 	FileAccount total;
 	FileAccount limit; /* 0: unlimited */
 	uint32_t holders;
-	Patience patience; /* of the flusher thread, which closes … */
+	Patience patience; /* used by the flusher thread, which closes the files in "closing" */
 	MappedFile *closing;
 	MappedFile **closing_end;
-	bool pending; /* some sampled file's content has not been requested yet */
+	bool pending; /* the content of a sampled file has not been requested yet */
 	MappedFileStats stats;
 };
 
@@ -155,7 +159,7 @@ name_bytes(const MappedFile *file)
 }
 
 /*
- * Charges a file to its owner; on out of memory only to the total. The caller must hold the mutex.
+ * Charges a file to its owner; on out of memory, only to the total. The caller must hold the mutex.
  */
 static void
 charge_file(MappedFileTable *table, MappedFile *file, uint64_t owner)
@@ -199,7 +203,7 @@ discharge_file(MappedFileTable *table, MappedFile *file)
 	free(account);
 }
 
-/* Returns whether an account has reached the given number of eighths of the limit. */
+/* Returns true if an account has used up the given number of eighths of the limit. */
 static bool
 is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
 {
@@ -208,8 +212,8 @@ is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
 }
 
 /*
- * Returns whether the owner may open one more file; counts a refusal. The caller must hold the
- * mutex.
+ * Returns true if the owner may open one more file; otherwise counts a refusal. The caller must
+ * hold the mutex.
  */
 static bool
 take_room(MappedFileTable *table, uint64_t owner)
@@ -257,8 +261,8 @@ files_add_file(MappedFileTable *table, MappedFile *file)
 }
 
 /*
- * Moves a file from the hash tables to the files to be closed; it stays charged while it is open.
- * The caller must hold the mutex, or be the last user of the table.
+ * Moves a file from the hash tables to the list of files to close. The file stays charged while it
+ * is open. The caller must hold the mutex, or be the last user of the table.
  */
 static void
 remove_file(MappedFileTable *table, MappedFile *file)
@@ -288,7 +292,7 @@ key_of(const MappedFileTable *table, const FileVersion *version, const char *nam
 	return (FileKey){ *version, hash_bytes(table->name_seed, name, strlen(name)) };
 }
 
-/* Makes an entry that takes over fd; NULL on out of memory. */
+/* Makes an entry, which owns fd from then on; NULL on out of memory. */
 static MappedFile *
 make_file(const FileKey *key, int fd, const char *name, const char *path)
 {
@@ -307,9 +311,9 @@ make_file(const FileKey *key, int fd, const char *name, const char *path)
 }
 
 /*
- * Returns the entry for the open file in *result with a reference, making one if needed. Takes over
- * the descriptor, even on failure. An existing entry needs no room. The caller must not hold the
- * mutex.
+ * Stores the entry for an open file in *result, with a reference, making the entry if needed. Owns
+ * the descriptor from then on, even on failure. An existing entry needs no room. The caller must
+ * not hold the mutex.
  */
 static int
 mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *name,
@@ -348,7 +352,7 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 		file->references++;
 	pthread_mutex_unlock(&table->mutex);
 	if (file == NULL || file->fd != fd)
-		close(fd); /* a FUSE file system may block this, so it happens without the mutex */
+		close(fd); /* close it without the mutex, because a FUSE file system may block the close */
 	*result = file;
 	return error;
 }
@@ -460,9 +464,9 @@ mapped_file_table_free(MappedFileTable *table)
 }
 
 /*
- * Returns whether the open file is the mapped one: another file may be mapped there by now, or the
- * pid may have been reused. Some file systems show other inode numbers in mappings than fstat()
- * does; then the name decides.
+ * Returns true if the open file is the mapped one. Another file may be mapped there by now, or the
+ * pid may have been reused. Some file systems show other inode numbers in mappings than in fstat();
+ * in that case the names are compared.
  */
 static bool
 is_file_of(int fd, const ProcMapping *mapping)
@@ -502,9 +506,9 @@ known_version(int fd, FileVersion *version)
 }
 
 /*
- * Returns a reference to the file behind a mapping if it is already open; otherwise NULL. While it
- * is open, device and inode cannot be reused; a file that was written to since counts as another
- * one.
+ * Returns a reference to the file behind a mapping if the file is already open; otherwise NULL.
+ * While it is open, its device and inode number cannot be reused. A file that was written to since
+ * counts as another file.
  */
 static MappedFile *
 find_open(MappedFileTable *table, const ProcMapping *mapping)
@@ -565,7 +569,12 @@ mapped_file_table_visit(MappedFileTable *table, const char *prefix,
 		const FileId *id = &file->key.version.file;
 
 		if (file->references > 0 && slash != NULL && strncmp(slash + 1, prefix, length) == 0)
-			visitor(context, &(VisitedFile){ id->device, id->inode, file->fd, file->name });
+			visitor(context, &(VisitedFile){ .device = id->device,
+											 .inode = id->inode,
+											 .owner = file->account != NULL ? file->account->owner
+																			: OWNER_NONE,
+											 .fd = file->fd,
+											 .name = file->name });
 	}
 	pthread_mutex_unlock(&table->mutex);
 }
@@ -588,7 +597,7 @@ mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status)
 		close(fd);
 	if (mapping->deleted || mapping->name[0] != '/')
 		return -error;
-	/* by name: we lack CAP_CHECKPOINT_RESTORE, or the mapping has changed since */
+	/* open it by name: we lack CAP_CHECKPOINT_RESTORE, or the mapping has changed since */
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
 	fd = open_file_of_process(path, status);
 	if (fd < 0 || status->st_ino == mapping->inode)
@@ -634,7 +643,9 @@ mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t 
 	return mapped_file_intern(table, owner, fd, name, path, file);
 }
 
-/* Opens the file by its name within the root of a process, if it is still the mapped one. */
+/*
+ * Opens a file by its name within the root of a process, if it is still the file that was mapped.
+ */
 static int
 open_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid, const ProcMapping *mapping,
 		  MappedFile **file)
@@ -679,7 +690,7 @@ mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_p
 	error = open_past(table, owner, root_pid, mapping, file);
 	if (error == 0)
 		return 0;
-	/* on overlayfs the side-band may report the path of a layer, which cannot be opened */
+	/* on overlayfs the side-band may report a path within a layer, which cannot be opened */
 	*file = find_open(table, mapping);
 	return *file != NULL ? 0 : error;
 }
@@ -710,8 +721,8 @@ mapped_file_device(const MappedFile *file)
 }
 
 /*
- * Returns the account that pays for waits on the file's file system: that of a file that is not on
- * a disk. May be NULL.
+ * Returns the account that is charged for waits on the file's file system: the file's account
+ * unless the file is on a disk. May be NULL.
  */
 static FileAccount *
 payer_of(const MappedFile *file)
@@ -788,9 +799,10 @@ note_silence(MappedFile *file)
 }
 
 /*
- * Opens the content. The descriptor always leads to the mapped file; the path below the process's
- * root is preferred if it is the same file, because separate debug files are then looked up in its
- * container. The caller must not hold the mutex, because reading an ELF file may take long.
+ * Opens the content. The descriptor always leads to the mapped file, but if the path below the
+ * process's root leads to that file, too, it is preferred: separate debug files are then searched
+ * for in the process's container. The caller must not hold the mutex, because reading an ELF file
+ * may take long.
  */
 static void
 open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
@@ -889,7 +901,7 @@ forget_closed(MappedFileTable *table, MappedFile **link)
 
 /*
  * Closes files for up to CLOSING_NS, because a file system may block each close. If no thread is
- * available, skips the other files of that device; the next sweep tries again.
+ * available, skips the other files of that device, and the next sweep tries again.
  */
 static void
 close_files(MappedFileTable *table)

@@ -1,16 +1,17 @@
 /*
  * mapped_file.h
- *		Mapped files: each file that contains a sampled address, opened once for all processes that
- *		map it.
+ *		Mapped files: each file that contains a sampled address is opened once for all processes
+ *		that map it.
  *
- * The ring and walker threads meet files first and must open them while the process lives. The
+ * The ring and walker threads see files first and must open them while the process lives. The
  * descriptor stays open as long as a process that maps the file is known. The flusher thread opens
- * the contents of files that contain sampled code; another room's opener decides which files have
- * equal content.
+ * the contents of files that contain sampled code; an opener, which another room provides, decides
+ * which files have equal content.
  *
- * A file is identified by device, inode, size and mtime, and by its name in the process. So a
- * reused inode makes another entry, and no process can name the files of another one. The table has
- * its own mutex; a file's content belongs to the flusher thread.
+ * A file is identified by device, inode, size and mtime, and by its name in the process. So a file
+ * that reuses an inode gets another entry, and no process can determine the name under which
+ * another process's file is shown. The table has its own mutex; a file's content belongs to the
+ * flusher thread.
  */
 #ifndef COLLECTOR_MAPPED_FILE_H
 #define COLLECTOR_MAPPED_FILE_H
@@ -28,13 +29,13 @@ typedef struct MappedFile MappedFile;
 typedef struct MappedFileStats
 {
 	uint64_t opened;
-	uint64_t unreadable; /* could not be opened, or not an ELF file */
+	uint64_t unreadable; /* files that could not be opened or are no ELF files */
 	uint64_t timeouts;	 /* closes that did not return in time */
-	uint64_t refused;	 /* not opened because too many files are open */
-	size_t count;		 /* open now, including files that wait to be closed */
+	uint64_t refused;	 /* files that were not opened because too many files are open */
+	size_t count;		 /* files that are open now, including files that wait to be closed */
 } MappedFileStats;
 
-/* The ways to open a file at this moment. */
+/* How a file may be opened at this moment. */
 typedef struct MappedFilePlace
 {
 	/* path below the process's root, if it still leads to this file; otherwise "" */
@@ -55,16 +56,16 @@ typedef struct MappedFileOpener
 } MappedFileOpener;
 
 /*
- * Makes a table. vDSO code is looked up in a copy of our own vDSO, which is identical for all
- * 64-bit processes. 0 or -ENOMEM.
+ * Makes a table. Code in a vDSO is looked up in a copy of our own vDSO, which is identical to that
+ * of all 64-bit processes. Returns 0 or -ENOMEM.
  */
 int mapped_file_table_create(MappedFileTable **table);
 void mapped_file_table_free(MappedFileTable *table); /* accepts NULL; closes all contents */
 
 /*
- * Limits the number of open files and the bytes of their names; initially neither is limited. Each
+ * Limits the number of open files and the bytes of their names; at first neither is limited. Each
  * file is charged to the owner (process/owner.h) that opened it first. An owner may use half of
- * both, and the last eighth is reserved for owners of few files.
+ * both limits. The last eighth is reserved for owners with few files.
  */
 void mapped_file_table_limit(MappedFileTable *table, size_t files, size_t name_bytes);
 
@@ -83,8 +84,9 @@ void mapped_file_table_let_go(MappedFileTable *table);
 int mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status);
 
 /*
- * Get a reference to the file behind a mapping or executable of a process. Return -errno if it can
- * no longer be opened; -EMFILE if the owner, or all owners together, have too many files open.
+ * Get a reference to the file behind a mapping, or to the executable of a process. Return -errno if
+ * the file can no longer be opened; -EMFILE if the owner, or all owners together, have too many
+ * files open.
  */
 int mapped_file_acquire_mapping(MappedFileTable *table, uint64_t owner, uint32_t pid,
 								const ProcMapping *mapping, MappedFile **file);
@@ -109,18 +111,19 @@ int mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t ro
 /* Returns a reference to the vDSO; NULL if this machine has none. */
 MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
 
-/* An open file, for a visitor that must neither keep it nor wait. */
+/* An open file, passed to a visitor, which must not keep it and must not wait. */
 typedef struct VisitedFile
 {
 	uint64_t device;
 	uint64_t inode;
+	uint64_t owner; /* the one charged for the file */
 	int fd;
-	const char *name; /* as mapped_file_name() */
+	const char *name; /* like mapped_file_name() */
 } VisitedFile;
 
 /*
- * Any thread. Calls the visitor with each file whose name's last component begins with prefix; a
- * file with several names is visited as often.
+ * Any thread. Calls the visitor for each entry if the last component of its name begins with
+ * prefix. A file with several names has several entries.
  */
 void mapped_file_table_visit(MappedFileTable *table, const char *prefix,
 							 void (*visitor)(void *context, const VisitedFile *file),
@@ -137,15 +140,15 @@ uint64_t mapped_file_device(const MappedFile *file); /* st_dev */
 uint64_t mapped_file_payer(const MappedFile *file);
 
 /*
- * The compiler of the file; NULL if it has not been determined. Only for the thread that owns the
- * process table; compiler is copied.
+ * Get or set the compiler of the file; NULL: it has not been determined. Only for the thread that
+ * owns the process table. The text is copied.
  */
 const char *mapped_file_compiler(const MappedFile *file);
 void mapped_file_set_compiler(MappedFile *file, const char *compiler);
 
 /*
- * Any thread. Add and drop a reference; files without references are closed by the sweep. _sampled
- * marks that code of the file was sampled, so that the flusher opens its content soon.
+ * Any thread. Add and drop a reference; the sweep closes files without references. _sampled records
+ * that code of the file was sampled, so that the flusher opens its content soon.
  */
 void mapped_file_retain(MappedFileTable *table, MappedFile *file);
 void mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file);
@@ -165,17 +168,19 @@ void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpen
 void mapped_file_table_sweep(MappedFileTable *table);
 void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);
 
-/* Number of files with references; 0 once all holders have released theirs. */
+/* Returns the number of files with references; 0 once all holders have released theirs. */
 size_t mapped_file_table_referenced(MappedFileTable *table);
 
 /*
- * Flusher thread. Returns the file's content, which it opens if that is still pending. NULL if the
- * file is unreadable or does not answer, or if another file of its payer did not answer within
- * MAPPED_FILE_PAUSE_NS.
+ * Flusher thread. Returns the file's content, which is opened if it was not yet. Returns NULL if
+ * the file is unreadable or does not answer, or if another file of its payer did not answer within
+ * the last MAPPED_FILE_PAUSE_NS.
  */
 void *mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener);
 
-/* The path in the process's mount namespace, which users know. */
+/*
+ * Returns the file's path in the mount namespace of its process, which is the path that users know.
+ */
 const char *mapped_file_name(const MappedFile *file);
 
 #endif

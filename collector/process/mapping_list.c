@@ -19,17 +19,21 @@
 #define NAME_BYTES_A_MAPPING 64	 /* average bytes of names in a list; few names are longer */
 #define RECENT_NAMES		 256 /* a power of two */
 
-/* Limits of one read, which ends with a cut list: the process decides how long the text is. */
+/*
+ * Limits of reading one list, because the process determines how long the text is. Beyond them the
+ * list is cut.
+ */
 #define TEXT_LIMIT_BYTES ((size_t) 32 * 1024 * 1024)
 #define TEXT_STEP_BYTES	 ((size_t) 64 * 1024) /* longer than any line */
 #define READ_LIMIT_NS	 INT64_C(100000000)	  /* CPU time */
-#define LOOKS_A_CLOCK	 64					  /* mappings between two reads of the clock */
+/* number of mappings between two readings of the clock */
+#define LOOKS_A_CLOCK	 64
 
 /*
- * Returns whether the file is shared memory that only the kernel names: memory shared with children
+ * Returns true if the file is shared memory without a name of its own: memory shared with children
  * (PHP's compiler; Java with -XX:+UseSHM by System V), huge pages (Java with -XX:+UseLargePages),
- * or memory mapped twice to be written at another address (.NET, Julia). Other memfds may hold a
- * library or a program.
+ * or memory mapped twice, to be written at another address (.NET, Julia). Other memfds may contain
+ * a library or a program.
  */
 static bool
 is_shared_memory(const ProcMapping *map)
@@ -42,7 +46,7 @@ is_shared_memory(const ProcMapping *map)
 		if (strcmp(map->name, names[i]) == 0)
 			return true;
 	}
-	/* followed by the key of the segment */
+	/* the key of the segment follows */
 	return map->deleted && strncmp(map->name, "/SYSV", 5) == 0;
 }
 
@@ -51,7 +55,9 @@ mapping_kind(const ProcMapping *map)
 {
 	if (strcmp(map->name, "[vdso]") == 0)
 		return MAPPING_VDSO;
-	/* before the inode: the number of a segment of System V is its id, which begins with 0 */
+	/*
+	 * test this before the inode: for System V the inode number is the segment's id, which may be 0
+	 */
 	if (is_shared_memory(map))
 		return MAPPING_ANONYMOUS;
 	if (map->inode != 0)
@@ -98,14 +104,14 @@ mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingLi
 	return matched == older->count;
 }
 
-/* A growing list. Names are stored in one block; recently used names are stored once. */
+/* A growing list. Its names are in one block; a name that was used recently is stored once. */
 typedef struct Builder
 {
 	MappingList *list;
 	size_t capacity;
 	size_t limit;
 	size_t name_capacity;
-	uint32_t recent[RECENT_NAMES]; /* by hash: index + 1 of a mapping that has the name */
+	uint32_t recent[RECENT_NAMES]; /* hash table: index + 1 of a mapping with the name */
 } Builder;
 
 static Builder
@@ -164,7 +170,9 @@ keep_name(Builder *builder, const char *name, const char **kept)
 	return 0;
 }
 
-/* Appends a copy of the mapping. -ENOSPC if the list is full, which marks it as cut. */
+/*
+ * Appends a copy of the mapping. Returns -ENOSPC, and marks the list as cut, if the list is full.
+ */
 static int
 builder_add(Builder *builder, const ProcMapping *map)
 {
@@ -197,7 +205,7 @@ builder_end(Builder *builder)
 		list->mappings = shrunk;
 }
 
-/* Returns -ENOSPC and marks the list as cut if the read has taken too long. */
+/* Returns -ENOSPC, and marks the list as cut, if reading takes too long. */
 static int
 builder_check_time(Builder *builder, int64_t until_ns)
 {
@@ -239,8 +247,8 @@ mapping_list_parse(char *text, MappingList *list)
 }
 
 /*
- * Cuts off the part before the address, which the list already has: two mappings may have merged
- * between two queries.
+ * Cuts off the part of the mapping before the address, which the list already contains: two
+ * mappings may have merged between two queries.
  */
 static void
 cut_known(ProcMapping *map, uint64_t address)
@@ -253,8 +261,8 @@ cut_known(ProcMapping *map, uint64_t address)
 }
 
 /*
- * Reads the list by one query for each executable mapping. That costs a fraction of the text, in
- * which the kernel formats all other mappings, too.
+ * Reads the list with one query for each executable mapping. That costs a fraction of reading the
+ * text, for which the kernel formats all other mappings, too.
  */
 static int
 read_by_queries(int fd, Builder *builder, int64_t until_ns)
@@ -276,7 +284,10 @@ read_by_queries(int fd, Builder *builder, int64_t until_ns)
 		if (result == 0 && builder->list->count % LOOKS_A_CLOCK == 0)
 			result = builder_check_time(builder, until_ns);
 	}
-	/* a process that has given up its memory has an empty text, so its list is empty as well */
+	/*
+	 * the kernel gives an exiting process without memory an empty text, so take ESRCH as an empty
+	 * list
+	 */
 	return result == -ENOENT || (result == -ESRCH && builder->list->count == 0) ? 0 : result;
 }
 

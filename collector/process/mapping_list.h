@@ -25,22 +25,22 @@ typedef struct Mapping
 	ProcMapping map; /* its name belongs to the list */
 	MappingKind kind;
 	bool file_tried;
-	bool file_late;	  /* the file did not answer: a later list tries it again */
+	bool file_late;	  /* the file did not answer; a later reading tries it again */
 	MappedFile *file; /* a reference; NULL if not opened or not available */
 } Mapping;
 
 /*
- * The maximum length of a list. A process may have 65,530 mappings with names of 4 kB each; memory
- * and time of a read are proportional to this limit.
+ * Limit of a list's length. A process may have 65,530 mappings with names of 4 kB each, and memory
+ * and time of reading grow with the length.
  */
 #define MAPPINGS_MAX 8192
 
-/* Zeroed: an empty list. The mappings were read between begin_ns and end_ns (CLOCK_MONOTONIC). */
+/* The mappings, read between begin_ns and end_ns (CLOCK_MONOTONIC). A zeroed list is empty. */
 typedef struct MappingList
 {
 	Mapping *mappings; /* disjoint, by ascending start */
 	size_t count;
-	char *names; /* equal names are usually stored once */
+	char *names; /* equal names are usually stored only once */
 	size_t name_bytes;
 	bool is_cut; /* mappings after the last one are missing */
 	uint64_t begin_ns;
@@ -50,16 +50,16 @@ typedef struct MappingList
 MappingKind mapping_kind(const ProcMapping *map);
 
 /*
- * Reads the list of a process or thread. The list is cut beyond limit mappings (up to MAPPINGS_MAX)
- * and beyond the bytes of names and the time that limit allows. Must be released even after a
- * failure. Returns 0 or -errno.
+ * Reads the list of a process or thread. The list is cut after limit mappings (at most
+ * MAPPINGS_MAX), and when it reaches the bytes of names or the time that belong to that limit. Must
+ * be released even after a failure. Returns 0 or -errno.
  */
 int mapping_list_read(uint32_t pid, size_t limit, MappingList *list);
 
 /*
  * Each makes a list in *list, which must be released even after a failure: from the text of a maps
  * file, which is modified; from ascending mappings; from another list, adding references to its
- * files. 0 or -ENOMEM.
+ * files. Return 0 or -ENOMEM.
  */
 int mapping_list_parse(char *text, MappingList *list);
 int mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list);
@@ -73,14 +73,15 @@ size_t mapping_list_bytes(const MappingList *list);
 Mapping *mapping_list_find(const MappingList *list, uint64_t address);
 
 /*
- * Copies file references from an older list to mappings that both lists have, so that these files
- * are not opened again. Returns true if all mappings of the older list are in the new one.
+ * Copies references to files from an older list to those mappings that both lists contain, so that
+ * the files are not opened again. Returns true if the new list contains all mappings of the older
+ * one.
  */
 bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
 
 /*
- * Returns the file of a mapping, whose reference belongs to the list; NULL if it was not opened or
- * there is none.
+ * Returns the file of a mapping, whose reference belongs to the list; NULL if there is none or it
+ * was not opened.
  */
 MappedFile *mapping_file(MappedFileTable *files, Mapping *mapping);
 

@@ -22,9 +22,10 @@
 #include "base/clock.h"
 #include "process/layout.h"
 
-#define MAX_IMAGES 4 /* for each pid */
+#define MAX_IMAGES 4 /* limit for each pid */
 
-#define MAX_PASSED_OVER 8 /* running processes to skip before one of them is dropped anyway */
+/* limit of running processes that are skipped before one of them is dropped */
+#define MAX_PASSED_OVER 8
 
 #define THREADS_UNKNOWN UINT32_MAX /* number of threads of a process whose start was not observed */
 
@@ -39,10 +40,10 @@ typedef struct PastProcess
 	uint32_t pid;
 	uint32_t count;
 	uint32_t threads;			  /* running threads; 0 if the process has exited */
-	uint64_t mapped_ns;			  /* last mapping of any kind … */
-	uint64_t file_mapped_ns;	  /* … and last mapping of a file's code over other memory */
+	uint64_t mapped_ns;			  /* time of the last executable mapping */
+	uint64_t file_mapped_ns;	  /* time of the last mapping of a file's code over other memory */
 	PastImage images[MAX_IMAGES]; /* newest first */
-	UT_hash_handle hh;			  /* the table is ordered by the last event, oldest first */
+	UT_hash_handle hh;			  /* the table is sorted by the last event, oldest first */
 } PastProcess;
 
 struct PastImages
@@ -52,16 +53,20 @@ struct PastImages
 	size_t limit_bytes;
 	size_t bytes;		 /* memory of processes and layouts */
 	uint64_t pushed_out; /* processes dropped because of limit_bytes */
-	/* A process that is not in the table made its mappings before this moment if it runs, … */
+	/* A running process that is not in the table made all its mappings before this moment. */
 	uint64_t forgotten_ns;
-	/* … and before this one if it has exited, but may still have samples on their way */
+	/*
+	 * An exited process that is not in the table, but may have samples on their way, made all its
+	 * mappings before this moment.
+	 */
 	uint64_t forgotten_ended_ns;
-	uint64_t updated_ns; /* all events up to here have been processed */
+	uint64_t updated_ns; /* all events up to this time have been processed */
 	uint64_t lost;
 	uint64_t gaps;
 	uint64_t kernel_changes;
 	PastProcess *processes;
-	bool found_valid; /* the last lookup, because the next one is often for the same pid */
+	/* the fields below are the last lookup, because the next one is often for the same pid */
+	bool found_valid;
 	uint32_t found_pid;
 	PastProcess *found;
 	ProcMapping painted[2 * LAYOUT_MAX_MAPPINGS]; /* result of past_images_find() */
@@ -106,8 +111,9 @@ remove_all(PastImages *images)
 }
 
 /*
- * Drops the process without events for longest, preferring exited ones: a running one would have to
- * be read from /proc again, over and over on hosts that start hundreds of programs.
+ * Drops the process that has been without events for longest. Prefers exited processes: a running
+ * one would have to be read from /proc again, and on a host that starts hundreds of programs this
+ * would happen over and over.
  */
 static void
 forget_one(PastImages *images)
@@ -162,7 +168,7 @@ touch_process(PastImages *images, uint32_t pid)
 	return process;
 }
 
-/* Begins a new process. Earlier images of the pid belong to another one. */
+/* Begins a new process. Earlier images of the pid belong to another process. */
 static void
 note_fork(PastImages *images, const SidebandEvent *event)
 {
@@ -209,7 +215,7 @@ note_exec(PastImages *images, const SidebandEvent *event)
 
 /*
  * Adds a mapping to the current image, unless it changes nothing (layout_has()). If an allocation
- * fails, the layout is dropped, and the image is unknown from here on.
+ * fails, drops the layout: the image is then unknown from here on.
  */
 static void
 note_map(PastImages *images, const SidebandEvent *event)
@@ -241,8 +247,8 @@ note_map(PastImages *images, const SidebandEvent *event)
 }
 
 /*
- * Drops the processes without events for longest while the limit is exceeded; finally even the one
- * just updated, if it alone is too large.
+ * Drops the processes that have been without events for longest while the limit is exceeded;
+ * finally even the process just updated, if that one alone is too large.
  */
 static void
 enforce_byte_limit(PastImages *images)
@@ -282,7 +288,7 @@ past_images_note(void *context, const SidebandEvent *event)
 			remove_all(images);
 			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 			images->lost += event->lost;
-			/* at the start, lacking earlier events is not a gap */
+			/* at the start earlier events are always missing, which is no gap */
 			images->gaps += event->lost == 0 && images->sideband != NULL;
 			break;
 	}
@@ -464,7 +470,7 @@ past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 		return UINT64_MAX;
 	if (process != NULL)
 		return process->mapped_ns;
-	/* a process that has exited since may be one of the dropped ones */
+	/* the process may have exited since, and been dropped */
 	if (time_ns < images->forgotten_ended_ns && images->forgotten_ns < images->forgotten_ended_ns)
 		return images->forgotten_ended_ns;
 	return images->forgotten_ns;

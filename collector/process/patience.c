@@ -1,6 +1,6 @@
 /*
  * patience.c
- *		Timeouts of one thread's probes, and closes that may block.
+ *		Counts the timeouts of one thread's probes, and closes descriptors whose close may block.
  */
 #include "process/patience.h"
 
@@ -58,7 +58,7 @@ patience_run(Patience *patience, Probe *probe, uint64_t wait_ns)
 typedef struct CloseProbe
 {
 	Probe probe;
-	bool *kept; /* the caller's flag; must not be used after run */
+	bool *kept; /* points to the caller's flag, which is invalid after run returns */
 	int fd;
 	bool ran;
 } CloseProbe;
@@ -72,7 +72,7 @@ run_close(Probe *probe)
 	close(closing->fd);
 }
 
-/* Puts a descriptor aside to be closed later. Returns false on out of memory. */
+/* Keeps a descriptor in the list of those to close later. Returns false on out of memory. */
 static bool
 keep_open(Patience *patience, int fd)
 {
@@ -83,7 +83,7 @@ keep_open(Patience *patience, int fd)
 	return true;
 }
 
-/* Runs in the caller's thread if run_close() has not started. */
+/* Runs in the caller's thread if the probe's thread has not begun run_close(). */
 static void
 discard_close(Probe *probe)
 {
@@ -108,8 +108,8 @@ device_of(int fd)
 }
 
 /*
- * Closes a descriptor like prober_run(). Sets *kept if the descriptor is still open and no thread
- * is closing it.
+ * Closes a descriptor and returns like prober_run(). Sets *kept if the descriptor is still open and
+ * no thread is closing it.
  */
 static int
 close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
@@ -133,7 +133,7 @@ close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
 	return result;
 }
 
-/* Like close_one(), but puts a descriptor aside that is still open. */
+/* Like close_one(), but keeps a descriptor that is still open in the list. */
 static int
 close_or_keep(Patience *patience, int fd)
 {
@@ -154,14 +154,14 @@ patience_try_close(Patience *patience, int fd, uint64_t wait_ns)
 	return !kept;
 }
 
-/* Closes some of the descriptors that were put aside, until one times out. */
+/* Closes some of the descriptors in the list, until one times out. */
 static void
 close_again(Patience *patience)
 {
 	size_t left = MIN(patience->open_count, CLOSE_AGAIN);
 	int result = 0;
 
-	/* oldest first; one whose device is still avoided goes to the end again */
+	/* oldest first; a descriptor whose device is still avoided goes to the end of the list */
 	for (; result != -ETIMEDOUT && left > 0; left--)
 	{
 		int oldest = patience->open[0];

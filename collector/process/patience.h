@@ -1,6 +1,6 @@
 /*
  * patience.h
- *		A prober of one thread, and descriptors that it still has to close.
+ *		A prober of one thread, and the descriptors that still have to be closed.
  */
 #ifndef COLLECTOR_PATIENCE_H
 #define COLLECTOR_PATIENCE_H
@@ -27,8 +27,9 @@ typedef struct Patience
 /*
  * Backoff for a file or process that did not answer, because each attempt may leave a blocked
  * thread behind: 2.5 s, then four times as long after each failure, up to 11 minutes. A failure
- * that comes later than one more pause counts as a first one: on a busy machine a process may hold
- * a lock while it waits for a CPU. Zeroed: it has always answered.
+ * counts as the first one if it comes more than a further pause after the backoff: on a busy
+ * machine a process may hold a lock merely because it waits for a CPU. A zeroed structure has no
+ * failure.
  */
 typedef struct Stall
 {
@@ -38,7 +39,7 @@ typedef struct Stall
 
 void stall_note(Stall *stall, uint64_t now_ns);
 
-int patience_init(Patience *patience); /* 0 or -ENOMEM */
+int patience_init(Patience *patience); /* returns 0 or -ENOMEM */
 void patience_fini(Patience *patience);
 
 /* Like prober_run(), but counts timeouts. */
@@ -50,7 +51,7 @@ int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
  */
 void patience_close(Patience *patience, int fd);
 
-/* The files that may be opened while others wait to be closed. */
+/* Which files may be opened while other files wait to be closed. */
 typedef enum PatienceRoom
 {
 	PATIENCE_ROOM_NONE,
@@ -60,15 +61,15 @@ typedef enum PatienceRoom
 
 /*
  * Returns which files of a device (0 if not known) may be opened. A device with
- * PATIENCE_DEVICE_OPEN_MAX descriptors to close gets no more; once PATIENCE_OPEN_MAX wait in total,
- * no FUSE file system does. Otherwise file systems that do not answer could use up the descriptors
- * of this process. Tries to close some first.
+ * PATIENCE_DEVICE_OPEN_MAX descriptors to close gets no more; once PATIENCE_OPEN_MAX descriptors
+ * wait in total, FUSE file systems get no more. Otherwise file systems that do not answer could use
+ * up the descriptors of this process. First tries to close some.
  */
 PatienceRoom patience_room(Patience *patience, uint64_t device);
 
 /*
- * Like patience_close(), but waits for up to wait_ns. Returns false if no thread was available: the
- * descriptor is still open and belongs to the caller.
+ * Like patience_close(), but waits for up to wait_ns. Returns false if no thread was available; the
+ * descriptor then is still open and belongs to the caller.
  */
 bool patience_try_close(Patience *patience, int fd, uint64_t wait_ns);
 #define PATIENCE_CLOSE_NS UINT64_C(50000000) /* suitable for a regular file */

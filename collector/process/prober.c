@@ -1,6 +1,7 @@
 /*
  * prober.c
- *		Worker threads, abandoned threads, and the accounts of the owners that caused them.
+ *		Worker threads, abandoned threads, and the accounts of the owners whose processes did not
+ *		answer.
  */
 #include "process/prober.h"
 
@@ -19,16 +20,16 @@
 #include "process/proc_file.h"
 
 #define STACK_BYTES ((size_t) 256 * 1024)
-#define RUN_NS		NS_PER_S		/* CPU time that a thread may use beyond its wait */
+#define RUN_NS		NS_PER_S		/* CPU time that a thread may use after its wait is over */
 #define BUSY_NS		(20 * NS_PER_S) /* longest extra wait for a CPU */
 
 #define STAT_LIMIT_BYTES 4096
 
 #define WAIT_LESS_NS  (NS_PER_S / 200)
-#define COST		  20 /* factor for timeouts */
+#define COST		  20 /* a call that times out is charged its wait times this */
 #define COST_ANSWERED 10
 #define BURST_NS	  (10 * NS_PER_S)
-#define ALL_BURST_NS  (3 * BURST_NS) /* all debtors together */
+#define ALL_BURST_NS  (3 * BURST_NS) /* limit of the debt of all debtors together */
 #define DEBTORS		  32
 
 enum
@@ -39,7 +40,7 @@ enum
 	PROBE_ABANDONED,
 };
 
-/* A worker thread. It serves one caller at a time, and frees this structure when it ends. */
+/* A worker thread. It serves one caller at a time; when it ends, it frees this structure. */
 typedef struct Server
 {
 	struct Prober *prober;
@@ -47,17 +48,17 @@ typedef struct Server
 	pthread_cond_t done;
 	Probe *probe;	 /* the next probe to run */
 	pid_t id;		 /* 0 until the thread has started */
-	clockid_t clock; /* CPU time of the thread … */
-	int64_t used_ns; /* … at the start of its probe */
+	clockid_t clock; /* clock of the thread's CPU time */
+	int64_t used_ns; /* reading of that clock at the start of the thread's probe */
 	struct Server *next_idle;
 } Server;
 
 struct Prober
 {
-	pthread_mutex_t mutex; /* guards everything below, and the states of probes */
+	pthread_mutex_t mutex; /* guards all fields below, and the states of probes */
 	Server *idle;
-	uint32_t threads; /* idle, busy and abandoned */
-	Probe *stuck;	  /* abandoned probes that still run */
+	uint32_t threads; /* number of idle, busy and abandoned threads */
+	Probe *stuck;	  /* abandoned probes that have not returned */
 	uint32_t stuck_count;
 	bool ending;
 	Allowance all_waits;
@@ -85,7 +86,7 @@ prober_destroy(Prober *prober)
 	free(prober);
 }
 
-/* Removes a probe from the abandoned ones. The caller must hold the mutex. */
+/* Removes a probe from the list of abandoned ones. The caller must hold the mutex. */
 static void
 forget_stuck(Prober *prober, Probe *probe)
 {
@@ -98,8 +99,8 @@ forget_stuck(Prober *prober, Probe *probe)
 }
 
 /*
- * Runs the worker's probe. Returns false if it was abandoned in the meantime. The caller must hold
- * the mutex, which is released during the run.
+ * Runs the worker's probe. Returns false if the caller abandoned the probe meanwhile. The caller
+ * must hold the mutex, which is released during the run.
  */
 static bool
 run_probe(Server *server)
@@ -134,7 +135,10 @@ server_free(Server *server)
 	free(server);
 }
 
-/* Body of a worker thread: runs probes until the prober is freed, or one of them was abandoned. */
+/*
+ * Runs the body of a worker thread: runs probes until the prober is freed, or one of its probes was
+ * abandoned.
+ */
 static void *
 server_main(void *argument)
 {
@@ -144,7 +148,8 @@ server_main(void *argument)
 
 	pthread_mutex_lock(&prober->mutex);
 	server->id = gettid();
-	(void) pthread_getcpuclockid(pthread_self(), &server->clock); /* fails for no living thread */
+	/* cannot fail for a living thread */
+	(void) pthread_getcpuclockid(pthread_self(), &server->clock);
 	while (serves)
 	{
 		while (server->probe == NULL && !prober->ending)
@@ -233,8 +238,8 @@ give_server(Prober *prober, Server *server)
 }
 
 /*
- * Returns whether the device or the owner has reached its limit of abandoned threads; 0 means not
- * known. The caller must hold the mutex.
+ * Returns true if the device or the owner (0: not known) has reached its limit of abandoned
+ * threads. The caller must hold the mutex.
  */
 static bool
 has_too_many(const Prober *prober, uint64_t device, uint64_t owner)
@@ -274,8 +279,8 @@ prober_avoids_owner(Prober *prober, uint64_t owner)
 }
 
 /*
- * Returns the account for a probe's waits: its owner's, otherwise its device's, otherwise the
- * common one (0).
+ * Returns the key of the account that is charged for a probe's waits: its owner, otherwise its
+ * device, otherwise 0, which all others share.
  */
 static uint64_t
 debtor_key(const Probe *probe)
@@ -284,7 +289,7 @@ debtor_key(const Probe *probe)
 }
 
 /*
- * Returns how long to wait for the probe: shorter if its account is overdrawn. The caller must hold
+ * Returns how long to wait for the probe; less if its account is overdrawn. The caller must hold
  * the mutex.
  */
 static uint64_t
@@ -314,8 +319,8 @@ charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns, uint64_t cost
 }
 
 /*
- * Returns whether the thread is runnable, that is, it waits for a CPU and not for an answer. On a
- * busy machine that takes time as well and is not the process's fault.
+ * Returns true if the thread is runnable: it waits for a CPU and not for an answer. On a busy
+ * machine this wait is not the fault of the process.
  */
 static bool
 waits_for_processor(pid_t id)
@@ -352,7 +357,7 @@ wait_until_done(Server *server, const Probe *probe, uint64_t until_ns)
 }
 
 /*
- * Returns whether the worker of the probe waits for a CPU, or has not used much of one yet. The
+ * Returns true if the worker of the probe waits for a CPU, or has used little CPU time so far. The
  * caller must hold the mutex, which is released during the check.
  */
 static bool
@@ -370,10 +375,10 @@ server_is_busy(const Server *server, const Probe *probe)
 }
 
 /*
- * Like wait_until_done(), but extends the wait while the thread waits for a CPU. The extensions
- * begin at the present time, because this thread may have had no CPU either. *is_slow: the answer
- * took longer than WAIT_LESS_NS, and not for lack of a CPU. The caller must hold the mutex, which
- * is released at times.
+ * Like wait_until_done(), but extends the wait while the thread waits for a CPU. Extensions are
+ * counted from the present time, because this thread may have had no CPU either. Sets *is_slow if
+ * the answer took longer than WAIT_LESS_NS for another reason. The caller must hold the mutex,
+ * which is released at times.
  */
 static int
 wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t wait_ns,
@@ -397,8 +402,8 @@ wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t w
 }
 
 /*
- * Gives the probe up. If it runs, its thread is abandoned with it; if it has not started, the
- * worker is idle again and the probe is discarded here. The caller must hold the mutex, which is
+ * Gives up a probe. If the probe runs, its thread is abandoned, too. If it has not started, the
+ * worker becomes idle and the probe is discarded here. The caller must hold the mutex, which is
  * released.
  */
 static void
@@ -425,8 +430,8 @@ abandon_probe(Prober *prober, Server *server, Probe *probe)
 }
 
 /*
- * Returns whether any account is overdrawn or any thread abandoned. Otherwise no owner needs to be
- * determined.
+ * Returns true if any account is overdrawn or any thread abandoned. Otherwise owners need not be
+ * determined, because no wait depends on them.
  */
 static bool
 has_debtors(Prober *prober, uint64_t now_ns)
@@ -440,8 +445,8 @@ has_debtors(Prober *prober, uint64_t now_ns)
 }
 
 /*
- * Determines the owner of a probe that did not return. Returns true if it has returned in the
- * meantime. The caller must hold the mutex, which is released during the lookup.
+ * Determines the owner of a probe that did not return. Returns true if the probe has returned
+ * meanwhile. The caller must hold the mutex, which is released during the lookup.
  */
 static bool
 note_owner(Prober *prober, Probe *probe)

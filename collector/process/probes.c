@@ -14,8 +14,8 @@
 #include "process/owner.h"
 
 /*
- * Reads everything about a process. /proc/PID/stat comes last, because the caller verifies the rest
- * by it.
+ * Reads all facts about a process. /proc/PID/stat is read last, because the caller uses it to
+ * verify the other facts.
  */
 static void
 run_look(Probe *probe)
@@ -26,13 +26,13 @@ run_look(Probe *probe)
 	look->error = mapping_list_read(look->pid, look->mapping_limit, &look->mappings);
 	if (look->error == 0 && look->mappings.count == 0 && look->tid != look->pid)
 	{
-		/* the first thread has exited: any other thread shows the process, too */
+		/* the first thread has exited, but any thread has the facts of its process */
 		look->proc_id = look->tid;
 		mapping_list_release(NULL, &look->mappings); /* no file has been opened yet */
 		look->error = mapping_list_read(look->tid, look->mapping_limit, &look->mappings);
 	}
 	if (look->error == 0 && look->mappings.count == 0)
-		look->error = -ESRCH; /* a zombie: it has given up its memory */
+		look->error = -ESRCH; /* a zombie has no memory any more, so it counts as exited */
 	if (look->error != 0)
 		return;
 	look->cgroup_ns = process_read_cgroup(look->proc_id, &look->cgroup);
@@ -118,15 +118,18 @@ process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat
 	return error;
 }
 
-/* Names are copies, because the caller may be gone before the answer. */
+/*
+ * A call that opens files. It has copies of the names, because the caller may have given up before
+ * the answer.
+ */
 typedef struct FilesProbe
 {
 	Probe probe;
 	Prober *prober;
 	MappedFileTable *files; /* held by a reference */
 	FileOwner owner;
-	WantedFile *answer; /* the caller's array, valid until salvage … */
-	size_t *answered;	/* … and its count of attempts */
+	WantedFile *answer; /* the caller's array, valid until salvage */
+	size_t *answered;	/* the caller's count of finished attempts, valid until salvage */
 	size_t count;
 	_Atomic size_t tried;
 	WantedFile wanted[];
@@ -243,7 +246,7 @@ probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, Want
 	if (probe == NULL)
 		return;
 	if (prober_run(prober, &probe->probe, wait_ns) != 0)
-		return; /* salvage_files() has stored the files opened so far */
+		return; /* salvage_files() has copied the files that were opened so far */
 	salvage_files(&probe->probe);
 	free_files(&probe->probe);
 }

@@ -18,22 +18,23 @@
 
 #define EXE_PATH_BYTES 4096
 
-/* Facts about a process from /proc. */
+/* Facts about a process that were read from /proc. */
 typedef struct ProcessLook
 {
 	Probe probe;
 	uint32_t pid;
-	uint32_t tid;	  /* a thread of the process */
-	int error;		  /* 0, or why the mappings could not be read */
-	uint32_t proc_id; /* pid or tid under which /proc was read: the first thread may have exited */
+	uint32_t tid; /* a thread of the process */
+	int error;	  /* 0; otherwise the error of reading the mappings */
+	/* id under which /proc was read: pid, or tid if the first thread has exited */
+	uint32_t proc_id;
 	MappingList mappings;
 	char exe[EXE_PATH_BYTES]; /* "" if not known */
 	bool exe_deleted;
 	CgroupLabels cgroup;
-	uint64_t cgroup_ns; /* when it was read; 0 if that failed */
+	uint64_t cgroup_ns; /* time of reading the control group; 0: that failed */
 	size_t mapping_limit;
 	bool wants_environment;
-	/* "NAME=value" strings and an empty one at the end; NULL if not known or not wanted */
+	/* "NAME=value" strings, ended by an empty string; NULL: not known or not requested. */
 	char *environment;
 	uint32_t user; /* USER_UNKNOWN if not known */
 	int stat_error;
@@ -68,13 +69,15 @@ int probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uin
 
 typedef enum WantedKind
 {
-	WANTED_MAPPING,	   /* of a living process */
+	WANTED_MAPPING,	   /* file of a mapping of a living process */
 	WANTED_EXECUTABLE, /* the executable of a living process; only map.name is used */
-	/* of a process that has exited: by name within the root of pid, or ours (0) */
+	/* file of an exited process: by name within the root of pid, or our own root (0) */
 	WANTED_PAST,
 } WantedKind;
 
-/* The process through which files are opened, and the owner that is charged (mapped_file.h). */
+/*
+ * The process through whose /proc files are opened, and the owner that is charged (mapped_file.h).
+ */
 typedef struct FileOwner
 {
 	uint32_t pid;
@@ -87,11 +90,11 @@ typedef struct WantedFile
 	WantedKind kind;
 	ProcMapping map;
 	MappedFile *file; /* a reference; NULL if not available */
-	bool late;		  /* set by process_open(): it did not answer, or was not asked */
+	bool late;		  /* set by process_open(): the file did not answer, or was not asked */
 } WantedFile;
 
 /*
- * Opens the files in order. *tried is the number of finished attempts; if that is less than count,
+ * Opens the files in order. *tried is the number of finished attempts. If it is less than count,
  * the next file did not answer in time, or memory or threads ran out.
  */
 void probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,

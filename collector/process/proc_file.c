@@ -20,6 +20,7 @@
 #define PERMISSION_COUNT 4 /* "r-xp" */
 
 /* Field numbers of /proc/PID/stat as in proc(5); the fields after the name start with 3. */
+#define STAT_FIELD_PARENT	  4
 #define STAT_FIELD_START_TIME 22
 #define STAT_FIELD_ARG_START  48
 
@@ -29,7 +30,7 @@ typedef struct MapQuery
 	uint64_t size; /* size of this structure */
 	uint64_t flags;
 	uint64_t address;
-	uint64_t start; /* the kernel's answer begins here */
+	uint64_t start; /* the lowest address asked for; the kernel's answer starts at the next field */
 	uint64_t end;
 	uint64_t vma_flags;
 	uint64_t page_bytes;
@@ -37,7 +38,10 @@ typedef struct MapQuery
 	uint64_t inode;
 	uint32_t major;
 	uint32_t minor;
-	/* size of the name's buffer; in the answer the length with NUL, 0 if none */
+	/*
+	 * Size of the buffer for the name; in the answer the length of the name with its NUL, 0 if
+	 * there is none.
+	 */
 	uint32_t name_bytes;
 	uint32_t build_id_bytes;
 	uint64_t name;
@@ -112,7 +116,7 @@ proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length
 int
 proc_stat_parse(const char *text, ProcStat *stat)
 {
-	/* the name in parentheses may contain spaces and parentheses itself: the last ')' ends it */
+	/* the name in parentheses may itself contain spaces and parentheses, so the last ')' ends it */
 	const char *cursor = strrchr(text, ')');
 	ProcStat parsed = { 0 };
 
@@ -130,11 +134,14 @@ proc_stat_parse(const char *text, ProcStat *stat)
 			return -EINVAL;
 		errno = 0;
 		value = strtoull(cursor, &end, 10);
-		if (field == STAT_FIELD_START_TIME || field == STAT_FIELD_ARG_START)
+		if (field == STAT_FIELD_PARENT || field == STAT_FIELD_START_TIME ||
+			field == STAT_FIELD_ARG_START)
 		{
 			if (errno != 0 || end == cursor)
 				return -EINVAL;
-			if (field == STAT_FIELD_START_TIME)
+			if (field == STAT_FIELD_PARENT)
+				parsed.parent_pid = (uint32_t) value;
+			else if (field == STAT_FIELD_START_TIME)
 				parsed.start_ticks = value;
 			else
 				parsed.arg_start = value;
@@ -194,7 +201,7 @@ proc_cut_deleted(char *name)
 	return true;
 }
 
-/* Parses a number that is followed by the character end, and moves behind that. */
+/* Parses a number that is followed by the character end, and advances past that character. */
 static bool
 proc_take_number(char **cursor, int base, char end, unsigned long long *number)
 {
@@ -210,7 +217,7 @@ proc_take_number(char **cursor, int base, char end, unsigned long long *number)
 	return true;
 }
 
-/* Parses "start-end perms offset major:minor inode" and, if there is one, spaces and the name. */
+/* Parses "start-end perms offset major:minor inode" and, if present, spaces and the name. */
 int
 proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 {
@@ -234,7 +241,7 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 		return -EINVAL;
 	if (!proc_take_number(&cursor, 10, ' ', &inode))
 	{
-		/* a line without a name may end here */
+		/* if the mapping has no name, the line may end after the inode */
 		if (!proc_take_number(&cursor, 10, '\0', &inode))
 			return -EINVAL;
 		cursor--;
@@ -311,8 +318,8 @@ proc_private_bytes(uint32_t pid)
 }
 
 /*
- * Removes empty strings, because an empty string ends the list. text must have room for one more
- * byte.
+ * Removes empty strings, because an empty string marks the end of the list. text must have room for
+ * one more byte.
  */
 static void
 drop_empty(char *text, size_t length)
@@ -357,7 +364,7 @@ proc_environment_read(uint32_t pid)
 	return text;
 }
 
-/* Returns whether the variable has one of these names. */
+/* Returns true if the name of the variable is in names. */
 static bool
 has_wanted_name(const char *variable, const char *names)
 {

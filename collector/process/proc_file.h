@@ -24,6 +24,7 @@ int proc_file_read_from(int fd, size_t limit_bytes, char **text, size_t *length)
 
 typedef struct ProcStat
 {
+	uint32_t parent_pid;
 	uint64_t start_ticks; /* since boot, USER_HZ */
 	uint64_t arg_start;	  /* mm->arg_start; 0 without the right to see it */
 } ProcStat;
@@ -31,7 +32,7 @@ typedef struct ProcStat
 int proc_stat_parse(const char *text, ProcStat *stat);
 int proc_stat_read(uint32_t pid, ProcStat *stat);
 
-/* One executable line of /proc/PID/maps. */
+/* One line of /proc/PID/maps of executable memory. */
 typedef struct ProcMapping
 {
 	uint64_t start;
@@ -45,8 +46,8 @@ typedef struct ProcMapping
 } ProcMapping;
 
 /*
- * Parses a line without its newline in place: mapping->name points into line. *executable is its x
- * bit.
+ * Parses a line, without its newline, in place: mapping->name points into line. *executable is its
+ * x bit. Returns 0 or -errno.
  */
 int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
@@ -57,30 +58,34 @@ int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
  */
 int proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping);
 
-/* Removes the kernel's suffix " (deleted)" from a path. Returns whether it was there. */
+/* Removes the kernel's suffix " (deleted)" from a path. Returns true if the path had it. */
 bool proc_cut_deleted(char *name);
 
-/* Reads the target of /proc/PID/exe without " (deleted)"; *deleted is whether that was there. */
+/*
+ * Reads the target of /proc/PID/exe without " (deleted)"; *deleted is true if the target had this
+ * suffix.
+ */
 int proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted);
 
 #define PROC_ENVIRONMENT_BYTES ((size_t) 128 * 1024)
 
 /*
- * Reads the initial environment, as far as it is still in place: strings, and an empty one at the
- * end; only the complete strings within PROC_ENVIRONMENT_BYTES. The caller frees it. NULL if it
- * cannot be read.
+ * Reads the initial environment of a process, as far as it was not overwritten: its complete
+ * strings within PROC_ENVIRONMENT_BYTES, ended by an empty string. The caller frees the result.
+ * Returns NULL if the environment cannot be read.
  */
 char *proc_environment_read(uint32_t pid);
 
 /*
- * Selects the variables with the given names (strings, and an empty one at the end) in the same
- * form, each value cut to PROC_VALUE_BYTES. The caller frees the result. NULL on out of memory.
+ * Selects the variables with the given names from an environment. Both lists, and the result, are
+ * strings ended by an empty string. Each value is cut to PROC_VALUE_BYTES. The caller frees the
+ * result. NULL on out of memory.
  */
 #define PROC_VALUE_BYTES 1024
 char *proc_environment_filter(const char *variables, const char *names);
 
 /*
- * Returns the private memory of a process: resident without files and shared memory. 0 if it cannot
+ * Returns the resident memory of a process that is neither files nor shared memory; 0 if it cannot
  * be read.
  */
 size_t proc_private_bytes(uint32_t pid);

@@ -1,12 +1,11 @@
 /*
  * process.h
- *		Processes that were sampled: their executable mappings, and the facts that labels are made
- *		of.
+ *		Sampled processes: their executable mappings, and the facts from which labels are made.
  *
- * A process is identified by pid, start time and exec count, so neither a reused pid nor an exec
- * mixes up two images. Facts from /proc are accepted only if they are about the sampled image:
- * after the read, the start time and the address of its arguments, which lies near the randomized
- * top of the stack and is part of each sample, are compared. A table has no lock of its own: its
+ * A process is identified by pid, start time and number of execs, so neither a reused pid nor an
+ * exec mixes up two images. Facts from /proc are accepted only if they are about the sampled image:
+ * after reading them, the start time is compared, and the address of the arguments, which is near
+ * the randomized top of the stack and is part of each sample. A table has no lock of its own: its
  * functions release the owner's lock while they wait for the kernel or a file system.
  */
 #ifndef COLLECTOR_PROCESS_H
@@ -31,8 +30,8 @@ typedef enum ProcessState
 	PROCESS_LIVE,		/* mappings are known */
 	PROCESS_KERNEL,		/* kernel thread, which has no mappings */
 	PROCESS_GONE,		/* exited, or executed another image, before the mappings could be read */
-	PROCESS_UNREADABLE, /* no right to read them */
-	PROCESS_STUCK,		/* /proc does not answer; it is asked again later */
+	PROCESS_UNREADABLE, /* we lack the right to read the mappings */
+	PROCESS_STUCK,		/* /proc did not answer in time; it is read again later */
 } ProcessState;
 
 typedef struct Process Process;
@@ -42,52 +41,53 @@ typedef struct ProcessTableStats
 {
 	size_t count;
 	uint64_t created;
-	uint64_t evicted; /* because the table was full, or the unwinder's */
+	uint64_t evicted; /* processes dropped because the table, or that of the unwinder, was full */
 	uint64_t map_reads;
-	uint64_t timeouts;	 /* times that the kernel or a file system did not answer in time */
-	uint64_t put_off;	 /* due reads that were skipped because of the rate limit */
-	uint64_t remembered; /* no longer in /proc, but known from the side-band */
-	uint64_t cut;		 /* reads of processes with more mappings than may be kept */
-	/* mappings with samples whose files were not opened: the process has too many */
+	uint64_t timeouts; /* reads that the kernel or a file system did not answer in time */
+	uint64_t put_off;  /* due reads that were skipped because of the rate limit */
+	/* processes that had exited before /proc was read, but were known from the side-band */
+	uint64_t remembered;
+	uint64_t cut; /* reads of processes with more mappings than may be kept */
+	/* Sampled mappings whose files were not opened, because the process has too many files. */
 	uint64_t files_refused;
-	/* reads of processes in control groups whose absolute path is not known */
+	/* Reads of processes whose control group has no known absolute path. */
 	uint64_t relative;
 } ProcessTableStats;
 
-/* The object that a user address belongs to. */
+/* The object that contains a user address. */
 typedef struct ProcessAddress
 {
 	MappingKind kind;
-	/* of MAPPING_FILE and MAPPING_VDSO, held by the process; NULL if it cannot be opened */
+	/* MAPPING_FILE and MAPPING_VDSO: the file, held by the process; NULL if it cannot be opened. */
 	MappedFile *file;
 	uint64_t address; /* offset in the file if there is one; otherwise the address itself */
 } ProcessAddress;
 
-/* All moments (…_ns) are CLOCK_MONOTONIC. */
+/* All times (…_ns) are CLOCK_MONOTONIC. */
 
 /*
- * Makes an empty table. Beyond limit processes the least recently sampled one is dropped. files
- * must outlive the table. 0 or -ENOMEM.
+ * Makes an empty table. If it has limit processes, the least recently sampled one is dropped for a
+ * new one. files must outlive the table. Returns 0 or -ENOMEM.
  */
 int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
 /*
- * Limits the memory of all mappings; 0 means unlimited. Beyond it, processes of the owner with the
- * most memory are dropped, least recently sampled first.
+ * Limits the memory of all mappings; 0: unlimited. Beyond the limit, processes of the owner with
+ * the most memory are dropped, beginning with the least recently sampled.
  */
 void process_table_limit_mappings(ProcessTable *table, size_t limit_bytes);
 
-/* Sets the hierarchy that the samples' controller_cgroup_id belongs to; 0 if none. */
+/* Sets the cgroup hierarchy of the samples' controller_cgroup_id; 0: there is none. */
 void process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy);
 
 /*
- * Sets the names of the environment variables to read, those of known processes at their next
- * sample. Names are copied; count 0 turns it off. 0 or -ENOMEM.
+ * Sets the names of the environment variables to read. Those of known processes are read at their
+ * next sample. The names are copied; a count of 0 means that none is read. Returns 0 or -ENOMEM.
  */
 int process_table_want_environment(ProcessTable *table, const char *const *names, size_t count);
 
-/* From then on, the compilers and language runtimes of executables are determined. */
+/* Makes later reads determine the compilers and language runtimes of executables. */
 void process_table_want_code(ProcessTable *table);
 
 /* Passes the verdict (PFS_VERDICT_*) on an image's samples to the kernel. */
@@ -97,9 +97,9 @@ typedef void (*VerdictTeller)(void *context, const ExecImage *image, uint32_t ve
 void process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *context);
 
 /*
- * The owner's lock, which guards the table. unlock and lock enclose each wait. wait releases the
- * lock until another thread, which holds it, calls wake. Without these functions the table must
- * stay within one thread.
+ * The owner's lock, which guards the table. The table calls unlock before, and lock after, each
+ * wait for the kernel. wait releases the lock until another thread, which holds the lock, calls
+ * wake. Without these functions only one thread may use the table.
  */
 typedef struct ProcessLock
 {
@@ -116,15 +116,15 @@ void process_table_use_lock(ProcessTable *table, const ProcessLock *lock);
 void process_table_remember(ProcessTable *table, PastImages *past);
 
 /*
- * Returns the process of a sample. Reads /proc if it is new; while another thread reads it, its
- * state is PROCESS_STUCK or its former one. NULL on out of memory. The result stays valid until the
- * caller releases the lock, also while a function of the table that received it waits.
+ * Returns the process of a sample. Reads /proc if the process is new; while another thread reads
+ * it, its state is PROCESS_STUCK or its previous state. Returns NULL on out of memory. The result
+ * is valid until the caller releases the lock; a function of the table that was given it may wait.
  */
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
  * Returns the process that has a pid at this moment, for amounts that belong to no sample. stat is
- * what /proc/PID/stat shows of it. Reads /proc if no sample of its image has arrived. NULL if it
+ * the content of its /proc/PID/stat. Reads /proc if no sample of its image has arrived. NULL if it
  * has ended, or on out of memory.
  */
 Process *process_table_get_pid(ProcessTable *table, uint32_t pid, const ProcStat *stat,
@@ -132,8 +132,8 @@ Process *process_table_get_pid(ProcessTable *table, uint32_t pid, const ProcStat
 
 /*
  * Determines which object was at an address at time_ns in the past. Returns false if none is known,
- * or if several are possible. If the address was executing (is_leaf) the mappings may be read
- * again; for return addresses that is not worth it, because a broken walk may have made them up.
+ * or if several are possible. If the address was executing (is_leaf), the mappings may be read
+ * again. For return addresses they are not, because a broken walk may have invented them.
  */
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
 					 bool is_leaf, uint64_t now_ns, ProcessAddress *result);
@@ -141,33 +141,33 @@ bool process_resolve(ProcessTable *table, Process *process, uint64_t address, ui
 /* Waits while another thread reads the process, so that the next queries use its results. */
 void process_settle(ProcessTable *table, Process *process);
 
-/* Returns whether the mappings read last contain the address. */
+/* Returns true if the mappings that were read last contain the address. */
 bool process_covers(const Process *process, uint64_t address);
 
-/* Returns whether they say that it lies in memory without a file. */
+/* Returns true if, by the mappings that were read last, the address is in memory without a file. */
 bool process_is_generated(const Process *process, uint64_t address);
 
 /*
- * Each reads the mappings again if there is a reason. Reads are rate limited: a burst of 64, then
- * twenty a second, and less often for a process with thousands of mappings. A refused read is made
+ * Each reads the mappings again for one reason. The reads are rate limited: a burst of 64, then
+ * twenty a second, and fewer for a process with thousands of mappings. A refused read is made
  * later.
  *
- * _seek: the mappings do not contain the address, even after another thread has read them. At least
- * 10 ms apart, doubling to 10 s while reads do not help. _follow: code of a file was mapped after
- * the last read, which is at least 10 ms ago; if the side-band is incomplete, after a second.
- * _reread_before: they were read before moment_ns.
+ * _seek: the mappings do not contain the address, even if another thread has just read them; at
+ * least 10 ms apart, doubling to 10 s while reads do not find the address. _follow: code of a file
+ * was mapped after the last read, which must be 10 ms old; a second if the side-band is incomplete.
+ * _reread_before: the mappings were read before moment_ns.
  */
 void process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns);
 void process_follow(ProcessTable *table, Process *process, uint64_t now_ns);
 void process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns,
 						   uint64_t now_ns);
 
-/* Returns when the last read of the mappings began. */
+/* Returns the time at which the last read of the mappings began. */
 uint64_t process_read_ns(const Process *process);
 
 /*
- * Drops processes that have exited, and those not sampled for five minutes. Call it a few times a
- * minute. Asks /proc about each unsampled process once a minute at most.
+ * Drops processes that have exited, and processes that were not sampled for five minutes. Call it a
+ * few times a minute. Asks /proc about an unsampled process at most once a minute.
  */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
@@ -184,7 +184,7 @@ typedef struct DescribedMapping
 	MappedFile *file; /* NULL for code without a file */
 } DescribedMapping;
 
-/* The mappings of a process for the unwinder: a copy, to be used without the lock. */
+/* The mappings of a process for the unwinder: a copy that can be used without the lock. */
 typedef struct ProcessDescription
 {
 	ExecImage identity;
@@ -193,42 +193,42 @@ typedef struct ProcessDescription
 } ProcessDescription;
 
 /*
- * Makes a description if the unwinder does not have the current mappings; otherwise returns false.
- * The caller passes it to the unwinder, reports the outcome by process_described(),
- * process_had_no_room() or process_describe_again(), and frees it.
+ * Makes a description of the process if the unwinder does not have the current mappings; otherwise
+ * returns false. The caller passes the description to the unwinder, reports the outcome by
+ * process_described(), process_had_no_room() or process_describe_again(), and frees it.
  */
 bool process_take_description(ProcessTable *table, Process *process,
 							  ProcessDescription *description);
 void process_description_fini(MappedFileTable *files, ProcessDescription *description);
 
 /*
- * Reports success. held is the number of mappings that the unwinder has; 0 if it refused them, and
- * then the process's stacks are not walked.
+ * Reports that the unwinder took the description. held is the number of mappings that it stores; 0
+ * if it refused them, in which case the process's stacks are not walked.
  */
 void process_described(ProcessTable *table, Process *process, size_t held, uint64_t now_ns);
 
 /*
- * Reports that the unwinder was full. Drops an eighth of all processes, least recently sampled
- * first, and the process with the most mappings if it has more than this one. The description is
- * made again in a few seconds.
+ * Reports that the unwinder was full. Drops an eighth of all processes, beginning with the least
+ * recently sampled, and the process with the most mappings if it has more than this one. The
+ * process is described again after a few seconds.
  */
 void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /*
- * Reports that parts were missing which may be available in a few seconds: the description is made
- * again.
+ * Reports that parts of the description were missing, which may be available in a few seconds. The
+ * process is described again then.
  */
 void process_describe_again(Process *process, uint64_t now_ns);
 
 /*
- * Returns whether the unwinder's rules for an address belonged to the code that was there at
- * time_ns; late means that the walk is made now, not by the kernel at the time.
+ * Returns true if the unwinder's rules for an address belonged to the code that was there at
+ * time_ns. late: the walk is made now, not by the kernel at that time.
  */
 bool process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 					   uint64_t time_ns, bool late);
 
 /*
- * Takes the next image that was described and has been dropped since. Returns false if there is
+ * Returns the next image that was described and has been dropped since. Returns false if there is
  * none.
  */
 bool process_table_take_forgotten(ProcessTable *table, ExecImage *identity);
@@ -236,15 +236,19 @@ bool process_table_take_forgotten(ProcessTable *table, ExecImage *identity);
 ProcessState process_state(const Process *process);
 
 /*
- * The executable: its file (NULL if not known; held by the process) and its path ("" if not known).
+ * Returns the executable's file (NULL if not known; held by the process), and its path ("" if not
+ * known).
  */
 MappedFile *process_executable(const Process *process);
 const char *process_exe(const Process *process);
 
-/* The wanted variables, "NAME=value" strings and an empty one at the end; NULL if not known. */
+/*
+ * Returns the requested variables: "NAME=value" strings, ended by an empty string; NULL if not
+ * known.
+ */
 const char *process_environment(const Process *process);
 
-/* Return "" if not known or not wanted. */
+/* Return "" if not known or not requested. */
 const char *process_compiler(const Process *process);
 const char *process_runtime(const Process *process);
 
@@ -256,17 +260,17 @@ uint64_t process_owner(const Process *process);
 /* Returns the account of new series, which all processes of an owner share; NULL if not known. */
 Allowance *process_series(Process *process);
 
-/* The labels issued for the process, which releases them. */
+/* Returns the labels issued for the process, which releases them. */
 IssuedLabels *process_labels(Process *process);
 
 /*
- * Revokes PFS_VERDICT_DROP from processes that were judged before before_ns, so that their next
- * samples arrive and are judged again. The sweep does so a minute after a verdict, because the
- * facts behind it may have changed without a sample that shows it.
+ * Revokes PFS_VERDICT_DROP for processes whose verdict is older than before_ns, so that their next
+ * samples arrive and are judged again. The sweep revokes verdicts after a minute, because the facts
+ * behind them may have changed.
  */
 void process_table_judge_again(ProcessTable *table, uint64_t before_ns);
 
-/* Sets or clears one flag of the verdict; passes it to the kernel if that changes it. */
+/* Sets or clears one flag of the verdict. If the verdict changes, passes it to the kernel. */
 void process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool on);
 
 #endif

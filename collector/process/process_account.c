@@ -1,10 +1,10 @@
 /*
  * process_account.c
- *		Accounts of owners for memory and reads that their processes cause.
+ *		Accounts of owners for the memory and the reads that their processes cause.
  *
  * A process with tens of thousands of mappings makes reads of /proc long and lists large. Both are
- * charged to its owner, whose other processes pay for it: their lists are cut, and they are evicted
- * first.
+ * charged to its owner: if an owner exceeds its limits, the lists of all its processes are cut, and
+ * its processes are evicted first.
  */
 #include "process/process_account.h"
 
@@ -12,11 +12,11 @@
 
 #include "process/owner.h"
 
-/* lists of mappings are cut for an owner with more than 1/OWNER_SHARE of the memory limit */
+/* Lists of mappings are cut for an owner that uses more than 1/OWNER_SHARE of the memory limit. */
 #define OWNER_SHARE 4
 
 /*
- * Determines the owner. For most processes the path is known by the group's ids, so /proc is not
+ * Determines the owner. The ids of the control group usually determine its path, so /proc is rarely
  * read.
  */
 static uint64_t

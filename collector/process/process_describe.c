@@ -1,7 +1,7 @@
 /*
  * process_describe.c
- *		Descriptions of processes for the unwinder, and whether they were valid at the time of a
- *		sample.
+ *		Describes processes to the unwinder, and decides whether a description was valid at the time
+ *		of a sample.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,8 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 		return;
 	table->room_ns = now_ns + ROOM_RETRY_NS;
 	/*
-	 * processes that are sampled all the time may hold all the room and would never be the oldest
+	 * Processes that are sampled all the time may hold all the room, and would never be evicted as
+	 * the least recently sampled.
 	 */
 	largest = largest_described(table);
 	if (largest != NULL && largest->held > process->mappings.count)

@@ -1,6 +1,6 @@
 /*
  * process_entry.c
- *		What the table knows of a process, without asking /proc.
+ *		What the table knows about a process without reading /proc.
  */
 #include "process/process_entry.h"
 

@@ -1,7 +1,8 @@
 /*
  * process_evict.c
- *		Drops processes from the table: those that have ended, and others if there are too many, or
- *		if their mappings take too much memory. Verdicts on samples, which an eviction revokes.
+ *		Drops processes from the table: those that have ended, and others if there are too many or
+ *		if their mappings take too much memory. An eviction revokes the verdict on the process's
+ *		samples.
  */
 #include "process/process_evict.h"
 
@@ -14,7 +15,8 @@ void
 process_release_told(ProcessTable *table, Mapping *told)
 {
 	mapped_file_release(table->files, told->file);
-	free((void *) (uintptr_t) told->map.name); /* names are const to all other code */
+	/* only this room frees names; they are const for all other code */
+	free((void *) (uintptr_t) told->map.name);
 	memset(told, 0, sizeof(*told));
 }
 
@@ -123,7 +125,7 @@ largest_owner(const ProcessTable *table)
 }
 
 /*
- * Evicts the least recently sampled process of an owner, except but. Returns false if there is
+ * Evicts the least recently sampled process of an owner, but not "but". Returns false if there is
  * none.
  */
 static bool

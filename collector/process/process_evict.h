@@ -7,12 +7,15 @@
 
 #include "process/process_entry.h"
 
-/* Drops a process. The unwinder's knowledge stays until process_table_take_forgotten(). */
+/*
+ * Drops a process. The unwinder keeps its description until process_table_take_forgotten() returns
+ * the image.
+ */
 void process_remove(ProcessTable *table, Process *process);
 
 /*
- * Like process_remove(), but for a process that may still run: also revokes its verdict, which no
- * exit event will revoke.
+ * Like process_remove(), but for a process that may still run: also revokes its verdict, because no
+ * exit of the process will revoke it.
  */
 void process_evict(ProcessTable *table, Process *process);
 
@@ -28,7 +31,7 @@ void process_charge_mappings(ProcessTable *table, Process *process);
 /* Passes the verdict on the process's samples to the kernel. */
 void process_tell_verdict(const ProcessTable *table, const Process *process);
 
-/* Releases a mapping that came from the side-band. */
+/* Releases a mapping that is known from the side-band only. */
 void process_release_told(ProcessTable *table, Mapping *told);
 
 #endif

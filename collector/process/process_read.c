@@ -26,10 +26,13 @@
 
 #define PROBE_WAIT_NS (NS_PER_S / 20) /* wait for an answer of a process or file */
 
-#define STALLS_OF_ONE  2  /* files of one process that may time out in one call */
+#define STALLS_OF_ONE  2  /* number of files of one process that may time out in one call */
 #define SAME_FILE_BACK 16 /* number of earlier mappings searched for the same file */
 
-/* Facts about a process that are not yet known to be about the sampled image. */
+/*
+ * Facts that were read about a process, before it is verified that they are about the sampled
+ * image.
+ */
 typedef struct Snapshot
 {
 	MappingList mappings;
@@ -38,13 +41,16 @@ typedef struct Snapshot
 	bool exe_deleted;
 	MappedFile *executable;
 	CgroupLabels cgroup;
-	uint64_t cgroup_ns; /* when it was read; 0 if that failed */
+	uint64_t cgroup_ns; /* time of reading the control group; 0: that failed */
 	char *environment;	/* the wanted variables; NULL if not known */
-	uint32_t files_pid; /* process through which files are opened … */
-	WantedKind kind;	/* … and how */
+	uint32_t files_pid; /* process through whose /proc files are opened */
+	WantedKind kind;	/* how the files are opened */
 } Snapshot;
 
-/* Releases the lock for a wait. The process stays in the table and is not read again. */
+/*
+ * Releases the lock before a wait. The process stays in the table, and other threads do not read it
+ * meanwhile.
+ */
 static void
 begin_wait(const ProcessTable *table, Process *process)
 {
@@ -61,7 +67,7 @@ end_wait(const ProcessTable *table, Process *process)
 	process->waits--;
 }
 
-/* Files behind one that does not answer are tried without it, at most twice. */
+/* If a file does not answer, the files after it are tried in a further call, at most twice. */
 void
 process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted, size_t count)
 {
@@ -92,8 +98,8 @@ process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wa
 }
 
 /*
- * Determines the group of a process that has exited: by the ids of the group, otherwise its
- * parent's.
+ * Determines the control group of a process that has exited: by the ids of its group or, if they
+ * are not known, as the group of its parent.
  */
 static void
 guess_cgroup(ProcessTable *table, const Process *process, CgroupLabels *cgroup)
@@ -109,7 +115,10 @@ process_cgroup_key(const ProcessTable *table, const struct pfs_sample *sample)
 						sample->controller_cgroup_id != 0 ? table->hierarchy : 0 };
 }
 
-/* Returns whether the process may be read again, and charges its allowance; counts a refusal. */
+/*
+ * Returns true if the process may be read again, and charges its allowance; otherwise counts a
+ * refusal.
+ */
 static bool
 may_reread(ProcessTable *table, Process *process, uint64_t now_ns)
 {
@@ -130,7 +139,10 @@ process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sa
 		return;
 	if (cgroup_key_equal(&key, &process->cgroup_key))
 	{
-		/* it was in that group before and after the read, so the name belongs to these ids */
+		/*
+		 * the process had this group's ids before and after the read, so the path belongs to the
+		 * ids
+		 */
 		if (!process->cgroup_learned && process->cgroup_read_ns != 0 &&
 			sample->time_ns > process->cgroup_read_ns)
 		{
@@ -185,8 +197,8 @@ process_executes_still(ProcessTable *table, Process *process)
 }
 
 /*
- * Reads the facts from /proc. Returns 0, or -errno if it is not about the image. The caller must
- * install or discard the snapshot in either case.
+ * Reads the facts from /proc. Returns 0, or -errno if they are not about the image. In either case
+ * the caller must install or discard the snapshot.
  */
 static int
 take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
@@ -233,8 +245,9 @@ discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 }
 
 /*
- * Returns one of the SAME_FILE_BACK mappings before i that has the same file; NULL if none. The
- * bound keeps a program that maps one file over and over from making this quadratic.
+ * Returns one of the SAME_FILE_BACK mappings before i that has the same file; NULL if there is
+ * none. Without this bound a program that maps one file over and over would make the search
+ * quadratic.
  */
 static Mapping *
 same_file_before(const MappingList *list, size_t i)
@@ -253,7 +266,7 @@ same_file_before(const MappingList *list, size_t i)
 	return NULL;
 }
 
-/* Copies the file of an earlier mapping to those that have the same one. */
+/* Copies the file of an earlier mapping to later mappings of the same file. */
 static void
 share_files(ProcessTable *table, MappingList *list)
 {
@@ -312,7 +325,8 @@ has_ended(uint32_t pid)
 }
 
 /*
- * Opens files of a process that has exited in the meantime by their names within its parent's root.
+ * Opens the files of a process that has exited meanwhile, by their names within the root of its
+ * parent.
  */
 static void
 open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t count)
@@ -331,8 +345,8 @@ open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t 
 }
 
 /*
- * Opens files while the process lives; their unwind tables may come later. Of a process with many
- * files, the rest is opened when samples lie in them.
+ * Opens the files of a process while it lives; their unwind tables may be made later. If the
+ * process has many files, the rest is opened when samples fall into them.
  */
 static void
 process_open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
@@ -350,7 +364,7 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 		if (mapping->kind != MAPPING_FILE || mapping->file_tried ||
 			same_file_before(list, i) != NULL)
 			continue;
-		/* most files of a new process are open already, and finding them does not wait */
+		/* most files of a new process are open already, and finding those does not wait */
 		if (snapshot->kind == WANTED_MAPPING)
 			mapping->file = mapped_file_find_mapping(table->files, &mapping->map);
 		if (mapping->file != NULL)
@@ -411,7 +425,7 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 		if (mapping->kind != MAPPING_FILE || mapping->map.deleted ||
 			strcmp(mapping->map.name, snapshot->exe) != 0)
 			continue;
-		/* even if it is NULL: opening it failed just now and would fail again */
+		/* if it is NULL, opening it failed just now and would fail again */
 		if (mapping->file != NULL)
 			mapped_file_retain(table->files, mapping->file);
 		process->executable = mapping->file;
@@ -424,8 +438,8 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 }
 
 /*
- * Determines runtime and compiler, once for each file. A file that does not answer is asked again
- * later.
+ * Determines runtime and compiler, once for each file. If a file does not answer, a later read of
+ * the process asks it again.
  */
 static void
 look_at_code(ProcessTable *table, Process *process)
@@ -440,14 +454,14 @@ look_at_code(ProcessTable *table, Process *process)
 	error = probe_compiler(table->file_prober, table->files, process->executable, PROBE_WAIT_NS,
 						   compiler);
 	end_wait(table, process);
-	/* otherwise the file is asked again at the next read of the process */
+	/* on a timeout the next read of the process asks the file again */
 	if (error == 0)
 		mapped_file_set_compiler(process->executable, compiler);
 }
 
 /*
- * Replaces the facts of a process by a snapshot and opens its files. Keeps the former list as
- * `older` if the new one lacks some of its mappings.
+ * Replaces the facts of a process by a snapshot and opens its files. If the new list lacks mappings
+ * of the previous one, keeps the previous one as "older".
  */
 static void
 install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
@@ -484,14 +498,14 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 		look_at_code(table, process);
 	process_charge_mappings(table, process);
 	/*
-	 * last, because another thread may have described the process without the files that were being
-	 * opened
+	 * Clear this last, because another thread may have described the process before the files were
+	 * opened.
 	 */
 	process->described = false;
 }
 
 /*
- * Takes the facts about an exited process from the side-band. Its files may be open, or can be
+ * Takes the facts about an exited process from the side-band. Its files are open already, or can be
  * opened by name.
  */
 static int
@@ -516,7 +530,7 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	count = past_images_find(table->past, pid, process->sampled_ns, &maps, &last_ns);
 	if (count == 0 || executable == NULL)
 		return -ESRCH;
-	/* if it was read while it lived, only newer mappings are of use */
+	/* if /proc was read while the process lived, only newer mappings add anything */
 	if (process->state == PROCESS_LIVE && last_ns <= process->mappings.begin_ns)
 		return -ESRCH;
 	result = mapping_list_make(maps, count, list);
@@ -531,8 +545,8 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 }
 
 /*
- * Returns whether mappings from the side-band suffice for now. /proc is read later if the process
- * lives on.
+ * Returns true if mappings from the side-band suffice for the moment. If the process lives on,
+ * /proc is read later.
  */
 static bool
 may_believe_told(const ProcessTable *table, const Process *process, uint64_t now_ns)
@@ -544,10 +558,10 @@ may_believe_told(const ProcessTable *table, const Process *process, uint64_t now
 }
 
 /*
- * Takes the facts about a living process, which began while we were listening, from the side-band:
- * many programs exit soon, and reading their mappings would cost more than all other work for them.
- * The values read here do not block. -ESRCH if /proc must be read, because the side-band is
- * incomplete or names files within another root.
+ * Takes the facts about a living process from the side-band, which must have recorded the process's
+ * start. Many programs exit soon, and reading their mappings from /proc would cost more than all
+ * other work for them. The values that are read here do not block. Returns -ESRCH if /proc must be
+ * read, because the side-band is incomplete or names files within another root.
  */
 static int
 take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns, Snapshot *snapshot)
@@ -580,8 +594,8 @@ state_without(int error)
 }
 
 /*
- * Reads a process: from the side-band if it is new, otherwise from /proc, otherwise from the
- * history. process->reading is set, so that no other thread reads it in the meantime.
+ * Reads a process: from the side-band if it is new, otherwise from /proc, and if that fails, from
+ * the history. process->reading is set, so that no other thread reads the process meanwhile.
  */
 static void
 read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
@@ -591,7 +605,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 
 	if (process->mappings.count > process_mapping_limit(table, process, now_ns))
 	{
-		/* the new list would be shorter than the present one */
+		/* the owner's limit would make the new list shorter than the present one */
 		table->stats.put_off++;
 		process->read_ns = now_ns;
 		return;
@@ -609,7 +623,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 	}
 	process->told_ns = 0;
 	result = take_snapshot(table, process, &snapshot);
-	/* events during the read must be processed before its results are used */
+	/* process the events that happened during the read before using its results */
 	if (table->past != NULL)
 		past_images_update(table->past);
 	process->read_ns = now_ns;
@@ -666,8 +680,8 @@ process_reread(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 /*
- * Like process_inherit(), but from a parent that was not sampled itself: /proc shows whether it
- * executes the image that was forked.
+ * Like process_inherit(), but from a parent that was not sampled itself: /proc shows whether the
+ * parent executes the image that was forked.
  */
 static void
 inherit_unsampled(ProcessTable *table, Process *process)
@@ -693,7 +707,7 @@ inherit_unsampled(ProcessTable *table, Process *process)
 		return;
 	}
 	snapshot.cgroup = process->cgroup;
-	snapshot.cgroup_ns = 0; /* the parent's group may be another one */
+	snapshot.cgroup_ns = 0; /* the parent may be in another control group */
 	install_snapshot(table, process, &snapshot);
 }
 

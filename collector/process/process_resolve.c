@@ -1,9 +1,9 @@
 /*
  * process_resolve.c
- *		Determines which object was at an address when it was sampled.
+ *		Determines which object was at an address at the time of a sample.
  *
- * The file of a mapping is opened when the first sample falls into it, because most mappings never
- * have one.
+ * A mapping's file is opened at the first sample in the mapping, because most mappings are never
+ * sampled.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,13 @@
 #include "process/process_evict.h"
 #include "process/process_read.h"
 
-/* The pause after an address that no mapping contains doubles up to this. */
+/* After an address that no mapping contains, the pause before the next read doubles up to this. */
 #define REREAD_LAST_NS	 (10 * NS_PER_S)
 #define REREAD_UNTOLD_NS NS_PER_S /* pause if the side-band may be incomplete */
 
 /*
- * Returns whether the object that the list shows at the address may differ from the one at time_ns.
+ * Returns PAST_UNCHANGED if the object that the list has at the address is the object that was
+ * there at time_ns.
  */
 static PastChange
 mapping_list_changed(const ProcessTable *table, const Process *process, const MappingList *list,
@@ -28,7 +29,7 @@ mapping_list_changed(const ProcessTable *table, const Process *process, const Ma
 }
 
 /*
- * Returns a mapping that the side-band reported, with its file if that is available; NULL on out of
+ * Returns a mapping that the side-band reported, with its file if it can be opened; NULL on out of
  * memory.
  */
 static Mapping *
@@ -56,7 +57,9 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 	{
 		WantedFile wanted = { .kind = WANTED_PAST, .map = told->map };
 
-		/* releases the lock, but the slot stays ours because only the walker resolves addresses */
+		/*
+		 * this releases the lock, but only the walker resolves addresses, so the slot is not reused
+		 */
 		process_open(table, process, process_root_pid(process), &wanted, 1);
 		told->file = wanted.file;
 	}
@@ -64,9 +67,9 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 }
 
 /*
- * Returns the mapping of an address at time_ns: from the lists, if nothing has changed since;
- * otherwise from the side-band. If that is incomplete, takes the current list unless an earlier
- * list shows another file.
+ * Returns the mapping of an address at time_ns: from the lists if nothing has changed since,
+ * otherwise from the side-band. If the side-band is incomplete, takes the current list unless an
+ * earlier list has another file there.
  */
 static Mapping *
 mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns)
@@ -113,7 +116,10 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 {
 	Mapping *mapping;
 
-	/* while another thread reads the process, we must not open files of its mappings */
+	/*
+	 * wait while another thread reads the process, because we must not open files of its mappings
+	 * meanwhile
+	 */
 	process_settle(table, process);
 	if (process->state != PROCESS_LIVE)
 		return false;

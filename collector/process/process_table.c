@@ -15,7 +15,8 @@
 
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 #define JUDGED_NS		 (60 * NS_PER_S)
-#define CGROUP_LIMIT	 1024 /* groups whose names are kept, 1.6 kB each */
+/* limit of the control groups whose paths are kept; each takes 1.6 kB */
+#define CGROUP_LIMIT	 1024
 
 int
 process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result)
@@ -123,8 +124,8 @@ process_table_want_environment(ProcessTable *table, const char *const *names, si
 }
 
 /*
- * Returns whether a sample arrived despite the verdict: the kernel has dropped it or did not have
- * it yet.
+ * Returns true if a sample arrived although the verdict drops such samples: the kernel has dropped
+ * the verdict, or did not have it yet.
  */
 static bool
 is_in_spite(const struct pfs_sample *sample, uint32_t verdict)
@@ -134,13 +135,13 @@ is_in_spite(const struct pfs_sample *sample, uint32_t verdict)
 }
 
 /*
- * Converts the start time from CLOCK_BOOTTIME to CLOCK_MONOTONIC, which stops while the host
- * sleeps.
+ * Converts the start time from CLOCK_BOOTTIME to CLOCK_MONOTONIC, which does not count the time in
+ * which the host sleeps.
  */
 static uint64_t
 born_ns(const struct pfs_sample *sample)
 {
-	/* read first, so that the result is rather too early than too late */
+	/* read this clock first, so that an inexact result is too early rather than too late */
 	int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - monotonic_ns;
 	int64_t born_ns = (int64_t) sample->start_time_ns - asleep_ns;
@@ -148,7 +149,7 @@ born_ns(const struct pfs_sample *sample)
 	return born_ns > 0 ? (uint64_t) born_ns : 0;
 }
 
-/* Returns whether a known process should be read again because of its age. */
+/* Returns true if a known process should be read again because its facts are old. */
 static bool
 is_due(const Process *process, uint64_t now_ns)
 {
@@ -159,7 +160,8 @@ is_due(const Process *process, uint64_t now_ns)
 
 /*
  * Updates the address of the process's arguments. A process may move them (PR_SET_MM_MAP: systemd,
- * LXC and CRIU do), so the newest sample counts; samples of different CPUs may arrive out of order.
+ * LXC and CRIU do), so the newest sample is right. Samples of different CPUs may arrive in any
+ * order.
  */
 static void
 follow_arguments(Process *process, const struct pfs_sample *sample)
@@ -195,7 +197,10 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 			process_reread(table, process, now_ns);
 		else if (process->state == PROCESS_GONE && sample->time_ns > process->read_ns)
 		{
-			/* it ran after we had read it: for example, we had read it during its exec */
+			/*
+			 * the process ran after our read, so the facts were wrong: it was probably read during
+			 * its exec
+			 */
 			process_reread(table, process, now_ns);
 		}
 		return process;
@@ -214,7 +219,8 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process->reread_delay_ns = PROCESS_REREAD_NS;
 	process->cgroup_key = process_cgroup_key(table, sample);
 	process_join_owner(table, process);
-	process->state = PROCESS_STUCK; /* other threads see this state until it has been read */
+	/* other threads see this state until the process has been read */
+	process->state = PROCESS_STUCK;
 	while (table->stats.count >= table->limit && process_evict_oldest(table, NULL))
 		;
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
@@ -228,13 +234,13 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		if (process->state == PROCESS_GONE)
 			process_inherit(table, process);
 	}
-	/* without mappings the kernel must not spend time on copying the stack */
+	/* without mappings the kernel would copy the stack in vain */
 	process_set_verdict(table, process, PFS_VERDICT_NO_COPY,
 						process->state != PROCESS_LIVE && process->state != PROCESS_KERNEL);
 	return process;
 }
 
-/* Returns the image with this pid that was sampled last, if /proc/PID/stat may be of it. */
+/* Returns the most recently sampled image with this pid, if /proc/PID/stat may be about it. */
 static Process *
 find_pid(const ProcessTable *table, uint32_t pid, const ProcStat *stat)
 {
@@ -254,8 +260,8 @@ Process *
 process_table_get_pid(ProcessTable *table, uint32_t pid, const ProcStat *stat, uint64_t now_ns)
 {
 	/*
-	 * The time 0 precedes all readings of the process, so that the sample's control group ids,
-	 * which are not known, are not taken for those of its group.
+	 * The sample's time stays 0, before all readings of the process, so that the missing control
+	 * group ids are not taken as a change of the group.
 	 */
 	const struct pfs_sample sample = {
 		.start_time_ns = stat->start_ticks * (NS_PER_S / table->ticks_per_s),
@@ -279,7 +285,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 	process_table_judge_again(table, now_ns > JUDGED_NS ? now_ns - JUDGED_NS : 0);
 	for (process = table->processes; process != NULL; process = next)
 	{
-		/* it may have been sampled after the caller read the clock */
+		/* the process may have been sampled after the caller read the clock */
 		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
 		bool removed = unseen_ns > FORGET_UNSEEN_NS;
 
@@ -287,10 +293,10 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 			now_ns - process->checked_ns > PROCESS_REFRESH_NS)
 		{
 			process->checked_ns = now_ns;
-			/* checking that the pid exists is not enough: another process may have it by now */
+			/* check the image, too, because another process may have the pid by now */
 			removed = !process_executes_still(table, process);
 		}
-		/* only after the wait, during which other processes may have been dropped */
+		/* read the link only after the wait, during which other processes may have been dropped */
 		next = process->hh.next;
 		if (removed && process->waits == 0)
 			process_remove(table, process);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Prefixes of file names; a version may follow. */
+/* Prefixes of file names and their runtimes; a version may follow the prefix. */
 static const char *const runtimes[][2] = {
 	{ "libjvm", "java" },	   { "libj9vm", "java" },	{ "libcoreclr", "dotnet" },
 	{ "libmonosgen", "mono" }, { "mono-sgen", "mono" }, { "mono", "mono" },
@@ -18,7 +18,7 @@ static const char *const runtimes[][2] = {
 	{ "libluajit", "luajit" }, { "luajit", "luajit" },
 };
 
-/* Returns the runtime that a file name belongs to; "" if none. */
+/* Returns the runtime to which a file belongs, by the file's name; "" if none. */
 static const char *
 runtime_of(const char *path)
 {

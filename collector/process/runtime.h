@@ -8,8 +8,8 @@
 #include "process/mapping_list.h"
 
 /*
- * Returns "java", "python", "nodejs", …: by the executable's name, otherwise by the first library
- * that is a runtime; "" if none. The result is a literal.
+ * Returns "java", "python", "nodejs", …: by the executable's name or, if that is no runtime, by the
+ * first library that is one; "" if there is none. The result is a string literal.
  */
 const char *runtime_find(const char *exe, const MappingList *mappings);
 

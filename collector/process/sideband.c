@@ -28,21 +28,21 @@
 
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
 
-/* Enough for a few hundred execs on each CPU between two reads. A power of two. */
+/* Room for a few hundred execs on each CPU between two reads. Must be a power of two. */
 #define BUFFER_BYTES	   ((size_t) 128 * 1024)
 #define BUFFER_BYTES_LEAST ((size_t) 16 * 1024)
 
-/* The record's size field has 16 bits. */
+/* The size field of a record has 16 bits. */
 #define MAX_RECORD_BYTES 65536
 
 typedef struct Buffer
 {
 	uint32_t cpu;
 	int fd;
-	bool is_live; /* at the last check */
+	bool is_live; /* the event was alive at the last check */
 	CpuEventClock clock;
 	struct perf_event_mmap_page *control; /* the data begins one page later */
-	uint64_t head;						  /* at the start of the read */
+	uint64_t head;						  /* head of the ring buffer at the start of the read */
 	uint64_t tail;
 	uint64_t time_ns; /* time of the record at the tail; UINT64_MAX if there is none */
 } Buffer;
@@ -52,14 +52,16 @@ struct Sideband
 	SidebandHandler handler;
 	void *context;
 	size_t page_bytes;
-	size_t buffer_bytes; /* of the data of each buffer */
+	size_t buffer_bytes; /* size of the data of each buffer */
 	int wakeup;			 /* epoll descriptor of all buffers */
 	Buffer *buffers;
 	uint32_t count;
 	uint8_t *record; /* MAX_RECORD_BYTES: a contiguous copy of the current record */
 };
 
-/* The parts of perf's records that come before the sample_id_all trailer: pid, tid and time. */
+/*
+ * Layouts of perf's records up to the sample_id_all trailer, which consists of pid, tid and time.
+ */
 typedef struct TaskRecord
 {
 	struct perf_event_header header;
@@ -124,12 +126,12 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 		.task = 1,
 		.ksymbol = 1, /* since Linux 5.1 */
 		.watermark = 1,
-		/* wake up when half full: the other half absorbs events until we read */
+		/* wake up when the buffer is half full; the other half has room for events until we read */
 		.wakeup_watermark = (uint32_t) (sideband->buffer_bytes / 2),
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	/* edge-triggered, because the event of an offline CPU would stay ready forever */
+	/* edge-triggered, because the event of an offline CPU would always be ready */
 	struct epoll_event interest = { .events = EPOLLIN | EPOLLET };
 	void *memory;
 
@@ -247,7 +249,7 @@ sideband_create(size_t limit_bytes, SidebandHandler handler, void *context, Side
 		error = cpu_list_read(ONLINE_CPUS_FILE, &online);
 	if (error == 0)
 		error = add_cpus(sideband, &online);
-	/* fail rather than silently miss the events of one CPU */
+	/* fail as a whole, because events of one CPU would otherwise be missing unnoticed */
 	if (error != 0)
 	{
 		sideband_free(sideband);
@@ -271,7 +273,7 @@ sideband_free(Sideband *sideband)
 	free(sideband);
 }
 
-/* Returns whether the event of the buffer's CPU is alive. */
+/* Returns true if the event of the buffer's CPU is alive. */
 static bool
 buffer_is_live(Buffer *buffer, const CpuList *online)
 {
@@ -290,7 +292,8 @@ sideband_follow_cpus(Sideband *sideband)
 	for (uint32_t i = 0; i < sideband->count; i++)
 		live += sideband->buffers[i].is_live = buffer_is_live(&sideband->buffers[i], &online);
 	if (live < sideband->count)
-		sideband_read(sideband); /* read what the others reported before they are closed */
+		/* read the events of the other CPUs before the buffers are closed */
+		sideband_read(sideband);
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{
 		Buffer *buffer = &sideband->buffers[i];
@@ -315,8 +318,8 @@ sideband_wait(const Sideband *sideband, int other, int timeout_ms)
 	struct epoll_event events[16];
 
 	/*
-	 * an edge stays until it is taken; further ones are taken by the next call, which returns at
-	 * once
+	 * Take the edge-triggered events from the epoll descriptor, which stays readable otherwise. If
+	 * there are more than 16, the next call returns at once and takes the rest.
 	 */
 	if (poll(waits, 2, timeout_ms) > 0 && waits[1].revents != 0)
 		(void) epoll_wait(sideband->wakeup, events, 16, 0);
@@ -335,7 +338,10 @@ copy_out(const Sideband *sideband, const Buffer *buffer, uint64_t from, void *to
 	memcpy((uint8_t *) to + first, data, length - first);
 }
 
-/* Reads the time of the record at the tail. Lost records have a trailer with the time, too. */
+/*
+ * Reads the time of the record at the tail. A record about lost records has the trailer with the
+ * time, too.
+ */
 static void
 peek_record(const Sideband *sideband, Buffer *buffer)
 {
@@ -347,7 +353,7 @@ peek_record(const Sideband *sideband, Buffer *buffer)
 	copy_out(sideband, buffer, buffer->tail, &header, sizeof(header));
 	if (header.size < sizeof(header) + sizeof(Trailer) || header.size > buffer->head - buffer->tail)
 	{
-		/* the kernel writes no such record; nothing after it can be trusted */
+		/* the kernel does not write such a record, so nothing after it can be trusted */
 		buffer->tail = buffer->head;
 		report_lost(sideband, 0);
 		return;
@@ -373,12 +379,15 @@ handle_map(const Sideband *sideband, const MapRecord *record, uint64_t time_ns)
 	event.map.device = makedev(record->major, record->minor);
 	event.map.inode = record->inode;
 	event.map.deleted = proc_cut_deleted(name);
-	/* "//anon" and names that the kernel could not determine */
+	/* the kernel could not determine a name, or the memory is "//anon" */
 	event.map.name = strncmp(name, "//", 2) == 0 ? "" : name;
 	sideband->handler(sideband->context, &event);
 }
 
-/* Passes the record in sideband->record on as an event; size is its length. */
+/*
+ * Converts the record in sideband->record to an event and passes it on; size is the record's
+ * length.
+ */
 static void
 sideband_handle_record(const Sideband *sideband, size_t size, uint64_t time_ns)
 {
@@ -432,9 +441,9 @@ oldest_buffer(Sideband *sideband)
 }
 
 /*
- * A process writes its records one after the other, on whatever CPU it runs. Records newer than the
- * start of the read are left for the next call: an older record of the same process may have been
- * written to another buffer after we examined it.
+ * A process writes its records one after the other, on whichever CPU it runs. Records newer than
+ * the start of this read are left for the next one: an older record of the same process may have
+ * been written to another buffer after we examined that buffer.
  */
 void
 sideband_read(Sideband *sideband)

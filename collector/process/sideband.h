@@ -1,7 +1,7 @@
 /*
  * sideband.h
- *		Forks, execs and mappings of all processes, reported by the kernel as they happen in perf
- *		records.
+ *		Reports forks, execs and mappings of all processes, from perf records that the kernel writes
+ *		as they happen.
  *
  * There is one buffer for each CPU; they are merged by time. This is the only source about
  * processes that exit before we read /proc. Not thread-safe: the owner has a lock.
@@ -18,9 +18,9 @@ typedef struct Sideband Sideband;
 
 typedef enum SidebandKind
 {
-	SIDEBAND_FORK, /* of a process, not of a thread */
+	SIDEBAND_FORK, /* fork of a process, not of a thread */
 	SIDEBAND_THREAD,
-	SIDEBAND_EXIT,		  /* of any thread, including the first */
+	SIDEBAND_EXIT,		  /* exit of any thread, including the first */
 	SIDEBAND_EXEC,		  /* a new image begins, without mappings */
 	SIDEBAND_MAP,		  /* executable memory; the kernel does not report munmap() */
 	SIDEBAND_KERNEL_CODE, /* the kernel loaded or unloaded a BPF program or a trampoline */
@@ -32,9 +32,9 @@ typedef struct SidebandEvent
 	SidebandKind kind;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
-	uint32_t parent_pid; /* of SIDEBAND_FORK */
-	uint64_t lost;		 /* of SIDEBAND_LOST: number of records, 0 if not known */
-	ProcMapping map;	 /* of SIDEBAND_MAP; its name is valid during the call */
+	uint32_t parent_pid; /* pid of the parent, in SIDEBAND_FORK only */
+	uint64_t lost;		 /* number of lost records, in SIDEBAND_LOST only; 0 if not known */
+	ProcMapping map;	 /* mapping, in SIDEBAND_MAP only; its name is valid during the call */
 } SidebandEvent;
 
 typedef void (*SidebandHandler)(void *context, const SidebandEvent *event);
@@ -52,13 +52,13 @@ size_t sideband_bytes(const Sideband *sideband);
 void sideband_free(Sideband *sideband); /* accepts NULL */
 
 /*
- * Follows CPUs that have come online, even if they were away for a moment only. Call it about once
- * a second: for events missed in the meantime SIDEBAND_LOST is reported.
+ * Follows CPUs that have come online, even if they were offline for a moment only. Call it about
+ * once a second. For the events missed meanwhile, SIDEBAND_LOST is reported.
  */
 void sideband_follow_cpus(Sideband *sideband);
 
 /*
- * Waits until half a buffer has filled since the last call, the other descriptor is readable, or
+ * Waits until half a buffer has filled since the last call, the descriptor "other" is readable, or
  * the timeout has passed. sideband may be NULL. One thread at a time, without the owner's lock.
  */
 void sideband_wait(const Sideband *sideband, int other, int timeout_ms);

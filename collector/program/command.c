@@ -15,8 +15,8 @@
 #define NAMES_MAX 32
 
 /*
- * Prints the commands of the table with their flags. Another program's flags are not known here, so
- * its commands are only listed.
+ * Prints the commands of the table with their flags. Commands of other programs are listed without
+ * flags, because this program does not know these.
  */
 static void
 print_help(const CommandTable *table)

@@ -2,8 +2,8 @@
  * command.h
  *		Sub-commands of a program: a table of their names, flags and functions.
  *
- * Several programs share one command name. Each contains the commands that need its libraries, and
- * names the program beside it that contains the others.
+ * Several programs appear to users as one command. Each contains the commands that need its
+ * libraries, and names the program in the same directory that contains the others.
  */
 #ifndef COLLECTOR_COMMAND_H
 #define COLLECTOR_COMMAND_H
@@ -19,7 +19,7 @@
 typedef struct CommandCall
 {
 	void *options;
-	char **operands; /* of a command that takes operands; otherwise all arguments */
+	char **operands; /* if the command takes operands, only these; otherwise all arguments */
 	size_t operand_count;
 	int count; /* number of all arguments */
 } CommandCall;
@@ -27,14 +27,14 @@ typedef struct CommandCall
 typedef struct Command
 {
 	const char *name;
-	/* shown after the flags in the help; "" if the command takes no operands */
+	/* Shown after the flags in the help; "" if the command takes no operands. */
 	const char *operands;
 	const char *help;
 	size_t (*flags)(void *options, Flag *flags);
 	ExitCode (*run)(const CommandCall *call);
 	/*
-	 * program in our directory that contains the command; NULL for this one. If it is set, flags
-	 * and run are NULL.
+	 * Program in our directory that contains the command; NULL: this program does. If it is not
+	 * NULL, flags and run are NULL.
 	 */
 	const char *program;
 } Command;
@@ -51,7 +51,7 @@ typedef struct CommandTable
 
 /*
  * Defines name_command_flags() and name_command_run(), for a command whose options are a member of
- * the program's union Options. Further arguments go to name_run().
+ * the program's union Options. Further arguments of the macro are passed to name_run().
  */
 #define COMMAND(name, member, ...)                              \
 	static size_t name##_command_flags(void *room, Flag *flags) \
@@ -68,7 +68,7 @@ typedef struct CommandTable
 		return name##_run(&options->member, ##__VA_ARGS__);     \
 	}
 
-/* The whole of main(): runs the command and returns the process's exit code. */
+/* Implements main(): runs the command and returns the process's exit code. */
 ExitCode command_main(const CommandTable *table, int argc, char **argv);
 
 #endif

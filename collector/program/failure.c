@@ -19,6 +19,12 @@ failure_set(Failure *failure, ExitCode code, const char *message)
 	return code;
 }
 
+ExitCode
+failure_out_of_memory(Failure *failure)
+{
+	return failure_set(failure, EXIT_INTERNAL, "out of memory");
+}
+
 void
 failure_detail(Failure *failure, const char *format, ...)
 {

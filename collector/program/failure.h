@@ -12,7 +12,7 @@
 typedef struct Failure
 {
 	ExitCode code;
-	const char *message; /* a literal in PostgreSQL's message style: lower case, no period */
+	const char *message; /* a string literal in PostgreSQL's message style: lower case, no period */
 	char detail[512];	 /* full sentences, or "" */
 	char hint[512];
 } Failure;
@@ -22,6 +22,9 @@ ExitCode failure_set(Failure *failure, ExitCode code, const char *message);
 void failure_detail(Failure *failure, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void failure_hint(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Sets the failure of an allocation. Returns its code, EXIT_INTERNAL. */
+ExitCode failure_out_of_memory(Failure *failure);
 
 /* Logs the failure at level error. module must be a string literal. */
 void failure_log(const Failure *failure, const char *module);

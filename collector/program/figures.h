@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More than any of the programs has, which test_metrics checks. */
+/* test_metrics checks that no program has more figures. */
 #define FIGURES_MAX 192
 
 /* All texts are literals. */
@@ -18,8 +18,9 @@ typedef struct Figure
 {
 	const char *name; /* lower-case identifier; that of a counter ends with _total */
 	const char *help;
-	const char *type;	/* "counter" or "gauge" */
-	const char *reason; /* label "reason"; NULL: none. Figures of one name follow each other. */
+	const char *type; /* "counter" or "gauge" */
+	/* value of the label "reason"; NULL: no label. Figures with one name are adjacent. */
+	const char *reason;
 	uint64_t value;
 } Figure;
 
@@ -49,12 +50,12 @@ figures_add_gauge(Figures *figures, const char *name, const char *help, uint64_t
 	figures_add(figures, (Figure){ name, help, "gauge", NULL, value });
 }
 
-/* Adds the figures of a program. Any thread may call it, at any time. */
+/* Adds a program's figures. Any thread may call it at any time. */
 typedef void (*FiguresFill)(void *context, Figures *figures);
 
 /*
- * Figures that one thread publishes from time to time, and others read. The publisher never waits
- * longer than a copy takes.
+ * Figures that one thread publishes from time to time and other threads read. The lock is held only
+ * while figures are copied.
  */
 typedef struct FiguresSnapshot
 {
@@ -64,7 +65,7 @@ typedef struct FiguresSnapshot
 
 void figures_snapshot_init(FiguresSnapshot *snapshot);
 
-/* Replaces the published figures, and adds the time at which they were taken. */
+/* Replaces the published figures, and adds the present time as a figure. */
 void figures_publish(FiguresSnapshot *snapshot, const Figures *figures);
 
 /* A FiguresFill whose context is a FiguresSnapshot. */

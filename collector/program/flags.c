@@ -27,7 +27,9 @@ smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Returns the Levenshtein distance of two texts; NEAREST_LENGTH if either is longer than that. */
+/*
+ * Returns the Levenshtein distance of two texts; NEAREST_LENGTH if either text is longer than that.
+ */
 static size_t
 edit_distance(const char *a, const char *b)
 {
@@ -59,7 +61,7 @@ const char *
 flags_nearest(const char *text, const char *const *names)
 {
 	const char *nearest = NULL;
-	/* a name that shares no character with text is not similar */
+	/* a name that shares no character with text counts as not similar */
 	size_t least = smallest(NEAREST_DISTANCE + 1, strlen(text), NEAREST_LENGTH);
 
 	for (; *names != NULL; names++)
@@ -75,7 +77,7 @@ flags_nearest(const char *text, const char *const *names)
 	return nearest;
 }
 
-/* Reports an unrecognized flag. argument is as typed, with dashes and value. */
+/* Reports an unrecognized flag. argument is the text as typed, with dashes and value. */
 static ExitCode
 report_unrecognized(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
 {
@@ -115,17 +117,17 @@ report_out_of_range(const Flag *flag, const char *text, Failure *failure)
 	{
 		format_duration_ms(flag->minimum, minimum);
 		format_duration_ms(flag->maximum, maximum);
-		failure_hint(failure, "It takes from %s to %s.", minimum, maximum);
+		failure_hint(failure, "It takes values from %s to %s.", minimum, maximum);
 	}
 	else
-		failure_hint(failure, "It takes from %" PRId64 " to %" PRId64 ".", flag->minimum,
+		failure_hint(failure, "It takes values from %" PRId64 " to %" PRId64 ".", flag->minimum,
 					 flag->maximum);
 	return failure->code;
 }
 
 /*
- * Stores a number if it was parsed and lies in the flag's range; otherwise reports it, with hint if
- * it was not parsed.
+ * Stores a number if it was parsed and lies in the flag's range; otherwise reports the error. The
+ * hint is used if it was not parsed.
  */
 static ExitCode
 flags_take_number(const Flag *flag, const char *text, bool was_read, int64_t number,
@@ -165,7 +167,10 @@ read_duration(const Flag *flag, const char *text, Failure *failure)
 							 "It takes a duration such as 500ms, 10s or 1m30s.", failure);
 }
 
-/* Parses a size such as 64MB, with the flag's minimum in the message's own unit. */
+/*
+ * Parses a size such as 64MB. The message about a size below the flag's minimum uses the units of
+ * sizes.
+ */
 static ExitCode
 read_size(const Flag *flag, const char *text, Failure *failure)
 {
@@ -189,7 +194,10 @@ read_size(const Flag *flag, const char *text, Failure *failure)
 	return EXIT_OK;
 }
 
-/* Stores the index of text among the choices; otherwise lists them in the hint. */
+/*
+ * Stores the index of text among the flag's choices; if it is none of them, the hint lists the
+ * choices.
+ */
 static ExitCode
 read_choice(const Flag *flag, const char *text, Failure *failure)
 {
@@ -255,8 +263,8 @@ report_mistake(const Flag *flags, size_t flag_count, const char *argument, Failu
 }
 
 /*
- * Parses the flags in vector, of which vector[0] is ignored. Moves all operands behind the flags;
- * they begin at optind.
+ * Parses the flags in vector; vector[0] is ignored. Moves all operands after the flags, where
+ * optind is the index of the first.
  */
 static ExitCode
 parse_vector(const Flag *flags, size_t flag_count, int count, char **vector, Failure *failure)
@@ -270,7 +278,7 @@ parse_vector(const Flag *flags, size_t flag_count, int count, char **vector, Fai
 			(struct option){ flags[i].name,
 							 flags[i].kind == FLAG_SWITCH ? no_argument : required_argument, NULL,
 							 FIRST_FLAG + (int) i };
-	optind = 0; /* restarts getopt_long() */
+	optind = 0; /* 0 makes getopt_long() start anew */
 	opterr = 0;
 	while (code == EXIT_OK && (found = getopt_long(count, vector, ":", options, NULL)) != -1)
 		code = found >= FIRST_FLAG ? flag_take(&flags[found - FIRST_FLAG], optarg, failure)
@@ -288,7 +296,7 @@ flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arg
 
 	*operand_count = 0;
 	if (vector == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	vector[0] = program;
 	if (count > 0)
 		memcpy(&vector[1], arguments, (size_t) count * sizeof(*vector));

@@ -46,20 +46,20 @@ typedef struct Flag
 ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments,
 					 Failure *failure);
 
-/* Sets one flag from text, as if it had been typed; a switch becomes true. */
+/* Sets one flag from a text, as if the user had typed it; a switch becomes true. */
 ExitCode flag_take(const Flag *flag, const char *text, Failure *failure);
 
 /*
- * Like flags_parse(), but allows operands between the flags. They are moved to the beginning of
- * arguments, in their order, and *operand_count is their number. "-" is an operand.
+ * Like flags_parse(), but allows operands between the flags. Operands are moved to the beginning of
+ * arguments in their order; *operand_count is their number. "-" is an operand.
  */
 ExitCode flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
 							  size_t *operand_count, Failure *failure);
 
-/* Copies a table behind the first count flags. Returns the new number of flags. */
+/* Appends a table after the first count flags. Returns the new number of flags. */
 size_t flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count);
 
-/* Compares the values of one flag in two tables. */
+/* Returns true if the flag has equal values in two tables. */
 bool flag_values_equal(const Flag *a, const Flag *b);
 
 void flags_help(const Flag *flags, size_t flag_count, FILE *output);

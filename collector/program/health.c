@@ -19,7 +19,7 @@
 #define TIME_MS_MAX		   INT64_C(86400000)
 #define STATUS_BYTES	   1024
 
-/* X(key, member) */
+/* X(key, member of Health) */
 #define HEALTH_MEMBERS(X)                   \
 	X("time_ns", time_ns)                   \
 	X("ring_busy_ms", ring_busy_ms)         \
@@ -45,8 +45,8 @@ health_write(const char *path, const Health *health)
 	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int) sizeof(temporary))
 		return -ENAMETOOLONG;
 	/*
-	 * others may write into the directory: what stands there, a link perhaps, is replaced and not
-	 * followed
+	 * other users may be able to write into the directory, so an existing file (a symbolic link,
+	 * for example) is removed, never opened
 	 */
 	(void) unlink(temporary);
 	file = fopen(temporary, "wxe");
@@ -119,12 +119,13 @@ health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX])
 {
 	const Flag own[] = {
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
-		  "that the agent writes with the same flag" },
+		  "status file, which the agent writes with the same flag" },
 		{ "max-silence", FLAG_DURATION, &options->max_silence_ms, "TIME",
-		  "without a sign of life of the agent or one of its threads; default 3m", 1, TIME_MS_MAX },
-		{ "max-unstored", FLAG_DURATION, &options->max_unstored_ms, "TIME",
-		  "that samples may wait for the database, or be overdue there; default: any", 1,
+		  "longest time without a sign of life of the agent or one of its threads; default 3m", 1,
 		  TIME_MS_MAX },
+		{ "max-unstored", FLAG_DURATION, &options->max_unstored_ms, "TIME",
+		  "longest time that samples may wait for the database, or be overdue there; default: any",
+		  1, TIME_MS_MAX },
 	};
 	size_t count;
 
@@ -146,12 +147,15 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 		{ "walker", health->walker_busy_ms },
 		{ "flusher", health->flusher_busy_ms },
 	};
-	/* a sample has the time at which its interval begins, and is stored after the interval's end */
+	/*
+	 * a sample's time is the start of its interval, and the sample is stored after the interval's
+	 * end
+	 */
 	int64_t overdue_ms = health->newest_stored_ms - 2 * health->interval_ms;
 
 	if (age_ms < 0 || age_ms > options->max_silence_ms)
 	{
-		/* CLOCK_MONOTONIC begins at boot: a time to come is of a machine that was up before */
+		/* CLOCK_MONOTONIC restarts at boot, so a time in the future was written before a reboot */
 		failure_set(failure, EXIT_INTERNAL, "agent has stopped updating its status");
 		failure_detail(failure, "Its status is %" PRId64 " s old.", age_ms / 1000);
 		return failure->code;
@@ -179,7 +183,7 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					   "The oldest have waited for %" PRId64 " s; %" PRIu64
 					   " bytes are queued, %" PRIu64 " rows were dropped.",
 					   health->unstored_ms / 1000, health->queued_bytes, health->rows_dropped);
-		failure_hint(failure, "The agent's log says why.");
+		failure_hint(failure, "See the agent's log for the reason.");
 		return failure->code;
 	}
 	if (options->max_unstored_ms > 0 && overdue_ms > options->max_unstored_ms)
@@ -187,7 +191,7 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 		failure_set(failure, EXIT_DATABASE, "no new samples are stored");
 		failure_detail(failure, "The newest stored sample is %" PRId64 " s old.",
 					   health->newest_stored_ms / 1000);
-		failure_hint(failure, "The agent's log says why.");
+		failure_hint(failure, "See the agent's log for the reason.");
 		return failure->code;
 	}
 	return EXIT_OK;

@@ -1,12 +1,12 @@
 /*
  * health.h
- *		Is the agent alive, and does it store? A status file that the agent writes, and the sub-
- *		command "health" that judges it.
+ *		The status file that the agent writes, and the sub-command "health", which decides by this
+ *		file whether the agent works.
  *
- * A file, since a probe of a container runs beside the agent, without a network and without a
- * shell. The agent replaces it every few seconds with what it knows about its own threads and its
- * newest stored sample. A status that is old, a thread that has been at one piece of work for long,
- * or samples that are held for long are an agent that is stuck.
+ * A file is used because a container's probe runs beside the agent, without a network and without a
+ * shell. The agent replaces the file every few seconds, with the state of its threads and the age
+ * of its newest stored sample. An agent counts as stuck if its status is old, or a thread has been
+ * busy with one task for too long, or samples are held for too long.
  */
 #ifndef COLLECTOR_HEALTH_H
 #define COLLECTOR_HEALTH_H
@@ -21,23 +21,26 @@
 
 typedef struct Health
 {
-	int64_t time_ns; /* CLOCK_MONOTONIC, when it was written */
-	/* how long each thread has been at the piece of work at hand; 0: it waits */
+	int64_t time_ns; /* CLOCK_MONOTONIC when the status was taken */
+	/* How long each thread has been busy with its current task; 0: the thread waits. */
 	int64_t ring_busy_ms;
 	int64_t walker_busy_ms;
 	int64_t flusher_busy_ms;
 	int64_t tender_busy_ms;
-	int64_t held_ms;	 /* how long the flusher has had the interval at hand; 0: it has none */
-	int64_t interval_ms; /* after which samples are stored */
-	int64_t newest_stored_ms; /* age of the newest sample that is stored, or of the run */
-	int64_t unstored_ms; /* how long the oldest batch has waited for the database; 0: none waits */
+	int64_t held_ms;	 /* how long the flusher has held its current interval; 0: it has none */
+	int64_t interval_ms; /* length of the intervals after which samples are stored */
+	/* age of the newest stored sample; if there is none, time since the start */
+	int64_t newest_stored_ms;
+	/* how long the oldest batch has waited for the database; 0: no batch waits */
+	int64_t unstored_ms;
 	uint64_t rows_stored;
-	uint64_t rows_dropped; /* since the database was away for too long, or refused them */
+	/* rows that were dropped because the database was not available for too long or refused them */
+	uint64_t rows_dropped;
 	uint64_t queued_bytes;
-	uint64_t spooled_bytes; /* on disk, waiting for the database */
+	uint64_t spooled_bytes; /* size of the batches on disk that wait for the database */
 } Health;
 
-/* key=value lines; the file is replaced as a whole. 0 or -errno. */
+/* Replaces the status file as a whole; its lines are key=value. Returns 0 or -errno. */
 int health_write(const char *path, const Health *health);
 
 /* Reads a status file. Returns 0 or -errno; -EINVAL if it is incomplete. */
@@ -45,9 +48,9 @@ int health_read(const char *path, Health *health);
 
 typedef struct HealthOptions
 {
-	const char *status_file; /* NULL: not given */
+	const char *status_file; /* NULL: no file was given */
 	int64_t max_silence_ms;
-	int64_t max_unstored_ms; /* 0: any time */
+	int64_t max_unstored_ms; /* 0: samples may wait for any time */
 	LogOptions log;
 } HealthOptions;
 
@@ -56,14 +59,15 @@ typedef struct HealthOptions
 size_t health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX]);
 
 /*
- * EXIT_OK; EXIT_INTERNAL if the agent is stuck; EXIT_DATABASE if samples wait for too long, or new
- * ones are overdue in the database.
+ * Returns EXIT_OK; EXIT_INTERNAL if the agent is stuck; EXIT_DATABASE if samples have waited for
+ * too long, or the database has received no new ones for too long.
  */
 ExitCode health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					  Failure *failure);
 
 /*
- * Runs the sub-command; logs the reason of a failure. Returns EXIT_IO if there is no status file.
+ * Runs the sub-command "health" and logs the reason of a failure. Returns EXIT_IO if there is no
+ * status file.
  */
 ExitCode health_run(const HealthOptions *options);
 

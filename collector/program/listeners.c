@@ -59,7 +59,7 @@ open_listener(const struct addrinfo *address)
 	return fd;
 }
 
-/* Returns whether only programs of this host reach the address. */
+/* Returns true if only programs of this host can connect to the address. */
 static bool
 is_loopback(const struct sockaddr_storage *address)
 {
@@ -69,7 +69,7 @@ is_loopback(const struct sockaddr_storage *address)
 		   IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *) address)->sin6_addr);
 }
 
-/* Logs the real address, because the port may have been 0. */
+/* Logs the actual address, because port 0 makes the kernel choose a port. */
 static void
 log_listener(const Listening *listening, int fd)
 {
@@ -91,7 +91,7 @@ log_listener(const Listening *listening, int fd)
 				  log_text("address", text));
 }
 
-/* Listens on all addresses of a name. */
+/* Listens on all addresses that a name resolves to. */
 static ExitCode
 listen_on(const Listening *listening, const char *address, Failure *failure)
 {
@@ -142,7 +142,7 @@ listeners_open(const ListenOptions *options, int *fds, size_t max, size_t *count
 
 	*count = 0;
 	if (list == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	for (char *address = strtok_r(list, ",", &rest); code == EXIT_OK && address != NULL;
 		 address = strtok_r(NULL, ",", &rest))
 		code = listen_on(&listening, address, failure);

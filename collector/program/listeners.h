@@ -12,10 +12,11 @@
 
 typedef struct ListenOptions
 {
-	const char *addresses; /* HOST:PORT, separated by commas */
-	const char *flag;	   /* name of the flag that has them, for the hint */
-	const char *module;	   /* of the log; a literal */
-	bool is_open;		   /* no authentication: log an address that other hosts reach */
+	const char *addresses; /* list of HOST:PORT, separated by commas */
+	const char *flag;	   /* flag that set the addresses, for the hint */
+	const char *module;	   /* module of log lines; a string literal */
+	/* there is no authentication, so log a warning for an address that other hosts can reach */
+	bool is_open;
 } ListenOptions;
 
 /*

@@ -15,7 +15,9 @@ typedef struct Unit
 	uint64_t factor;
 } Unit;
 
-/* In falling order: parse_term() searches only behind the last unit, which refuses "30m1h". */
+/*
+ * Units in falling order. parse_term() searches only after the last unit, so "30m1h" is refused.
+ */
 static const Unit duration_units[] = {
 	{ "d", UINT64_C(24) * 60 * 60 * 1000 },
 	{ "h", UINT64_C(60) * 60 * 1000 },
@@ -35,8 +37,8 @@ static const Unit size_units[] = {
 };
 
 /*
- * Parses digits and a unit of *units at *cursor. Moves *cursor behind the unit's name and *units
- * behind the unit.
+ * Parses digits and a unit of *units at *cursor. Moves *cursor past the unit's name and *units
+ * past the unit.
  */
 static int
 parse_term(const char **cursor, const Unit **units, uint64_t *value)

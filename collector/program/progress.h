@@ -1,13 +1,13 @@
 /*
  * progress.h
- *		A progress bar on standard error. Does nothing if standard error is not a terminal.
+ *		Draws a progress bar on standard error. Does nothing if standard error is not a terminal.
  */
 #ifndef COLLECTOR_PROGRESS_H
 #define COLLECTOR_PROGRESS_H
 
 #include <stdint.h>
 
-/* Redraws the bar at done / total, followed by text. total must not be 0. */
+/* Redraws the bar for done out of total, followed by text. total must not be 0. */
 void progress_draw(int64_t done, int64_t total, const char *text);
 
 /* Ends the bar's line. */

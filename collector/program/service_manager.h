@@ -21,7 +21,10 @@ typedef struct ServiceManager
 	int64_t next_ns;
 } ServiceManager;
 
-/* Connects as the environment says. Without a service manager all functions do nothing. */
+/*
+ * Connects to the socket that the environment names. Without a service manager all functions do
+ * nothing.
+ */
 void service_manager_open(ServiceManager *manager);
 void service_manager_close(ServiceManager *manager);
 
@@ -29,8 +32,9 @@ void service_manager_ready(const ServiceManager *manager);
 void service_manager_stopping(const ServiceManager *manager);
 
 /*
- * Returns true if a watchdog notification is due. now_ns is CLOCK_MONOTONIC. The caller then calls
- * service_manager_lives(), unless a thread is stuck: the manager then restarts the service.
+ * Returns true if a watchdog notification is due. The caller then calls service_manager_lives(),
+ * unless a thread is stuck: without the notification the manager restarts the service. now_ns is
+ * CLOCK_MONOTONIC.
  */
 bool service_manager_waits(const ServiceManager *manager, int64_t now_ns);
 void service_manager_lives(ServiceManager *manager, int64_t now_ns);

@@ -1,6 +1,6 @@
 /*
  * stop_signals.c
- *		Signal handlers and the state that they leave for the main loop.
+ *		Signal handlers, and the state in which the main loop finds the signals.
  */
 #include "program/stop_signals.h"
 
@@ -13,7 +13,10 @@
 
 #include "program/exit_code.h"
 
-/* Number of SIGTERM and SIGINT. Atomic, because two threads may handle one each at once. */
+/*
+ * Number of SIGTERM and SIGINT received. Atomic, because two threads may handle one signal each at
+ * the same time.
+ */
 static atomic_int stops;
 static volatile sig_atomic_t hung_up;
 static volatile sig_atomic_t reload;
@@ -34,7 +37,7 @@ on_signal(int signal_number)
 	else if (atomic_fetch_add(&stops, 1) > 0)
 		_exit(EXIT_IO);
 	written = write(wake_fd, &one, sizeof(one));
-	/* if the write fails, the main loop only notices the signal at its next timeout */
+	/* if the write fails, the main loop notices the signal only at its next timeout */
 	(void) written;
 	errno = error;
 }
@@ -50,7 +53,7 @@ stop_signals_catch(bool sighup_reloads)
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	/* SIGHUP stops us when the terminal closes, unless nohup made us ignore it */
+	/* SIGHUP stops us when the terminal closes, unless nohup has made us ignore this signal */
 	if (reloads || (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN))
 		sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
@@ -79,7 +82,7 @@ stop_asked(void)
 bool
 reload_asked(void)
 {
-	/* clearing after the test keeps a request that arrives in between */
+	/* clear it after the test, so that a request that arrives in between is not lost */
 	if (!reload)
 		return false;
 	reload = 0;

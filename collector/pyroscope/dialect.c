@@ -22,11 +22,11 @@ typedef struct Rewriting
 {
 	PyroscopeDialect *dialect;
 	PfsProfile *profile;
-	PfsProfileLabel *labels; /* new ones of all samples */
+	PfsProfileLabel *labels; /* new labels of all samples */
 	uint32_t count;
-	uint32_t first; /* of the present sample */
-	PfsText key;	/* the key that was made legal last */
-	PfsText name;	/* its result */
+	uint32_t first; /* index of the first label of the current sample */
+	PfsText key;	/* the key that was last converted to a name */
+	PfsText name;	/* the name to which key was converted */
 } Rewriting;
 
 static PfsText
@@ -58,7 +58,10 @@ is_legal_key(PfsText key)
 	return !pfs_is_digit(key.data[0]);
 }
 
-/* Replaces a key by the label's name that it becomes. Returns false if out of memory or budget. */
+/*
+ * Replaces a key by the name of the label that it becomes. Returns false if memory or budget is
+ * exhausted.
+ */
 static bool
 legalize_key(Rewriting *rewriting, PfsText *key)
 {
@@ -84,7 +87,7 @@ legalize_key(Rewriting *rewriting, PfsText *key)
 	return true;
 }
 
-/* Returns true for a label that the client gave the series, so that a sample cannot change it. */
+/* Returns true for a label that the client gave to the series. A sample must not change it. */
 static bool
 is_of_series(const PyroscopeDialect *dialect, PfsText key)
 {
@@ -96,7 +99,7 @@ is_of_series(const PyroscopeDialect *dialect, PfsText key)
 	return false;
 }
 
-/* Returns true if the present sample has a label with that key already. */
+/* Returns true if the current sample already has a label with this key. */
 static bool
 has_key(const Rewriting *rewriting, const char *key)
 {
@@ -120,7 +123,9 @@ dialect_put_label(Rewriting *rewriting, PfsText key, PfsText text)
 	return true;
 }
 
-/* Adds a label of a sample, unless it is none. Returns false if out of memory or budget. */
+/*
+ * Adds a label of a sample, unless it is a number. Returns false if memory or budget is exhausted.
+ */
 static bool
 rewrite_label(Rewriting *rewriting, const PfsProfileLabel *label)
 {
@@ -130,7 +135,9 @@ rewrite_label(Rewriting *rewriting, const PfsProfileLabel *label)
 
 	if (label->numeric || text.length == 0 || key.length == 0 || is_protocol_key(key))
 		return true;
-	/* before the texts are read, which may be of millions of bytes in each of many samples */
+	/*
+	 * check this before reading the texts: each may have millions of bytes and be in many samples
+	 */
 	if (key.length > LABEL_NAME_MAX || text.length > LABEL_VALUE_MAX)
 	{
 		dialect->skipped++;
@@ -146,7 +153,7 @@ rewrite_label(Rewriting *rewriting, const PfsProfileLabel *label)
 	return dialect_put_label(rewriting, key, text);
 }
 
-/* Adds the ids of the series to a sample that has none of its own. */
+/* Adds the ids of the series to a sample that has no ids. */
 static bool
 put_ids(Rewriting *rewriting)
 {
@@ -162,7 +169,7 @@ put_ids(Rewriting *rewriting)
 
 /* --- labels of recordings --- */
 
-/* Adds a label whose texts come from outside of the profile. */
+/* Adds a label whose texts are not in the profile. */
 static bool
 rewrite_foreign(Rewriting *rewriting, PfsText key, PfsText text)
 {
@@ -211,7 +218,7 @@ put_context(Rewriting *rewriting, uint64_t id)
 	return true;
 }
 
-/* Adds the labels that the ids of a recording's event stand for. */
+/* Adds the labels that the ids in a sample of a recording stand for. */
 static bool
 rewrite_ids(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
 {
@@ -241,7 +248,7 @@ rewrite_ids(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
 
 /* --- all labels --- */
 
-/* Adds the span's id of a sample of Datadog's, which is a number. */
+/* Adds the span's id, a number, to a sample of Datadog's tracers. */
 static bool
 rewrite_span(Rewriting *rewriting, const PfsProfileLabel *labels, uint32_t count)
 {
@@ -299,7 +306,7 @@ format_id(const uint8_t *id, size_t bytes, char *text)
 		sprintf(text + 2 * i, "%02x", id[i]);
 }
 
-/* Replaces the labels of all samples. Returns false if out of memory or budget. */
+/* Replaces the labels of all samples. Returns false if memory or budget is exhausted. */
 static bool
 rewrite_labels(PyroscopeDialect *dialect, PfsProfile *profile)
 {
@@ -328,8 +335,8 @@ rewrite_labels(PyroscopeDialect *dialect, PfsProfile *profile)
 /* --- times and values --- */
 
 /*
- * Sets the time of a profile that has none, and makes its samples those of one window. The window
- * of a recording is that of the request.
+ * Sets the time of a profile that has none, and makes all its samples those of one window. A
+ * recording has the window of the request.
  */
 static void
 set_time(PyroscopeDialect *dialect, PfsProfile *profile)
@@ -344,7 +351,9 @@ set_time(PyroscopeDialect *dialect, PfsProfile *profile)
 		profile->samples[i].time_offset_ns = 0;
 }
 
-/* Gives a text format its type; counts of samples in time become nanoseconds. */
+/*
+ * Sets the type of a text format. Values that count samples of time are converted to nanoseconds.
+ */
 static PfsReadStatus
 set_text_type(const PyroscopeDialect *dialect, PfsProfile *profile, PfsReadError *error)
 {
@@ -380,7 +389,7 @@ dialect_adapt(void *context, PfsProfile *profile, PfsReadError *error)
 	}
 	set_time(dialect, profile);
 
-	/* Pyroscope stores all frames, whatever a profile says about frames to drop */
+	/* Ignore expressions for dropping frames, because Pyroscope stores all frames. */
 	profile->drop_frames = profile->keep_frames = dialect_text("");
 	return dialect->kind == DIALECT_TEXT ? set_text_type(dialect, profile, error) : PFS_READ_OK;
 }

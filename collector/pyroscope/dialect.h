@@ -17,7 +17,7 @@
 typedef enum DialectKind
 {
 	DIALECT_PPROF,
-	DIALECT_TEXT,	   /* folded stacks, whose type the application's name contains */
+	DIALECT_TEXT,	   /* folded stacks, whose type is in the application's name */
 	DIALECT_VIEWER,	   /* speedscope */
 	DIALECT_RECORDING, /* Java's flight recordings */
 	DIALECT_DATADOG	   /* pprof of Datadog's tracers */
@@ -29,11 +29,11 @@ typedef struct PyroscopeDialect
 	const PyroscopeSeries *series;
 	const AttributeRule *rule; /* which labels of samples are dropped */
 	const SampleTypes *types;  /* names for profiles without __name__ */
-	const TextType *text_type; /* of DIALECT_TEXT */
-	const JfrLabels *contexts; /* of DIALECT_RECORDING */
-	int64_t sample_rate;	   /* of DIALECT_TEXT; 0: values are not scaled */
+	const TextType *text_type; /* type of the text, for DIALECT_TEXT only */
+	const JfrLabels *contexts; /* labels by context, for DIALECT_RECORDING only */
+	int64_t sample_rate; /* samples per second, for DIALECT_TEXT only; 0: values are not scaled */
 	bool has_from;
-	int64_t from_us;  /* time of profiles that have none */
+	int64_t from_us;  /* time for profiles that have none */
 	bool keeps_times; /* samples keep their own times */
 	bool has_time;	  /* result: the profile or the request contains the time */
 	uint64_t skipped; /* result: labels of samples that were left out because of a limit */

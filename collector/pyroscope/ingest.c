@@ -40,7 +40,7 @@ typedef struct Ingesting
 	IngestFormat format;
 	Span profile; /* parts of the request */
 	Span types;
-	Span labels;	   /* of a recording */
+	Span labels;	   /* labels of a recording */
 	PfsBytes unpacked; /* owned; the profile, if it was packed or changed */
 	PfsBytes unpacked_labels;
 	PyroscopeSeries series;
@@ -155,7 +155,7 @@ unpack_part(Ingesting *ingesting, Span *part, PfsBytes *unpacked)
 	}
 }
 
-/* Unpacks the parts, so that equal content has one identity. */
+/* Unpacks the parts, so that equal content gets equal identity. */
 static DecodeEnd
 unpack_parts(Ingesting *ingesting)
 {
@@ -166,7 +166,7 @@ unpack_parts(Ingesting *ingesting)
 			   : end;
 }
 
-/* Recognizes by its bytes a profile that is sent without its format. */
+/* Determines the format of a profile from its bytes, if the request does not state it. */
 static void
 recognize_profile(Ingesting *ingesting)
 {
@@ -182,7 +182,10 @@ recognize_profile(Ingesting *ingesting)
 
 /* --- labels --- */
 
-/* keeps_app: the application's name stays a label if the service has another name. */
+/*
+ * Makes the labels of the series. keeps_app: the application's name stays a label if the service
+ * has another name.
+ */
 static void
 make_labels(Ingesting *ingesting, bool keeps_app)
 {
@@ -208,7 +211,7 @@ make_labels(Ingesting *ingesting, bool keeps_app)
 
 /* --- profiles --- */
 
-/* Converts lines, each of which is a stack, to folded stacks. */
+/* Converts lines, of which each is a stack, to folded stacks. */
 static DecodeEnd
 fold_lines(Ingesting *ingesting)
 {
@@ -276,7 +279,7 @@ decode_text(Ingesting *ingesting)
 	if (ingesting->format == INGEST_LINES)
 		end = fold_lines(ingesting);
 	if (end != DECODE_OK || ingesting->profile.length == 0)
-		return end; /* a client that had no samples */
+		return end; /* the client had no samples */
 	return decode_as(ingesting, DIALECT_TEXT, type);
 }
 
@@ -322,8 +325,9 @@ decode_content(Ingesting *ingesting)
 /* --- the request --- */
 
 /*
- * Sets the identity: the sender and what decides the batch, whatever separates and packs it. Idle
- * replicas behind two senders bring equal profiles, which are no repetitions.
+ * Sets the identity of the request: its sender, and all content that determines the batch,
+ * regardless of multipart and compression. The sender matters because idle replicas behind two
+ * senders send equal profiles, which are no repetitions.
  */
 static void
 ingest_identify(Ingesting *ingesting)
@@ -378,7 +382,7 @@ ingest_read_request(Ingesting *ingesting)
 		return end;
 	recognize_profile(ingesting);
 	if (request->sender[0] != '\0' || ingesting->format == INGEST_JFR)
-		ingest_identify(ingesting); /* Java's agent tries several times */
+		ingest_identify(ingesting); /* Java's agent repeats a request several times */
 	return decode_content(ingesting);
 }
 

@@ -1,6 +1,6 @@
 /*
  * ingest_query.c
- *		Reads the parameters of /ingest, and the name among them.
+ *		Reads the parameters of /ingest, and the application's name, which contains labels.
  */
 #include "pyroscope/ingest_query.h"
 
@@ -19,7 +19,7 @@ query_text(const char *text)
 
 /* --- parameters --- */
 
-/* Separates "app{k=v,...}". Returns NULL, or the reason of a refusal. */
+/* Splits "app{k=v,...}". Returns NULL; on failure, the reason of the refusal. */
 static const char *
 ingest_query_read_name(IngestQuery *query, PfsText name)
 {
@@ -91,7 +91,7 @@ ingest_next_label(PfsText *labels, PfsText *key, PfsText *value)
 
 		*value = query_cut(labels, ',');
 		if (memchr(value->data, '=', value->length) == NULL)
-			continue; /* no value before it */
+			continue; /* there is no value before this part */
 		*key = pfs_trim(query_cut(value, '='));
 		for (rest = *labels; rest.length > 0; *labels = rest)
 		{

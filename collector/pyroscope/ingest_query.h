@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "formats/profile.h"
 
-#define INGEST_SAMPLE_RATE 100 /* of clients that send none, in samples per second */
+#define INGEST_SAMPLE_RATE 100 /* samples per second of clients that send no rate */
 
 typedef struct IngestQuery
 {
@@ -21,18 +21,18 @@ typedef struct IngestQuery
 	bool has_from;
 	int64_t from_us; /* microseconds since 1970; 0 if absent */
 	int64_t until_us;
-	int64_t sample_rate; /* 0: values are not counts of samples in time */
+	int64_t sample_rate; /* samples per second; 0: values are not counts of samples */
 } IngestQuery;
 
 /*
- * Reads a query string, without its "?". Texts are copied into the arena. Returns NULL, or the
- * reason of a refusal, a static text.
+ * Reads a query string, without its "?". Texts are copied into the arena. Returns NULL; on failure
+ * a literal, the reason of the refusal.
  */
 const char *ingest_query_read(IngestQuery *query, PfsText text, int64_t now_us, Arena *arena);
 
 /*
- * Removes the first label from *labels; returns false if there is none. Clients do not escape
- * commas: a part without "=" belongs to the value before it.
+ * Removes the first label from *labels. Returns false if there is none. Clients do not escape
+ * commas, so a part without "=" belongs to the value before it.
  */
 bool ingest_next_label(PfsText *labels, PfsText *key, PfsText *value);
 

@@ -75,7 +75,7 @@ add_context(JfrLabels *labels, const MapEntry *entry)
 			continue;
 		if (!map_entry_read(field_span(&message.field), &label))
 			return PFS_READ_MALFORMED;
-		/* each event of the context takes all of them */
+		/* each event of the context gets all of these labels */
 		if (labels->label_count - first == PFS_PROFILE_MAX_LABELS)
 			return PFS_READ_TOO_LARGE;
 		if (!PFS_GROW(&labels->budget, labels->labels, labels->label_count))
@@ -115,7 +115,7 @@ jfr_labels_read(JfrLabels *labels, Span span, PfsAllocator allocator)
 	if (status != PFS_READ_OK)
 		return status;
 
-	/* two entries of one id are none of a map */
+	/* a map has no two entries with one id */
 	return message.error == NULL && pfs_ids_finish(&labels->text_ids) &&
 				   pfs_ids_finish(&labels->context_ids)
 			   ? PFS_READ_OK

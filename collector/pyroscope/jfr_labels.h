@@ -1,7 +1,7 @@
 /*
  * jfr_labels.h
- *		Labels that Pyroscope's agent for Java sends beside a flight recording: sets of labels, and
- *		texts, by the ids in the recording's events.
+ *		Labels that Pyroscope's agent for Java sends in addition to a flight recording: sets of
+ *		labels, and texts, to which events of the recording refer by id.
  */
 #ifndef COLLECTOR_PYROSCOPE_JFR_LABELS_H
 #define COLLECTOR_PYROSCOPE_JFR_LABELS_H
@@ -23,12 +23,12 @@ typedef struct JfrContext
 	uint32_t count;
 } JfrContext;
 
-/* Zeroed: no labels. */
+/* A zeroed structure has no labels. */
 typedef struct JfrLabels
 {
 	PfsBudget budget;
 	PfsIdIndex text_ids;
-	PfsText *texts; /* in the message, which must outlive the labels */
+	PfsText *texts; /* point into the message, which must outlive the labels */
 	PfsIdIndex context_ids;
 	JfrContext *contexts;
 	JfrLabelIds *labels;
@@ -42,10 +42,10 @@ typedef struct JfrLabels
 PfsReadStatus jfr_labels_read(JfrLabels *labels, Span message, PfsAllocator allocator);
 void jfr_labels_free(JfrLabels *labels);
 
-/* Returns the set with that id, an empty one if there is none. */
+/* Returns the set with this id; an empty set if there is none. */
 JfrContext jfr_labels_context(const JfrLabels *labels, uint64_t id);
 
-/* Returns the text with that id, "" if there is none. */
+/* Returns the text with this id; "" if there is none. */
 PfsText jfr_labels_text(const JfrLabels *labels, uint64_t id);
 
 #endif

@@ -34,8 +34,8 @@ span_skip(Span *span, size_t bytes)
 }
 
 /*
- * Returns the value of a parameter behind ";", with or without quotes. prefix ends in "="; an empty
- * result: there is none.
+ * Returns the value of a parameter after ";", with or without quotes. prefix ends in "="; the
+ * result is empty if there is no such parameter.
  */
 static Span
 parameter_find(Span text, const char *prefix)
@@ -67,7 +67,7 @@ parameter_find(Span text, const char *prefix)
 	return value;
 }
 
-/* Moves *rest behind the next delimiter, of which *before is what precedes it. */
+/* Moves *rest past the next delimiter; *before becomes the bytes in front of the delimiter. */
 static bool
 delimiter_find(const Multipart *walk, Span *rest, Span *before)
 {
@@ -97,7 +97,7 @@ multipart_begin(Multipart *walk, Span body, const char *content_type)
 	memcpy(walk->delimiter + 4, boundary.bytes, boundary.length);
 	walk->delimiter_length = 4 + boundary.length;
 
-	/* the first delimiter may begin the body, without CR LF before it */
+	/* the first delimiter may be at the start of the body, without CR LF before it */
 	if (body.length >= walk->delimiter_length - 2 &&
 		memcmp(body.bytes, walk->delimiter + 2, walk->delimiter_length - 2) == 0)
 		span_skip(&walk->rest, walk->delimiter_length - 2);
@@ -138,7 +138,7 @@ multipart_next(Multipart *walk, MultipartPart *part)
 	if (!delimiter_find(walk, &walk->rest, &content))
 		return multipart_fail(walk, "the body ends within a part");
 
-	/* the rest of the delimiter's line, which may be blanks, ends where the headers begin */
+	/* the rest of the delimiter's line, which may contain blanks, ends where the headers begin */
 	head_end = memmem(content.bytes, content.length, END_OF_HEAD, strlen(END_OF_HEAD));
 	if (head_end == NULL)
 		return multipart_fail(walk, "a part of the body has no headers");

@@ -1,13 +1,13 @@
 /*
  * multipart.h
- *		Parts of a body of the type multipart/form-data, in place.
+ *		Finds the parts of a body of type multipart/form-data, without copying them.
  */
 #ifndef COLLECTOR_PYROSCOPE_MULTIPART_H
 #define COLLECTOR_PYROSCOPE_MULTIPART_H
 
 #include "otlp/message.h"
 
-#define MULTIPART_BOUNDARY_MAX 70 /* of RFC 2046 */
+#define MULTIPART_BOUNDARY_MAX 70 /* limit of RFC 2046 */
 #define MULTIPART_PARTS_MAX	   16
 
 typedef struct MultipartPart
@@ -16,12 +16,15 @@ typedef struct MultipartPart
 	Span content;
 } MultipartPart;
 
-/* A walk: after multipart_begin(), while (multipart_next(&walk, &part)) look at the part. */
+/*
+ * A walk: after multipart_begin(), call multipart_next() while it returns true, and read the part
+ * after each call.
+ */
 typedef struct Multipart
 {
-	Span rest; /* begins behind a delimiter */
+	Span rest; /* begins after a delimiter */
 	char delimiter[MULTIPART_BOUNDARY_MAX + 5];
-	size_t delimiter_length; /* with CR LF before it */
+	size_t delimiter_length; /* length including CR LF before it */
 	unsigned parts;
 	const char *error; /* reason of a refusal; NULL: none */
 } Multipart;

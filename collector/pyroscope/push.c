@@ -32,7 +32,7 @@ typedef struct Pushing
 static PfsText
 push_text(Span span)
 {
-	const size_t most = UINT32_MAX; /* messages are smaller */
+	const size_t most = UINT32_MAX; /* never reached: messages have a limit below 4 GiB */
 
 	return (PfsText){ (const char *) span.bytes,
 					  (uint32_t) (span.length < most ? span.length : most) };
@@ -75,7 +75,7 @@ push_read_labels(Pushing *pushing, Arena *arena, Span span)
 	return end;
 }
 
-/* Decodes the profile of a sample. An invalid one is counted, and does not end the request. */
+/* Decodes the profile of a sample. An invalid profile is counted and does not end the request. */
 static DecodeEnd
 push_read_sample(Pushing *pushing, Span span)
 {

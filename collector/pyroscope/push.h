@@ -12,7 +12,8 @@
 #include "pyroscope/request.h"
 
 /*
- * Returns DECODE_OK also if profiles were rejected: then the result has their number and a message.
+ * Returns DECODE_OK even if profiles were rejected; the result then contains their number and a
+ * message.
  */
 DecodeEnd push_decode(const PyroscopeRequest *request, Batch *batch, PyroscopeResult *result);
 

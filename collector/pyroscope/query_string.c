@@ -12,7 +12,7 @@
 
 #define US_PER_SECOND INT64_C(1000000)
 
-/* Limit of the digits of seconds: beyond it a number is not a time. */
+/* Limit of the digits of seconds: a number with more digits is not a time in seconds. */
 #define SECOND_DIGITS_MAX 11
 
 PfsText
@@ -39,7 +39,7 @@ hexadecimal_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Decodes the character at *at, and moves *at behind it. Returns -1 if it is invalid or NUL. */
+/* Decodes the character at *at, and advances *at past it. Returns -1 if it is invalid or NUL. */
 static int
 decode_character(PfsText text, uint32_t *at)
 {
@@ -58,7 +58,7 @@ decode_character(PfsText text, uint32_t *at)
 	return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }
 
-/* Decodes a value into the arena. Returns NULL, or the reason of a failure. */
+/* Decodes a value into the arena. Returns NULL; on failure, the reason. */
 static const char *
 decode_value(PfsText text, Arena *arena, PfsText *value)
 {
@@ -94,7 +94,10 @@ parse_date(int64_t digits, int64_t *seconds)
 	return digits >= 19700101 && date.tm_mon == given.tm_mon && date.tm_mday == given.tm_mday;
 }
 
-/* Converts a number to a time by its digits: a date, or seconds to nanoseconds since 1970. */
+/*
+ * Converts a number to a time. The number of digits shows what it is: a date, or seconds to
+ * nanoseconds since 1970.
+ */
 static bool
 parse_digits(PfsText text, int64_t *time_us)
 {
@@ -133,7 +136,7 @@ parse_offset(PfsText text, int64_t now_us, int64_t *time_us)
 	*time_us = now_us;
 	if (text.length == 0)
 		return true;
-	digits.length--; /* the unit */
+	digits.length--; /* drop the unit */
 	if (text.data[0] != '-' || digits.length < 2 || digits.length > 7 ||
 		pfs_parse_int64(digits, &number) != PFS_READ_OK)
 		return false;
@@ -154,7 +157,7 @@ query_time(PfsText text, int64_t now_us, int64_t *time_us)
 
 	if (text.length >= now_length && memcmp(text.data, "now", now_length) == 0)
 		return parse_offset(pfs_part(text, now_length, text.length), now_us, time_us);
-	/* a profile has its time in nanoseconds */
+	/* profiles store their time in nanoseconds, which limits it */
 	return parse_digits(text, time_us) && *time_us <= INT64_MAX / NS_PER_US;
 }
 

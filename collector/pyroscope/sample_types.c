@@ -54,7 +54,7 @@ types_text(const char *text)
 
 /* --- names that clients display --- */
 
-/* Reads one field: a sample type, and an object with its display name. */
+/* Reads one member: a sample type, and an object that contains its display name. */
 static PfsReadStatus
 read_type(PfsJson *json, SampleTypes *types)
 {
@@ -118,7 +118,7 @@ sample_types_free(SampleTypes *types)
 	pfs_profile_fini(&types->texts);
 }
 
-/* Returns the name by which a type is classified. */
+/* Returns the name by which the type is classified: its display name if there is one. */
 static PfsText
 display_name_of(const SampleTypes *types, PfsText type)
 {
@@ -135,7 +135,7 @@ display_name_of(const SampleTypes *types, PfsText type)
 	return pfs_text_equals(type, "goroutine") ? types_text("goroutines") : type;
 }
 
-/* Returns the name that a display name stands for; NULL: none. */
+/* Returns the name of profile types with this display name; NULL: there is none. */
 static const char *
 name_of_display(PfsText display)
 {
@@ -185,14 +185,16 @@ recording_name_type(PfsTypeParts *parts)
 {
 	static const struct
 	{
-		const char *begin; /* of the reader's type */
+		const char *begin; /* first characters of the name that the recording's reader gives */
 		const char *name;
-		const char *type; /* NULL: the reader's */
+		const char *type; /* NULL: the reader's type stays */
 		const char *period_type;
 		const char *period_unit;
 	} types[] = { { "cpu", "process_cpu", NULL, "cpu", "nanoseconds" },
 				  { "wall", "wall", NULL, "wall", "nanoseconds" },
 				  { "alloc_", "memory", NULL, "space", "bytes" },
+				  { "live", "memory", NULL, "objects", "count" },
+				  { "malloc_", "memory", NULL, "", "" },
 				  { "contentions", "mutex", NULL, "mutex", "count" },
 				  { "delay", "mutex", NULL, "mutex", "count" },
 				  { "parks", "block", "contentions", "block", "count" },

@@ -1,7 +1,6 @@
 /*
  * sample_types.h
- *		Names of profile types as Pyroscope forms them, and which types are levels instead of
- *		deltas.
+ *		Names of profile types as Pyroscope forms them, and which types are levels, not deltas.
  */
 #ifndef COLLECTOR_PYROSCOPE_SAMPLE_TYPES_H
 #define COLLECTOR_PYROSCOPE_SAMPLE_TYPES_H
@@ -11,7 +10,9 @@
 
 #define SAMPLE_TYPES_MAX 64
 
-/* Names that a client displays for sample types: the part sample_type_config of a request. */
+/*
+ * The names under which a client displays sample types: the part sample_type_config of a request.
+ */
 typedef struct SampleTypes
 {
 	uint32_t count;
@@ -26,46 +27,46 @@ typedef struct SampleTypes
 
 /*
  * Reads JSON like {"samples": {"display-name": "cpu"}}, whose texts must outlive the result; an
- * empty span has no names. Returns NULL, or the reason of a failure. Call sample_types_free() in
+ * empty span contains no names. Returns NULL; on failure, the reason. Call sample_types_free() in
  * either case.
  */
 const char *sample_types_read(SampleTypes *types, Span json, PfsAllocator allocator);
 void sample_types_free(SampleTypes *types);
 
-/* Returns the first part of the types of a pprof profile that is sent without __name__. */
+/* Returns the first part of the type's name, for a pprof profile that is sent without __name__. */
 PfsText pprof_type_name(const PfsProfile *profile, const SampleTypes *types);
 
-/* Returns the first part of a type of a viewer's file (speedscope). */
+/* Returns the first part of the name of a type in a viewer's file (speedscope). */
 PfsText viewer_type_name(PfsText type);
 
 /*
- * Changes the parts of the name of a type of a flight recording that was pushed, which have the
- * names of the recording's reader, to Pyroscope's.
+ * Converts the name of a type in a pushed flight recording: the recording's reader has named it;
+ * afterwards it has Pyroscope's name.
  */
 void recording_name_type(PfsTypeParts *parts);
 
 /*
- * Changes the parts of the name of a type of Datadog's tracers to those that Pyroscope's clients
- * have for it. Other types keep theirs: gpu-time is gpu:gpu-time.
+ * Converts the name of a type of Datadog's tracers to the name that Pyroscope's clients use. Other
+ * types keep their names: gpu-time is gpu:gpu-time.
  */
 void datadog_name_type(PfsTypeParts *parts);
 
-/* Returns true for a type whose values are a state at a time, which do not add up. */
+/* Returns true for a type whose values are states at one time, so they must not be added up. */
 bool is_level_type(PfsText type);
 
 /* The profile type of a text format, by the suffix of the application's name. */
 typedef struct TextType
 {
-	const char *suffix; /* behind the last dot */
+	const char *suffix; /* the text after the last dot */
 	const char *name;
 	const char *type;
 	const char *unit;
-	bool is_time; /* values are numbers of samples in time */
+	bool is_time; /* values count samples of time */
 } TextType;
 
 /*
- * Returns the type by the suffix of *app, which is removed; without a dot it is that of CPU time.
- * NULL: the suffix is not known.
+ * Returns the type for the suffix of *app, and removes the suffix. Without a dot, the type is that
+ * of CPU time. NULL: the suffix is not known.
  */
 const TextType *text_type_of(PfsText *app);
 

@@ -1,6 +1,6 @@
 /*
  * series.c
- *		Sets of labels, made with those of OTLP's attributes.
+ *		Sets of labels, made with the functions for OTLP's attributes.
  */
 #include "pyroscope/series.h"
 
@@ -9,7 +9,7 @@
 #define RESERVED	 "__"
 #define TYPE_NAME	 "__name__"
 #define TENANT		 "tenant"
-#define SCOPE_HEADER "X-Scope-OrgID" /* key of the label of a tenant that is not believed */
+#define SCOPE_HEADER "X-Scope-OrgID" /* key of the label for a tenant that a client claims to be */
 
 static PfsText
 series_text(const char *text)

@@ -4,10 +4,10 @@
  *
  * WriteArrowRequest: field 1 ipc_buffer. WriteRequest, WriteResponse: field 1 record.
  *
- * Write is a stream: the client sends samples with ids of stacks, the answer asks for stacks, the
- * client sends those, and the receiver ends the stream when all is stored. No stack is remembered
- * from one stream to the next, because each client chooses its own ids. Samples stay packed while
- * their stacks are awaited.
+ * Write is a stream: the client sends samples with ids of stacks, the answer requests stacks, the
+ * client sends these, and the receiver ends the stream when everything is stored. Stacks are not
+ * remembered from one stream to the next, because each client chooses its own ids. Samples stay
+ * packed until their stacks have arrived.
  *
  * A request is stored whole or not at all. Its samples contain their times, so a repeated request
  * has the same content.
@@ -49,7 +49,7 @@ arrow_service_ends_with(DecodeEnd end, const ArrowResult *result, Decoded *decod
 	return end;
 }
 
-/* Decodes the body, which is the record, or in an exchange the record of the stacks. */
+/* Decodes the body: the record or, in an exchange, the record with the stacks. */
 static DecodeEnd
 arrow_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 					 Decoded *decoded)
@@ -87,7 +87,7 @@ parca_write_arrow(Host *host, Call *call)
 
 /* --- Write --- */
 
-/* Asks for the stacks of the first message; if it needs none, stores its samples. */
+/* Requests the stacks of the first message. If it needs none, stores its samples. */
 static void
 arrow_service_ask(Receiver *receiver, Call *call)
 {

@@ -1,9 +1,9 @@
 /*
  * connect_upload.c
- *		Pyroscope's DebuginfoService, which Alloy calls over Connect: ShouldInitiateUpload, POST of
- *		the file as it is to Upload/BUILD_ID, UploadFinished.
+ *		Pyroscope's DebuginfoService, which Alloy calls over Connect: ShouldInitiateUpload; a POST
+ *		of the plain file to Upload/BUILD_ID; UploadFinished.
  *
- * If the answer to ShouldInitiateUpload is yes, the client begins the upload; its requests have
+ * If the answer to ShouldInitiateUpload is yes, the client begins the upload; its requests contain
  * neither an upload id nor a size.
  */
 #include <string.h>
@@ -13,13 +13,13 @@
 #include "receive/submit.h"
 #include "receive/upload_answers.h"
 
-#define FILE_FIELD 1 /* of ShouldInitiateUploadRequest */
+#define FILE_FIELD 1 /* field of ShouldInitiateUploadRequest */
 
 #define FIRST_TIME "First time we see this Build ID, therefore please upload!"
 #define EXISTS \
 	"Debuginfo already exists and is not marked as invalid, therefore no new upload is needed."
 
-/* Reads ShouldInitiateUploadRequest. Returns NULL, or why it is refused. */
+/* Reads ShouldInitiateUploadRequest. Returns NULL; the reason if the request is refused. */
 static const char *
 connect_read_file(const Call *call, UploadQuestion *question)
 {
@@ -34,7 +34,7 @@ connect_read_file(const Call *call, UploadQuestion *question)
 								 : upload_question_read(UPLOAD_FILE, file, question);
 }
 
-/* Answers yes if the database lacks the file, or the offered one is better. */
+/* Answers yes if the database lacks the file, or if the offered file is better. */
 static void
 connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *question,
 					  DebugState state)
@@ -59,12 +59,13 @@ connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *ques
 		upload_put_should(&call->answer.body, true, FIRST_TIME);
 	else
 		upload_put_off(receiver, call, question->build_id,
-					   end == UPLOAD_UNDER_WAY ? UPLOAD_UNDER_WAY_TEXT
-											   : "too many uploads, or bytes of them");
+					   end == UPLOAD_UNDER_WAY
+						   ? UPLOAD_UNDER_WAY_TEXT
+						   : "too many uploads are in progress, or they are too large together");
 }
 
 /*
- * An UploadJob. Reading the message cannot fail, because connect_should_upload() has read it
+ * An UploadJob. Reading the message again cannot fail, because connect_should_upload() has read it
  * before.
  */
 static void
@@ -101,7 +102,8 @@ connect_should_upload(Host *host, Call *call)
 	else if (upload_line_put(&receiver->questions, call, connect_should_job))
 		return;
 	else
-		upload_put_off(receiver, call, question.build_id, "too many questions wait");
+		upload_put_off(receiver, call, question.build_id,
+					   "too many questions about uploads are queued");
 	host_give_back(host, call);
 }
 

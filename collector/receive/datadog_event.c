@@ -46,7 +46,10 @@ parse_timestamp(PfsText text, int64_t *time_us)
 	return true;
 }
 
-/* Returns true for tags that name one process, or what it consists of: too many series. */
+/*
+ * Returns true for a tag that names one process, or the versions of what it consists of: such tags
+ * would make too many series.
+ */
 static bool
 is_tag_dropped(PfsText key)
 {

@@ -1,10 +1,10 @@
 /*
  * datadog_service.c
- *		The endpoint of Datadog's tracers: /profiling/v1/input, and /info, which they ask first.
+ *		The endpoint of Datadog's tracers: /profiling/v1/input, and /info, which they request first.
  *
- * A request has a part "event" and attachments: profiles in pprof or flight recordings, each in
- * zstd, gzip or neither, and JSON about them, which is not stored. Invalid profiles are rejected
- * alone, as of a Push.
+ * A request has a part "event" and attachments: profiles in pprof or flight recordings, each
+ * compressed by zstd, by gzip or not at all, and JSON about them, which is not stored. An invalid
+ * profile is rejected without rejecting the others, as in a Push.
  */
 #include <openssl/sha.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ typedef struct Datadog
 	DatadogEvent event;
 	SampleTypes no_types;
 	JfrLabels no_contexts;
-	uint8_t digests[MULTIPART_PARTS_MAX * SHA256_DIGEST_LENGTH]; /* of the parts */
+	uint8_t digests[MULTIPART_PARTS_MAX * SHA256_DIGEST_LENGTH]; /* digest of each part */
 	size_t digests_length;
 } Datadog;
 
@@ -55,7 +55,7 @@ encoding_by_magic(Span bytes)
 	return ENCODING_IDENTITY;
 }
 
-/* Unpacks a part; *owned is to be freed by the caller. */
+/* Unpacks a part. The caller frees *owned. */
 static DecodeEnd
 datadog_unpack(Datadog *datadog, Span *part, uint8_t **owned)
 {
@@ -101,7 +101,7 @@ datadog_decode_profile(Datadog *datadog, Span profile)
 									datadog->batch, &datadog->result);
 }
 
-/* Decodes an attachment. An invalid one is counted, and does not end the request. */
+/* Decodes an attachment. An invalid attachment is counted and does not end the request. */
 static DecodeEnd
 datadog_take_part(Datadog *datadog, const MultipartPart *part)
 {
@@ -123,7 +123,7 @@ datadog_take_part(Datadog *datadog, const MultipartPart *part)
 	return DECODE_OK;
 }
 
-/* Finds the event, which need not come first. Returns DECODE_INVALID without one. */
+/* Finds the event, which may be at any place. Returns DECODE_INVALID if there is none. */
 static DecodeEnd
 datadog_find_event(Datadog *datadog)
 {
@@ -182,7 +182,10 @@ datadog_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch
 		end = pyroscope_judge_rejected(call, &datadog->result);
 	if (end == DECODE_OK && call->answer.code == GRPC_OK)
 	{
-		/* Go's tracer repeats a request once, with another boundary */
+		/*
+		 * identify the request by its parts, because Go's tracer repeats a request once with
+		 * another boundary
+		 */
 		submit_identify(call, datadog->digests, datadog->digests_length);
 		buffer_put_bytes(&call->answer.body, "{}", 2);
 		call->answer.content = "application/json";
@@ -203,7 +206,7 @@ datadog_input(Host *host, Call *call)
 		host_give_back(host, call);
 }
 
-/* What an agent of Datadog's says that it can do; tracers send nothing that it does not list. */
+/* Lists the abilities of an agent of Datadog's; tracers send only what it lists. */
 void
 datadog_info(Host *host, Call *call)
 {

@@ -39,7 +39,7 @@ gunzip(const uint8_t *bytes, size_t length, const InflateLimits *limits, uint8_t
 
 /*
  * Decompresses all frames of the input. The output buffer doubles up to one byte beyond the limit,
- * which distinguishes a result of exactly that size from a larger one.
+ * by which a result of exactly the limit differs from a larger one.
  */
 static InflateEnd
 unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,

@@ -12,7 +12,7 @@
 
 #define MB ((size_t) 1024 * 1024)
 
-/* In the order of ACKNOWLEDGE_*. */
+/* Names of the values ACKNOWLEDGE_*, in their order. */
 static const char *const acknowledge_choices[] = { "database", "spool", NULL };
 
 size_t
@@ -29,7 +29,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "tls-client-ca", FLAG_TEXT, &options->host.client_ca, "FILE",
 		  "file of authorities, PEM, that sign clients' certificates; their common name is the label tenant" },
 		{ "tokens", FLAG_TEXT, &options->host.tokens, "FILE",
-		  "file of lines TENANT TOKEN, with upload behind it if the tenant may upload debug information; clients need one of these tokens, or a certificate" },
+		  "file of lines TENANT TOKEN, followed by upload if the tenant may upload debug information; clients need one of these tokens, or a certificate" },
 		{ "trust-tenant-header", FLAG_SWITCH, &options->host.trusts_scope, NULL,
 		  "take the label tenant from the header X-Scope-OrgID, which a proxy must set or remove for each client" },
 		{ "drop-attributes", FLAG_TEXT, &options->drop, "LIST",
@@ -75,7 +75,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		  "limit of all files that are being uploaded, of which one tenant may use half; default: 2GB",
 		  .minimum = 1024 },
 		{ "upload-directory", FLAG_TEXT, &options->uploads.directory, "DIRECTORY",
-		  "place of files that are being uploaded; default: /var/tmp" },
+		  "directory of files that are being uploaded; default: /var/tmp" },
 		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
 		  "store a row for each time of an OTLP sample, not one for the profile's window" },
 	};

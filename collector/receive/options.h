@@ -22,7 +22,7 @@ typedef struct ReceiveOptions
 	SpoolOptions spool;
 	int64_t client_series; /* limit of series of one tenant or address in an hour */
 	int64_t workers;
-	UploadLimits uploads; /* of debug information */
+	UploadLimits uploads; /* limits of uploads of debug information */
 	int64_t max_age_ms;	  /* limit of the samples' age */
 	bool keep_times;
 	LogOptions log;

@@ -12,7 +12,7 @@
 #include "receive/services.h"
 #include "receive/submit.h"
 
-/* Puts the number of rejected profiles, and the reason for the first, into the answer. */
+/* Writes the number of rejected profiles, and the reason of the first, into the answer. */
 static void
 put_partial_success(Call *call, const OtlpResult *result)
 {
@@ -25,7 +25,7 @@ put_partial_success(Call *call, const OtlpResult *result)
 		return;
 	if (call->content == CONTENT_JSON)
 	{
-		/* all texts are constants of ours, so none needs escaping */
+		/* all texts are our own constants, none of which needs escaping */
 		int length = snprintf(json, sizeof(json),
 							  "{\"partialSuccess\":{\"rejectedProfiles\":\"%llu\","
 							  "\"errorMessage\":\"%s\"}}",

@@ -3,8 +3,8 @@
  *		Parca's DebuginfoService, which its agents and parca-debuginfo call: ShouldInitiateUpload,
  *		InitiateUpload, Upload (a stream of the file's bytes), MarkUploadFinished.
  *
- * Of the codes, FAILED_PRECONDITION has an agent ask again after five minutes; ALREADY_EXISTS and
- * INVALID_ARGUMENT mean that it never offers the file again.
+ * After FAILED_PRECONDITION an agent asks again in five minutes; after ALREADY_EXISTS and
+ * INVALID_ARGUMENT it never offers the file again.
  */
 #include "base/clock.h"
 #include "receive/services.h"
@@ -24,7 +24,7 @@
 	"the one already available, therefore the upload is not accepted as it would result in the " \
 	"same invalid debuginfos."
 
-/* Reads the message of a call. Returns false, after giving the call back, if it cannot be read. */
+/* Reads the message of a call. If that fails, gives the call back and returns false. */
 static bool
 parca_read_question(Receiver *receiver, Call *call, UploadMessage message, UploadQuestion *question,
 					const char **text)
@@ -66,7 +66,7 @@ parca_answer_should(Receiver *receiver, Call *call, const UploadQuestion *questi
 }
 
 /*
- * An UploadJob. Reading the message cannot fail, because parca_should_upload() has read it
+ * An UploadJob. Reading the message again cannot fail, because parca_should_upload() has read it
  * before.
  */
 static void
@@ -104,7 +104,8 @@ parca_should_upload(Host *host, Call *call)
 	else if (upload_line_put(&receiver->questions, call, parca_should_job))
 		return;
 	else
-		upload_put_off(receiver, call, question.build_id, "too many questions wait");
+		upload_put_off(receiver, call, question.build_id,
+					   "too many questions about uploads are queued");
 	host_give_back(host, call);
 }
 
@@ -125,7 +126,7 @@ parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *ques
 	if (!question->is_forced && (state == DEBUG_READY || state == DEBUG_EQUAL))
 	{
 		metric_add(&receiver->metrics.uploads_known_total, 1);
-		call_fail(call, GRPC_ALREADY_EXISTS, "debug information of this build is there already");
+		call_fail(call, GRPC_ALREADY_EXISTS, "debug information of this build exists already");
 		return;
 	}
 	end = upload_slots_begin(&receiver->uploads, call->tenant, question, clock_ns(CLOCK_MONOTONIC),
@@ -137,7 +138,7 @@ parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *ques
 }
 
 /*
- * An UploadJob. Reading the message cannot fail, because parca_initiate_upload() has read it
+ * An UploadJob. Reading the message again cannot fail, because parca_initiate_upload() has read it
  * before.
  */
 static void

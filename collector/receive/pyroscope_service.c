@@ -52,7 +52,7 @@ ingest_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits
 }
 
 /*
- * Clients and relays do not agree on whether they announce gzip, so that the body itself decides.
+ * The body itself shows whether it is gzip, because clients and relays do not always announce it.
  */
 void
 pyroscope_ingest(Host *host, Call *call)

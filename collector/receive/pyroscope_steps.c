@@ -1,6 +1,6 @@
 /*
  * pyroscope_steps.c
- *		Between the calls of services and the decoders of pyroscope/.
+ *		Connects the calls of services with the decoders of pyroscope/.
  */
 #include "receive/pyroscope_steps.h"
 

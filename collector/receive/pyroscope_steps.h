@@ -1,6 +1,6 @@
 /*
  * pyroscope_steps.h
- *		Steps of the services that decode with pyroscope/.
+ *		Steps of the services that use the decoders of pyroscope/.
  */
 #ifndef COLLECTOR_RECEIVE_PYROSCOPE_STEPS_H
 #define COLLECTOR_RECEIVE_PYROSCOPE_STEPS_H
@@ -16,8 +16,9 @@ void pyroscope_take_result(Receiver *receiver, DecodeEnd end, const PyroscopeRes
 						   Decoded *decoded);
 
 /*
- * Judges a request that was decoded, of which profiles may be invalid: DECODE_INVALID if all are.
- * If some are, the answer is an error once the others are stored, so that the client drops them.
+ * Decides on a decoded request of which some profiles may be invalid: returns DECODE_INVALID if all
+ * are. If only some are, the answer is an error after the others are stored, so that the client
+ * drops them.
  */
 DecodeEnd pyroscope_judge_rejected(Call *call, const PyroscopeResult *result);
 

@@ -2,8 +2,8 @@
  * receive.c
  *		Life of a receiver: start, turns, stop.
  *
- * On the first signal no new request is taken, and current requests are stored and answered for at
- * most STOP_MS. On the second signal the process exits at once.
+ * After the first signal no new request is accepted, and current requests are stored and answered
+ * for at most STOP_MS. After the second signal the process exits at once.
  */
 #include "receive/receive.h"
 
@@ -20,12 +20,12 @@
 
 #define STOP_MS		INT64_C(10000)
 #define TURN_MS		250
-#define DRAIN_MS	1000 /* for the writer's last report; all batches are stored by then */
+#define DRAIN_MS	1000 /* time for the writer's last report; all batches are stored by then */
 #define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
 
 /*
- * Size from which malloc returns memory to the system on free, and bytes that it may keep at the
- * end of each heap.
+ * Malloc returns blocks of this size or more to the system when they are freed, and may keep this
+ * many bytes at the end of each heap.
  */
 #define LARGE_BYTES (12 * 1024 * 1024)
 #define KEPT_BYTES	(24 * 1024 * 1024)
@@ -165,13 +165,14 @@ receive_run(const ReceiveOptions *options)
 	ExitCode code;
 
 	/*
-	 * otherwise every thread's heap keeps the memory of large requests, in addition to --max-memory
+	 * Otherwise the heap of every thread would keep the memory of large requests, in addition to
+	 * --max-memory.
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	mallopt(M_ARENA_MAX, HEAPS);
 	if (server == NULL)
-		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		code = failure_out_of_memory(&failure);
 	else if (options->host.acknowledge == ACKNOWLEDGE_SPOOL && options->spool.directory[0] == '\0')
 	{
 		code = failure_set(&failure, EXIT_CONFIG, "--acknowledge spool needs a spool directory");

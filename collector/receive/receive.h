@@ -2,8 +2,8 @@
  * receive.h
  *		The sub-command "receive": stores profiles that clients push.
  *
- * One port accepts OTLP's profiles and Parca's writes, over gRPC and HTTP. A request is answered as
- * stored only after the transaction that contains all of it has committed.
+ * One port accepts all protocols, over gRPC and HTTP. A request is answered as stored only after
+ * the transaction that contains all of it has been committed.
  */
 #ifndef COLLECTOR_RECEIVE_H
 #define COLLECTOR_RECEIVE_H

@@ -1,6 +1,7 @@
 /*
  * receive_metrics.h
- *		Counters of the services of "receive", beside those of the server. Any thread adds.
+ *		Counters of the services of "receive", in addition to those of the server. Any thread may
+ *		add.
  */
 #ifndef COLLECTOR_RECEIVE_RECEIVE_METRICS_H
 #define COLLECTOR_RECEIVE_RECEIVE_METRICS_H
@@ -8,7 +9,7 @@
 #include "http_server/metrics.h"
 #include "writer/writer_stats.h"
 
-/* X(name, help): /metrics shows the name with the prefix profstore_receive_. */
+/* X(name, help). On /metrics the name has the prefix profstore_receive_. */
 #define RECEIVE_METRICS(X)                                                                       \
 	X(requests_stored_total, "Requests that were stored.")                                       \
 	X(requests_repeated_total, "Requests that had been stored before.")                          \
@@ -23,8 +24,8 @@
 	X(otlp_payloads_skipped_total, "Original payloads of OTLP profiles, which are not kept.")    \
 	X(samples_total, "Samples in requests that were read.")                                      \
 	X(uploads_stored_total, "Files with debug information that were stored.")                    \
-	X(uploads_known_total, "Uploads that were not needed: debug information is there.")          \
-	X(uploads_put_off_total, "Uploads whose client was asked to come later.")                    \
+	X(uploads_known_total, "Uploads that were not needed because the debug information exists.") \
+	X(uploads_put_off_total, "Uploads whose client was asked to retry later.")                   \
 	X(uploads_refused_total, "Uploads that were refused or declined for good.")                  \
 	X(upload_bytes_total, "Bytes of debug information that were received.")
 

@@ -1,6 +1,6 @@
 /*
  * receiver.c
- *		Starts and ends the state that services share.
+ *		Starts and ends the state that the services share.
  */
 #include "receive/receiver.h"
 
@@ -29,7 +29,7 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 void
 receiver_fini(Receiver *receiver)
 {
-	upload_line_stop(&receiver->spool); /* before stores, to which it passes calls on */
+	upload_line_stop(&receiver->spool); /* stop it before stores, to which it passes calls */
 	upload_line_stop(&receiver->questions);
 	upload_line_stop(&receiver->stores);
 	host_fini(&receiver->host);
@@ -47,8 +47,8 @@ receiver_told(Host *host, Call *call)
 }
 
 /*
- * A client that was asked to retry will do so. A client that hung up may send another profile in
- * the same bytes later, so its request is forgotten soon.
+ * A client that was asked to retry will do so. A client that disconnected may later send another
+ * profile with equal bytes, so its request is forgotten soon.
  */
 void
 receiver_left(Host *host, Call *call, int64_t now_ns)

@@ -1,6 +1,6 @@
 /*
  * receiver.h
- *		State that the services of "receive" share, beside the server's.
+ *		State that the services of "receive" share, in addition to the server's.
  *
  * A worker unpacks and decodes a call; the writer's thread stores its batch.
  */
@@ -26,10 +26,10 @@ typedef struct Receiver
 	Repeats repeats;
 	SeriesLimit series;
 	StoreLine line;
-	UploadSlots uploads;  /* of debug information */
-	UploadLine spool;	  /* their bytes, on the way to --upload-directory */
-	UploadLine questions; /* about them */
-	UploadLine stores;	  /* files on their way into the database */
+	UploadSlots uploads;  /* uploads of debug information */
+	UploadLine spool;	  /* their bytes, which are written to --upload-directory */
+	UploadLine questions; /* questions about uploads */
+	UploadLine stores;	  /* files that are being stored in the database */
 } Receiver;
 
 static inline Receiver *
@@ -46,7 +46,10 @@ void receiver_fini(Receiver *receiver); /* call after the writer has released it
 /* A FiguresFill whose context is a Receiver. */
 void receiver_fill_figures(void *context, Figures *figures);
 
-/* For ServiceTable: remembers a stored request until its client has got the answer. */
+/*
+ * Implements told of ServiceTable: keeps the request as stored until its client has received the
+ * answer.
+ */
 void receiver_told(Host *host, Call *call);
 void receiver_left(Host *host, Call *call, int64_t now_ns);
 

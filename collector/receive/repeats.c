@@ -1,6 +1,6 @@
 /*
  * repeats.c
- *		A table by digest, in order of arrival.
+ *		A table of requests by digest, in the order of arrival.
  */
 #include "receive/repeats.h"
 
@@ -13,7 +13,7 @@ struct Repeat
 	UT_hash_handle hh;
 	uint8_t digest[REPEATS_DIGEST_BYTES];
 	bool is_stored;
-	int64_t until_ns; /* when it is forgotten, unless it is pending */
+	int64_t until_ns; /* time at which the request is forgotten; valid unless it is pending */
 };
 
 void
@@ -102,7 +102,8 @@ repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool i
 	else if (repeat != NULL)
 	{
 		repeat->is_stored = true;
-		repeat->until_ns = INT64_MAX; /* until the loop knows which answer its client got */
+		/* keep the entry until the loop knows which answer the client received */
+		repeat->until_ns = INT64_MAX;
 		if (++repeats->untold > REPEATS_MAX)
 			drop_oldest(repeats);
 	}

@@ -1,12 +1,11 @@
 /*
  * repeats.h
- *		Digests of requests on their way to the database, and of stored requests whose client has
+ *		Digests of requests that are being stored, and of stored requests whose client has received
  *		no answer yet.
  *
  * A client that was asked to retry, or that disconnected, sends the request again. While the first
- * request is pending the second must not be stored as well; if the first was stored, the second is
- * answered as stored. This works within the life of one receiver; the receipts in the database last
- * longer.
+ * request is pending, the second must not be stored as well; if the first was stored, the second is
+ * answered as stored. This works while the receiver runs; the receipts in the database last longer.
  */
 #ifndef COLLECTOR_RECEIVE_REPEATS_H
 #define COLLECTOR_RECEIVE_REPEATS_H
@@ -30,14 +29,14 @@ typedef struct Repeats
 typedef enum RepeatState
 {
 	REPEAT_NEW,		/* not known; it is pending from now on */
-	REPEAT_PENDING, /* on its way to the database */
+	REPEAT_PENDING, /* the request is being stored */
 	REPEAT_STORED,
 	REPEAT_NO_MEMORY
 } RepeatState;
 
 /*
- * Lifetime of a stored request whose client was asked to retry within it. A client that hung up may
- * retry soon or never: equal bytes that it sends later are another profile.
+ * How long a stored request is kept if its client was asked to retry. A client that disconnected
+ * may retry soon or never: equal bytes that it sends later are another profile.
  */
 #define REPEATS_ASKED_NS (INT64_C(60) * 1000000000)
 #define REPEATS_LEFT_NS	 (INT64_C(4) * 1000000000)
@@ -49,13 +48,13 @@ void repeats_fini(Repeats *repeats);
 RepeatState repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES],
 						  int64_t now_ns);
 
-/* A pending request was stored, or failed and is forgotten. */
+/* Marks a pending request as stored, or forgets it because it failed. */
 void repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool is_stored);
 
-/* Forgets a stored request at that time, unless its client fetches the answer before. */
+/* Sets when a stored request is forgotten, unless its client receives the answer before. */
 void repeats_expire(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int64_t until_ns);
 
-/* The client got the answer that its request is stored. */
+/* Notes that the client has received the answer that its request is stored. */
 void repeats_told(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * series_limit.c
- *		An open-addressed set of hashes for each client.
+ *		An open-addressing hash set for each client.
  */
 #include "receive/series_limit.h"
 
@@ -47,13 +47,13 @@ series_limit_fini(SeriesLimit *limit)
 	pthread_mutex_destroy(&limit->lock);
 }
 
-/* Returns the client, which is new if its hour has passed; NULL if out of memory. */
+/* Returns the client's set, which is empty if its hour has passed; NULL if out of memory. */
 static ClientSeries *
 client_of(SeriesLimit *limit, const char *name, int64_t now_ns)
 {
 	ClientSeries *client;
 
-	/* removes clients whose hour has passed, including those that stopped sending */
+	/* remove all clients whose hour has passed, including those that have stopped sending */
 	while (limit->clients != NULL && now_ns - limit->clients->begin_ns > SERIES_LIMIT_HOUR_NS)
 		client_forget(limit, limit->clients);
 	HASH_FIND_STR(limit->clients, name, client);
@@ -68,7 +68,7 @@ client_of(SeriesLimit *limit, const char *name, int64_t now_ns)
 	return client;
 }
 
-/* Returns the slot with the hash, or the free slot where it belongs. */
+/* Returns the slot that contains the hash, or the free slot for it. */
 static uint64_t *
 series_limit_slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
 {
@@ -79,7 +79,7 @@ series_limit_slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
 	return &slots[at];
 }
 
-/* Makes room for that many more hashes. Returns false if out of memory. */
+/* Makes room for the given number of further hashes. Returns false if out of memory. */
 static bool
 client_reserve(SeriesLimit *limit, ClientSeries *client, size_t more)
 {
@@ -121,8 +121,8 @@ hash_series(const SeriesLimit *limit, const BatchSeries *series)
 }
 
 /*
- * Adds the batch's series to the client's in two passes: the first only counts new ones, so that a
- * refused batch adds none.
+ * Adds the series of the batch to those of the client. A first pass only counts the new ones, so
+ * that a refused batch adds none.
  */
 static bool
 client_take(SeriesLimit *limit, ClientSeries *client, const Batch *batch, size_t max)

@@ -1,11 +1,11 @@
 /*
  * series_limit.h
- *		Limits the number of series of each client in an hour, because each series stays in the
- *		database, at a cost for all clients, as long as it has samples.
+ *		Limits the number of series of each client in an hour. Each series stays in the database as
+ *		long as it has samples, and costs all clients.
  *
- * The series of a client are recognized by hashes with a seed of this process. The hashes of all
- * clients use at most SERIES_LIMIT_SLOTS_MAX times 8 bytes; beyond that the client whose hour began
- * first starts anew.
+ * Series are recognized by hashes with a seed of this process. The sets of all clients together use
+ * at most SERIES_LIMIT_SLOTS_MAX times 8 bytes; beyond that, the set of the client whose hour began
+ * first is emptied.
  */
 #ifndef COLLECTOR_RECEIVE_SERIES_LIMIT_H
 #define COLLECTOR_RECEIVE_SERIES_LIMIT_H
@@ -32,8 +32,9 @@ void series_limit_init(SeriesLimit *limit);
 void series_limit_fini(SeriesLimit *limit);
 
 /*
- * Adds the series of a batch to the client's. Returns false, and adds none of them, if the client
- * would have more than max in its hour. Returns true if out of memory.
+ * Adds the series of a batch to those of the client. Returns false, and adds none, if the client
+ * would have more than max series in its hour. Returns true if out of memory, because nothing is
+ * lost then.
  */
 bool series_limit_take(SeriesLimit *limit, const char *client, const Batch *batch, size_t max,
 					   int64_t now_ns);

@@ -12,7 +12,7 @@
 #define PYROSCOPE	 "/push.v1.PusherService/"
 #define ALLOY_UPLOAD "/debuginfo.v1alpha1.DebuginfoService/"
 
-/* deadline of the answer to an upload: a large file may wait behind other tenants' files */
+/* Deadline of the answer to an upload: its file may wait behind large files of other tenants. */
 #define STORE_MS 600000
 
 static const Service services[] = {
@@ -59,4 +59,4 @@ static const Service services[] = {
 };
 
 const ServiceTable receive_services = { services, sizeof(services) / sizeof(services[0]),
-										receiver_told, receiver_left };
+										receiver_told, receiver_left, NULL };

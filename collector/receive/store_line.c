@@ -11,11 +11,11 @@
 #include "http_server/clients.h"
 
 #define STEP_BYTES ((size_t) 64 * 1024 * 1024)
-#define ITEM_BYTES 4096 /* more bytes than the writer's queue adds to a batch */
+#define ITEM_BYTES 4096 /* at least what the writer's queue adds to the memory of a batch */
 
 /*
- * Costs: a new series costs about as much as this many frames, a frame as much as FRAME_SAMPLES
- * samples.
+ * Estimated costs: a new series costs as much as FRAMES_OF_SERIES frames, a frame as much as
+ * FRAME_SAMPLES samples.
  */
 #define FRAMES_OF_SERIES 10
 #define SAMPLES_OF_FRAME 4
@@ -47,9 +47,7 @@ store_line_bytes(StoreLine *line)
 
 /* --- steps --- */
 
-/*
- * Returns the stack after the last one of a step that begins with stack first, and the step's cost.
- */
+/* Returns the end of the step that begins with stack first, and the cost of the step. */
 static uint32_t
 step_end(const Batch *batch, uint32_t first, size_t *cost)
 {
@@ -104,7 +102,7 @@ store_line_finish(StoreLine *line, Call *call, size_t bytes)
 	call->storing->bytes -= bytes;
 }
 
-/* Called by the writer at the end of a step, or of the batch. */
+/* Called by the writer when a step, or the batch, has ended. */
 static void
 store_line_on_end(void *context, const BatchResult *result)
 {
@@ -136,7 +134,7 @@ store_line_on_end(void *context, const BatchResult *result)
 	store_line_pump(line);
 }
 
-/* Gives the next step to the writer. Returns what writer_submit() returns. */
+/* Submits the next step to the writer. Returns the result of writer_submit(). */
 static int
 send_step(StoreLine *line, Call *call)
 {
@@ -150,7 +148,7 @@ send_step(StoreLine *line, Call *call)
 	return err;
 }
 
-/* Gives calls to the writer, in turns of their clients, while it has less than STORE_LINE_COST. */
+/* Gives calls to the writer while it has less than STORE_LINE_COST; clients take turns. */
 static void
 store_line_pump(StoreLine *line)
 {
@@ -171,7 +169,7 @@ store_line_pump(StoreLine *line)
 		if (call == NULL)
 			return;
 
-		/* read before the call is given to the writer, after which it may be freed */
+		/* read it first, because the call may be freed once the writer has it */
 		cost = call->step_cost;
 		err = send_step(line, call);
 		if (err == 0)

@@ -1,6 +1,6 @@
 /*
  * submit.c
- *		The way of a request from its body to the writer, and of the answer back.
+ *		Passes a request from its body to the writer, and the answer back.
  */
 #include "receive/submit.h"
 
@@ -15,7 +15,7 @@
 #include "receive/inflate.h"
 #include "receive/services.h"
 
-/* clocks that are ahead by at most this are accepted */
+/* clocks of clients may be ahead by at most this */
 #define AHEAD_US	  (INT64_C(3600) * 1000000)
 #define RETRY_S		  1
 #define BEYOND_MEMORY "the request needs more than --max-memory"
@@ -36,8 +36,8 @@ refuse_invalid(Receiver *receiver, Call *call, const char *text)
 }
 
 /*
- * Refuses a request as invalid, because Parca's agents retry RESOURCE_EXHAUSTED, which would never
- * help a request that is too large.
+ * Refuses a request as invalid. Parca's agents retry RESOURCE_EXHAUSTED, which would never help a
+ * request that is too large.
  */
 static void
 refuse_too_large(Call *call, const char *text)
@@ -100,7 +100,10 @@ batch_for(Receiver *receiver, Call *call)
 	return NULL;
 }
 
-/* The digest includes the tenant, so that a client cannot claim another tenant's bytes. */
+/*
+ * The digest includes the tenant, so that a client cannot pass off another tenant's stored request
+ * as its own.
+ */
 void
 submit_identify(Call *call, const void *identity, size_t length)
 {
@@ -122,7 +125,7 @@ submit_inflate(Receiver *receiver, Call *call)
 	uint8_t *unpacked;
 	size_t length;
 
-	/* an empty body is not unpacked, though some clients set the header for it */
+	/* an empty body is not unpacked, although some clients set the header of a compressed one */
 	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0 ||
 		(call->content == CONTENT_GRPC && !call->is_compressed))
 		return true;
@@ -170,7 +173,7 @@ read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 	return end == JSON_BODY_READ;
 }
 
-/* Ends what is_first() began. */
+/* Reports the result of a request to the table of repeats in which is_first() has registered it. */
 static void
 submit_end_repeat(Receiver *receiver, const Call *call, bool is_stored)
 {
@@ -204,11 +207,11 @@ submit_on_batch_end(Call *call, const BatchResult *result)
 	host_give_back(&receiver->host, call);
 }
 
-/* Gives batch and call to the writer. Returns what store_line_put() returns. */
+/* Gives batch and call to the store line. Returns like store_line_put(). */
 static int
 to_writer(Receiver *receiver, Call *call, Batch *batch)
 {
-	/* from here on only the batch is needed */
+	/* from here on only the batch is needed, so free the body */
 	call_drop_body(call);
 	batch_charge_to(batch, NULL);
 	return store_line_put(&receiver->line, call, batch, submit_on_batch_end);
@@ -226,7 +229,10 @@ not_submitted(Receiver *receiver, Call *call, int err)
 		unavailable(receiver, call, err == -EPIPE ? "the receiver is stopping" : "out of memory");
 }
 
-/* Returns true for a request that is neither stored nor pending; otherwise the answer is set. */
+/*
+ * Returns true for a request that is neither stored nor pending; otherwise sets the answer and
+ * returns false.
+ */
 static bool
 is_first(Receiver *receiver, Call *call)
 {
@@ -250,7 +256,9 @@ is_first(Receiver *receiver, Call *call)
 	return false;
 }
 
-/* Returns false, after answering, if the request would give its client too many series. */
+/*
+ * Returns true if the client may add the series of the batch; otherwise answers and returns false.
+ */
 static bool
 may_bring(Receiver *receiver, Call *call, const Batch *batch)
 {

@@ -1,7 +1,7 @@
 /*
  * submit.h
- *		Steps of a worker around decoding: unpacks the body before, and afterwards passes the
- *		batch to the writer and its result to the client.
+ *		The steps of a worker before and after decoding: unpacks the body; then passes the batch to
+ *		the writer, and the result to the client.
  */
 #ifndef COLLECTOR_RECEIVE_SUBMIT_H
 #define COLLECTOR_RECEIVE_SUBMIT_H
@@ -14,26 +14,26 @@
 /* Limit of a batch's memory. */
 #define SUBMIT_BATCH_BYTES ((size_t) 64 * 1024 * 1024)
 
-/* Results of a decoder beside the batch. */
+/* Results of a decoder, apart from the batch. */
 typedef struct Decoded
 {
 	char message[256]; /* reason of a refusal */
-	/* a repeated request has the same content, so the database can recognize it */
+	/* A repeated request has equal content, so the database can recognize it. */
 	bool is_same;
-	/* clients never repeat the request, so that equal ones are different profiles */
+	/* Clients never repeat the request, so equal requests are different profiles. */
 	bool is_unique;
 } Decoded;
 
 /*
- * Fills a batch from the call's body, and prepares the answer for success: {} if the call is JSON
- * and the decoder prepares none.
+ * Fills a batch from the call's body, and prepares the answer for success. If it prepares none and
+ * the call is JSON, the answer is {}.
  */
 typedef DecodeEnd (*CallDecoder)(Receiver *receiver, Call *call, const DecodeLimits *limits,
 								 Batch *batch, Decoded *decoded);
 
 /*
  * Handles a request: unpacks the body, converts JSON to protobuf, decodes it, and gives batch and
- * call to the writer, or answers with an error.
+ * call to the writer. On an error answers the call.
  */
 void submit_request(Receiver *receiver, Call *call, const JsonMessage *json, CallDecoder decode);
 
@@ -43,10 +43,10 @@ void submit_decoded(Receiver *receiver, Call *call, CallDecoder decode);
 /* Unpacks the body in place. Returns false, after answering, if that is impossible. */
 bool submit_inflate(Receiver *receiver, Call *call);
 
-/* Like submit_inflate(); the call is identified by its first message. */
+/* Like submit_inflate(), but also sets the call's identity from its first message. */
 bool submit_unpack(Receiver *receiver, Call *call);
 
-/* Prepares the answer for a result of decoding; returns false if the result is not DECODE_OK. */
+/* Prepares the answer for a result of decoding. Returns false if the result is not DECODE_OK. */
 bool submit_judge(Receiver *receiver, Call *call, DecodeEnd end, const char *message);
 
 /* Sets the identity of the call, by which a repeated request is recognized in any encoding. */
@@ -56,12 +56,13 @@ void submit_identify(Call *call, const void *identity, size_t length);
 void submit_too_large(Receiver *receiver, Call *call, const char *text);
 
 /*
- * Answers a call that found no memory: asks the client to retry if other calls hold the memory;
- * otherwise refuses the request as too large, with this text if a larger --max-memory would help.
+ * Answers a call for which there was no memory. If other calls hold the memory, asks the client to
+ * retry; otherwise refuses the request as too large, with the given text if a larger --max-memory
+ * would help.
  */
 void submit_no_room(Receiver *receiver, Call *call, const char *text);
 
-/* Answers that memory is short: that of the call's budget, or the system's. */
+/* Answers that memory is short: either the call's budget or the system's. */
 void submit_no_memory(Receiver *receiver, Call *call);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * upload_answers.c
- *		Refusals, questions to the database, and the way of a file into it.
+ *		Refuses uploads, queries the database about them, and stores their files.
  */
 #include "receive/upload_answers.h"
 
@@ -64,7 +64,8 @@ upload_refuse_end(Receiver *receiver, Call *call, const char *build_id, UploadEn
 		const char *reason;
 	} ends[] = {
 		[UPLOAD_UNDER_WAY] = { GRPC_FAILED_PRECONDITION, UPLOAD_UNDER_WAY_TEXT },
-		[UPLOAD_BUSY] = { GRPC_FAILED_PRECONDITION, "too many uploads, or bytes of them" },
+		[UPLOAD_BUSY] = { GRPC_FAILED_PRECONDITION,
+						  "too many uploads are in progress, or they are too large together" },
 		[UPLOAD_TOO_LARGE] = { GRPC_INVALID_ARGUMENT, "the file is larger than --max-upload" },
 		[UPLOAD_UNKNOWN] = { GRPC_FAILED_PRECONDITION,
 							 "no upload of this build was initiated, or it is stale" },
@@ -85,7 +86,7 @@ upload_unwanted(Receiver *receiver, const Call *call, const UploadQuestion *ques
 	if (question->id_type > UPLOAD_IDS_GNU)
 		return "only files with a GNU build ID are accepted";
 	return upload_slots_refused(&receiver->uploads, call->tenant, question)
-			   ? "this file names no code, as a client with it has shown"
+			   ? "an earlier upload of this file contained no names of code"
 			   : NULL;
 }
 
@@ -103,7 +104,7 @@ upload_state(Connection *connection, const char *tenant, const UploadQuestion *q
 
 /* --- the bytes --- */
 
-/* Frees the slot of a call at once, so that its client may try again. */
+/* Frees the slot of a call at once, so that its client may begin another upload. */
 static void
 end_upload(Receiver *receiver, Call *call)
 {
@@ -117,7 +118,7 @@ upload_left(Host *host, Call *call)
 	end_upload(receiver_of(host), call);
 }
 
-/* Returns the bytes of the file in the present part of a stream, which was read before. */
+/* Returns the bytes of the file in the current part of a stream, which was parsed before. */
 static Span
 bytes_of(const Call *call)
 {
@@ -129,7 +130,7 @@ bytes_of(const Call *call)
 	return bytes;
 }
 
-/* UploadJob: appends bytes to a file. */
+/* An UploadJob that appends bytes to a file. */
 static void
 take_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
@@ -150,7 +151,7 @@ take_job(void *context, Connection *connection, const DbError *away, Call *call)
 	host_give_back(&receiver->host, call);
 }
 
-/* Gives a call to a line, or refuses it. */
+/* Queues a call for the thread of a line; if the line's queue is full, refuses the call. */
 static void
 put_or_refuse(Receiver *receiver, UploadLine *line, Call *call, UploadJob job)
 {
@@ -169,12 +170,15 @@ upload_take(Receiver *receiver, Call *call)
 	put_or_refuse(receiver, &receiver->spool, call, take_job);
 }
 
-/* Returns NULL, or why the file cannot be used. Another reader of the file checks it once more. */
+/*
+ * Returns NULL; the reason if the file cannot be used. The code that stores the file checks it
+ * again.
+ */
 static const char *
 check_content(const UploadSlot *slot, DebugContent *content)
 {
 	if (debug_content_read(slot->fd, content) != 0)
-		return "the file is no ELF file";
+		return "the file is not an ELF file";
 	if (content->build_id[0] == '\0')
 		return "the file has no build ID";
 	if (strcmp(content->build_id, slot->question.build_id) != 0)
@@ -182,7 +186,10 @@ check_content(const UploadSlot *slot, DebugContent *content)
 	return content->has_names ? NULL : "the file has neither symbols nor debug information";
 }
 
-/* Refuses a file for its content. One that names nothing is not to be sent again. */
+/*
+ * Returns true if the content of a file can be used; otherwise refuses it. A file without names
+ * must not be sent again, so it is remembered.
+ */
 static bool
 is_usable(Receiver *receiver, Call *call, const UploadSlot *slot, DebugContent *content)
 {
@@ -216,7 +223,7 @@ answer_stored(Receiver *receiver, Call *call, const UploadSlot *slot, const Debu
 		upload_put_received(&call->answer.body, slot->question.build_id, (uint64_t) slot->bytes);
 }
 
-/* UploadJob: stores a file that was checked. */
+/* An UploadJob that stores a file which was checked. */
 static void
 store_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
@@ -250,7 +257,7 @@ store_job(void *context, Connection *connection, const DbError *away, Call *call
 	host_give_back(&receiver->host, call);
 }
 
-/* UploadJob: checks a file whose bytes are there. */
+/* An UploadJob that checks a file whose bytes have all arrived. */
 static void
 check_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
@@ -277,7 +284,7 @@ upload_store(Receiver *receiver, Call *call)
 
 /* --- the end --- */
 
-/* UploadJob. */
+/* An UploadJob that answers whether the upload was stored. */
 static void
 confirm_job(void *context, Connection *connection, const DbError *away, Call *call)
 {

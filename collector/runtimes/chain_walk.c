@@ -80,7 +80,7 @@ walk_v8_stack(const ChainThread *thread, struct pfs_scratch *scratch, uint32_t f
 	chain->runtime.marks = PFS_MARKS_PLACES;
 	chain->found = 0;
 	chain->mark_count = 0;
-	pfs_forget_objects(chain);
+	pfs_forget_memory(chain);
 	for (size_t place = PFS_V8_SLOT_WORDS; place + 1 < thread->stack_words && place < PFS_V8_PLACES;
 		 place++)
 	{

@@ -23,13 +23,13 @@ typedef int (*ChainRead)(void *context, uint64_t address, void *to, size_t bytes
 
 typedef struct ChainThread
 {
-	const struct pfs_runtime *runtime; /* of the thread's process */
+	const struct pfs_runtime *runtime; /* interpreter of the thread's process */
 	uint64_t thread_pointer;
-	uint64_t sp;		   /* of the machine's innermost frame */
+	uint64_t sp;		   /* stack pointer of the machine's innermost frame */
 	const uint64_t *stack; /* copy of the machine's stack, from sp on */
 	size_t stack_words;
 	ChainRead read;
-	void *context; /* of read */
+	void *context; /* argument of read() */
 } ChainThread;
 
 /* Limit of the words that chain_walk() writes to a record. */

@@ -17,7 +17,7 @@
 /* An object that was read. It has no name if it was unreadable. */
 typedef struct KnownCode
 {
-	uint64_t hash; /* of the key, under the cache's seed */
+	uint64_t hash; /* hash of the key, under the cache's seed */
 	CodeKey key;
 	RuntimeCode code;
 	size_t bytes;

@@ -14,7 +14,7 @@
 
 #include "runtimes/common/runtime_code.h"
 
-#define CODES_MAX 16384 /* of one process */
+#define CODES_MAX 16384 /* limit for one process */
 
 typedef struct CodeCache CodeCache;
 typedef struct ProcessCodes ProcessCodes;

@@ -27,7 +27,11 @@ luajit_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointe
 								  .code_start = target->file.luajit.code_start + target->bias,
 								  .code_end = target->file.luajit.code_end + target->bias };
 
-	return luajit_place_find(memory, &thread, &target->entry);
+	if (!luajit_place_find(memory, &thread, &target->entry))
+		return false;
+	/* traces that are compiled later are found by another search */
+	target->is_partial = target->entry.luajit.traces == 0;
+	return true;
 }
 
 static bool

@@ -76,8 +76,8 @@ php_look_for_compiled(RemoteMemory *memory, LoopCode *compiled)
 }
 
 /*
- * The memory exists before the first script runs, but is writable and not executable while the
- * compiler adds a function: in that case we look again a moment later.
+ * Finds the memory of compiled code. It exists before the first script runs, but is writable and
+ * not executable while the compiler adds a function: in that case we look again a moment later.
  */
 static void
 php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
@@ -90,7 +90,10 @@ php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
 	target->entry.php.compiled_end = target->compiled.end;
 }
 
-/* PHP that is not built for several threads runs in the process's first thread. */
+/*
+ * Finds the state of a thread. Only the first thread has one if PHP is not built for several
+ * threads.
+ */
 static bool
 php_find_state(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {

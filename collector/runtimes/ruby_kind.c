@@ -47,7 +47,10 @@ ruby_read_codes(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted,
 	ruby_codes_read(memory, &target->file.ruby, target->bias, wanted, count);
 }
 
-/* A frame contains the position after the instruction that it executes; 0 before the first one. */
+/*
+ * Returns the line of a frame, which contains the position after the instruction that it executes,
+ * or 0 before the first instruction.
+ */
 static int32_t
 ruby_line_of(const RuntimeTarget *target, const RuntimeCode *code, const UserFrame *frame)
 {

@@ -57,8 +57,9 @@ typedef struct RuntimeTarget
 	uint64_t bias;			  /* process address - ELF virtual address */
 	struct pfs_runtime entry; /* the entry for the kernel's walk */
 	LoopCode compiled;		  /* generated code that runs in the loop's frame */
-	uint64_t stack_pointer;	  /* of the sample for which place() searches; 0: unknown */
-	void *own;				  /* the kind's data for each process; NULL if it has none */
+	uint64_t stack_pointer; /* stack pointer of the sample for which place() searches; 0: unknown */
+	bool is_partial;		/* place() has found the place, and is to be called for the rest */
+	void *own;				/* the kind's data for each process; NULL if it has none */
 } RuntimeTarget;
 
 struct RuntimeKind
@@ -80,7 +81,8 @@ struct RuntimeKind
 
 	/*
 	 * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
-	 * Returns whether the place is in the entry. is_first: the thread is the process's first one.
+	 * Returns true if it has changed target->entry. is_first: the thread is the process's first
+	 * one. Sets target->is_partial while further facts of the interpreter are not found yet.
 	 * Sets target->file.is_known to false if the process's version is unknown.
 	 */
 	bool (*place)(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer,

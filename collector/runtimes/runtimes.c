@@ -25,7 +25,7 @@
 
 typedef struct RuntimeProcess
 {
-	uint32_t pid; /* the key */
+	uint32_t pid; /* key of the hash table */
 	ExecImage image;
 	RuntimeTarget target;
 	uint64_t owner;
@@ -250,7 +250,8 @@ runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread
 {
 	const RuntimeProcess *process = runtimes_find_process(runtimes, image);
 
-	return process != NULL && process->target.file.is_known && !process->target.entry.is_placed &&
+	return process != NULL && process->target.file.is_known &&
+		   (!process->target.entry.is_placed || process->target.is_partial) &&
 		   (thread_pointer != 0 || process->target.file.kind->is_threadless) &&
 		   now_ns >= process->seek_ns;
 }
@@ -261,6 +262,7 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 {
 	RuntimeProcess *process = runtimes_find_process(runtimes, image);
 	RemoteMemory memory;
+	bool was_placed;
 
 	if (process == NULL || !runtimes_seeks(runtimes, image, thread_pointer, now_ns) ||
 		!open_memory(runtimes, process, now_ns, &memory))
@@ -268,14 +270,16 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 	process->seek_ns = now_ns + process->pause_ns;
 	process->pause_ns = 2 * process->pause_ns < SEEK_MOST_NS ? 2 * process->pause_ns : SEEK_MOST_NS;
 	process->target.stack_pointer = stack_pointer;
+	was_placed = process->target.entry.is_placed;
 	if (process->target.file.kind->place(&memory, &process->target, thread_pointer, is_first))
 	{
-		atomic_fetch_add(&runtimes->placed, 1);
+		if (!was_placed)
+			atomic_fetch_add(&runtimes->placed, 1);
 		publish(runtimes, process);
 	}
 	else if (!process->target.file.is_known)
 		note_unknown(runtimes, image, process->target.file.kind);
-	else if (++process->tries == UNPLACED_TRIES)
+	else if (!was_placed && ++process->tries == UNPLACED_TRIES)
 		atomic_fetch_add(&runtimes->unplaced, 1);
 	close_memory(runtimes, process, &memory, now_ns);
 }

@@ -31,15 +31,17 @@ typedef struct Runtimes Runtimes;
 
 typedef struct RuntimesStats
 {
-	uint64_t processes; /* with an interpreter, at present */
-	uint64_t attached;	/* with an interpreter, since the start */
-	uint64_t placed;	/* those of attached for which the place of threads' states was found */
-	uint64_t unknown;	/* those of attached with an unknown version */
-	uint64_t unplaced;	/* those of attached whose place several attempts did not find */
+	uint64_t processes; /* processes with an interpreter, at present */
+	uint64_t attached;	/* processes with an interpreter, since the start */
+	/* attached processes in which the place of the threads' states was found */
+	uint64_t placed;
+	uint64_t unknown; /* attached processes with an unknown version of the interpreter */
+	/* attached processes in which several attempts did not find the threads' states */
+	uint64_t unplaced;
 	uint64_t merged;	/* samples whose stacks were merged */
 	uint64_t unmatched; /* frames of interpreters that had no place in the machine's stack */
 	uint64_t codes;		/* code objects read */
-	uint64_t stale;		/* those of codes that had changed since the sample */
+	uint64_t stale;		/* code objects that had changed since the sample */
 	uint64_t put_off;	/* code objects not read because their owner had used up its allowance */
 	uint64_t timeouts;	/* times that a process's memory did not answer */
 } RuntimesStats;
@@ -68,7 +70,7 @@ void runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner,
 					 const RuntimeFile *file, uint64_t bias, uint64_t now_ns);
 void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
 
-/* Returns whether the process's place is unknown, and attempts are left. */
+/* Returns whether something of the process's place is unknown, and a search is due. */
 bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
 					uint64_t now_ns);
 

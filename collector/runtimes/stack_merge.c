@@ -21,7 +21,7 @@ typedef struct Run
 	uint32_t first;
 	uint32_t end;
 	uint64_t mark; /* 0: unknown, because the chain broke off or was cut */
-	bool is_torn;  /* its end is missing */
+	bool is_torn;  /* the end of the run is missing */
 } Run;
 
 typedef struct Merging
@@ -30,7 +30,7 @@ typedef struct Merging
 	const ChainStack *chain;
 	MergedStack *out;
 	bool is_cut;		/* out has a position at which frames are missing */
-	bool has_chain_cut; /* … among them those that the chain lost */
+	bool has_chain_cut; /* frames that the chain lost are among the missing ones */
 } Merging;
 
 /* Notes that frames are missing here. If some were missing before, both gaps become one. */
@@ -286,8 +286,8 @@ typedef struct CountedRuns
 {
 	const ChainStack *chain;
 	uint32_t at;
-	uint32_t lost;	 /* marks that are missing before the next run whose end is known … */
-	uint32_t hidden; /* … and runs that are missing as a whole, before the next one */
+	uint32_t lost;	 /* marks that are missing before the next run whose end is known */
+	uint32_t hidden; /* runs that are missing as a whole before the next run */
 } CountedRuns;
 
 static CountedRuns
@@ -347,7 +347,10 @@ count_runs(const ChainStack *chain)
 	return count;
 }
 
-/* The machine's stack broke off before the loop, so the interpreter's frames follow its end. */
+/*
+ * Appends the interpreter's frames to the machine's stack, which broke off before the interpreter's
+ * loop.
+ */
 static void
 append_chain(Merging *merging)
 {
@@ -467,7 +470,7 @@ index_of_number(const MachineStack *machine, uint32_t number)
 /*
  * Returns the index of the machine's frame, from a given one on, whose frame pointer has this place
  * on the stack; the number of frames if there is none. A step by frame pointer ends the frame
- * behind the return address.
+ * after the return address.
  */
 static uint32_t
 index_of_place(const MachineStack *machine, uint32_t from, uint32_t place)
@@ -511,10 +514,10 @@ put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
 }
 
 /*
- * Each frame of the chain describes one of the machine's, and replaces it. If the innermost one is
- * in a file, it is a function of the runtime, which has no frame of its own or that of the function
- * that called it: both stay. Words on the stack that only look like frames are not counted as a
- * loss.
+ * Replaces frames of the machine by the frames of the chain that describe them. If the innermost
+ * frame is in a file, it is a function of the runtime, which has no frame of its own or that of the
+ * function that called it: both stay. Words on the stack that only look like frames are not counted
+ * as a loss.
  */
 static void
 merge_described(Merging *merging)

@@ -27,11 +27,11 @@ typedef struct MachineStack
 	const uint64_t *frames; /* in the form of records */
 	const uint64_t *ends;	/* for each frame its caller's stack pointer; 0: unknown */
 	uint32_t count;
-	uint32_t cut_at; /* index of the frame before which some are missing, and … */
-	uint32_t cut;	 /* … their number */
+	uint32_t cut_at; /* index of the frame before which frames are missing */
+	uint32_t cut;	 /* number of missing frames */
 	uint32_t late_from;
 	uint64_t first_sp; /* stack pointer of the innermost frame */
-	bool whole;		   /* it ends at a root function */
+	bool whole;		   /* true: the stack ends at a root function */
 	/* Returns whether an address is in code without a file. NULL: unknown. */
 	bool (*is_generated)(const void *context, uint64_t address);
 	const void *context;
@@ -42,8 +42,8 @@ typedef struct ChainStack
 {
 	const uint64_t *words;
 	uint32_t count;
-	uint32_t cut_at;	 /* index of the word before which some are missing, and … */
-	uint32_t cut;		 /* … their number */
+	uint32_t cut_at;	 /* index of the word before which words are missing */
+	uint32_t cut;		 /* number of missing words */
 	uint32_t mark_count; /* number of marks that were found, including the missing ones */
 	bool whole;
 	enum pfs_runtime_marks marks;
@@ -61,8 +61,8 @@ typedef struct MergedStack
 	uint32_t cut_at;
 	uint32_t cut;
 	uint32_t late_from;
-	uint32_t merged;	/* number of the interpreter's frames that have a place … */
-	uint32_t unmatched; /* … and of those that have none, and are left out */
+	uint32_t merged;	/* number of merged interpreter frames */
+	uint32_t unmatched; /* number of frames left out because no native frame matches */
 } MergedStack;
 
 /*

@@ -49,7 +49,7 @@ check_names(ConfigReader *reader, const Node *root, const ScrapeConfig *config)
 static bool
 read_config(ScrapeConfig *config, Failure *failure)
 {
-	/* settings of Parca's own storage are ignored; ours is --db */
+	/* settings of Parca's own storage are accepted and ignored, because ours is --db */
 	static const ConfigField fields[] = {
 		{ "object_storage", NULL },
 		{ "scrape_configs", read_jobs, offsetof(ScrapeConfig, jobs) },
@@ -79,7 +79,7 @@ new_config(const char *path, Failure *failure)
 	free(copy);
 	if (config != NULL && config->path != NULL && config->directory != NULL)
 		return config;
-	failure_set(failure, EXIT_INTERNAL, "out of memory");
+	failure_out_of_memory(failure);
 	scrape_config_release(config);
 	return NULL;
 }

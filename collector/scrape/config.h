@@ -15,12 +15,12 @@ typedef struct ProfileKind
 	const char *name;
 	const char *path;
 	ConfigList keep_types; /* list of DecodeType; empty means all types */
-	int64_t seconds;	   /* duration of a delta; 0 for the scrape interval */
+	int64_t seconds;	   /* duration of a delta; 0: the scrape interval */
 	bool enabled;
 	bool delta;
 } ProfileKind;
 
-/* One entry of a list of some kind of discovery. */
+/* One entry of a job's list for some kind of discovery. */
 typedef struct DiscoverySettings
 {
 	const DiscoveryKind *kind;
@@ -58,10 +58,10 @@ typedef struct ScrapeConfig
 	Document document; /* owns all memory */
 	char *path;
 	char *directory;
-	size_t references;			 /* of one thread */
+	size_t references;			 /* number of references; one thread counts them */
 	ConfigList jobs;			 /* list of ScrapeJob */
 	ConfigList clusters;		 /* list of ScrapeCluster */
-	struct ScrapeConfig *parent; /* configuration that it refers to; NULL if none */
+	struct ScrapeConfig *parent; /* configuration to which this one refers; NULL: none */
 } ScrapeConfig;
 
 /* Returns a configuration with one reference, or NULL with *failure set. */

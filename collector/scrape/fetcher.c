@@ -2,14 +2,14 @@
  * fetcher.c
  *		Life of a scrape: request, answer, decoding.
  *
- * A target has one scrape at a time, from its request to the end of decoding. A scrape that becomes
- * due in the meantime starts when that ends; a second one is skipped.
+ * A target has one scrape at a time, from the request to the end of decoding. If another scrape
+ * becomes due in the meantime, it starts when that ends; further ones are skipped.
  *
- * Each slot of --max-concurrent stands for a connection that transfers data. A delta is silent
- * while it samples: it needs a slot only when its answer begins, and is paused until it gets one. A
- * request loses its slot after PATIENCE_NS and continues without one; its target then counts as
- * slow, and its next requests have limits of their own, so that targets that hang delay only each
- * other.
+ * Each slot of --max-concurrent stands for a connection that transfers data. The request of a delta
+ * transfers nothing while the target samples: it needs a slot only when its answer begins, and is
+ * paused until it gets one. After PATIENCE_NS a request loses its slot and continues without one.
+ * Its target then counts as slow, and the next requests to slow targets have limits of their own,
+ * so that targets that hang delay only each other.
  */
 #include "scrape/fetcher.h"
 
@@ -23,10 +23,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* When to try again if all requests are in use or a target is busy. */
+/* Pause before a scrape is tried again if all requests are in use or its target is busy. */
 #define AGAIN_NS (50 * NS_PER_MS)
 
-/* How long a request may hold a slot. */
+/* How long a request may keep a slot. */
 #define PATIENCE_NS (2000 * NS_PER_MS)
 
 /* Maximum number of requests without a slot; each takes a few kB and a descriptor. */
@@ -34,10 +34,10 @@
 
 typedef enum ScrapeStage
 {
-	SCRAPE_SAMPLES, /* a delta whose answer has not begun */
-	SCRAPE_PAUSED,	/* … has begun, but it has no slot yet */
+	SCRAPE_SAMPLES, /* the request of a delta whose answer has not begun */
+	SCRAPE_PAUSED,	/* the answer of a delta has begun, but the request has no slot yet */
 	SCRAPE_IN_SLOT,
-	SCRAPE_SLOW, /* has lost its slot, or started as a request of a slow target */
+	SCRAPE_SLOW, /* the request has lost its slot, or began as one to a slow target */
 } ScrapeStage;
 
 typedef struct Scrape
@@ -46,8 +46,8 @@ typedef struct Scrape
 	ScrapeTarget *target;
 	HttpTransfer *transfer;
 	ScrapeStage stage;
-	int64_t slot_ns;	 /* since when it has its slot, or has been slow */
-	struct Scrape *prev; /* list of paused requests, or of those with slots */
+	int64_t slot_ns;	 /* time at which the request got its slot, or became slow */
+	struct Scrape *prev; /* link in the list of paused requests, or of requests with slots */
 	struct Scrape *next;
 } Scrape;
 
@@ -55,7 +55,7 @@ static void scrape_begin_or_log(Fetcher *fetcher, ScrapeTarget *target);
 
 /* --- slots --- */
 
-/* Returns whether a slot is free. Paused deltas get free slots first. */
+/* Returns true if a slot is free. Paused deltas get free slots before new requests. */
 static bool
 has_slot(const Fetcher *fetcher)
 {
@@ -63,8 +63,8 @@ has_slot(const Fetcher *fetcher)
 }
 
 /*
- * Returns whether a request of a kind may start. Slow targets may use free slots, and a quarter of
- * --max-concurrent in addition.
+ * Returns true if a request of this kind may start. Requests to slow targets may use free slots
+ * and, in addition, a quarter of --max-concurrent.
  */
 static bool
 may_begin(const Fetcher *fetcher, DueKind kind)
@@ -114,7 +114,10 @@ scrape_enter(Fetcher *fetcher, Scrape *scrape, DueKind kind)
 	}
 }
 
-/* Called when an answer begins. A delta needs a slot then; returns false to pause it. */
+/*
+ * Called when an answer begins. From then on a delta needs a slot; returns false, which pauses the
+ * request, if none is free.
+ */
 static bool
 fetcher_may_read(void *context)
 {
@@ -134,7 +137,9 @@ fetcher_may_read(void *context)
 	return scrape->stage != SCRAPE_PAUSED;
 }
 
-/* Takes slots from requests that have held theirs for PATIENCE_NS; the list is ordered by time. */
+/*
+ * Takes slots from requests that have had theirs for PATIENCE_NS; the list is sorted by that time.
+ */
 static void
 take_back_slots(Fetcher *fetcher)
 {
@@ -189,7 +194,7 @@ scrape_leave(Fetcher *fetcher, Scrape *scrape)
 	}
 }
 
-/* Marks the target as slow if its request took longer than PATIENCE_NS. */
+/* Marks the target as slow if its request took longer than PATIENCE_NS, otherwise as not slow. */
 static void
 judge_pace(Fetcher *fetcher, const Scrape *scrape)
 {
@@ -200,7 +205,7 @@ judge_pace(Fetcher *fetcher, const Scrape *scrape)
 
 /* --- one scrape --- */
 
-/* Stores the outcome of a scrape, and logs a target that goes down or comes back. */
+/* Stores the outcome of a scrape, and logs when a target stops or starts answering. */
 static void
 set_state(Fetcher *fetcher, ScrapeTarget *target, const ScrapedProfile *profile)
 {
@@ -353,11 +358,14 @@ move_due(Fetcher *fetcher, ScrapeTarget *target, int64_t due_ns)
 {
 	schedule_remove(fetcher->schedule, target);
 	target->due_ns = due_ns;
-	/* cannot fail: it was in the schedule, so there is room */
+	/* cannot fail, because the target was in the schedule and its room is kept */
 	(void) schedule_add(fetcher->schedule, target);
 }
 
-/* Sets the next due time in the target's rhythm and counts missed ones as skipped. */
+/*
+ * Sets the next time at which the target is due, a multiple of its interval after the last, and
+ * counts missed times as skipped.
+ */
 static void
 move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
 {
@@ -368,7 +376,7 @@ move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
 	move_due(fetcher, target, target->due_ns + (missed + 1) * interval_ns);
 }
 
-/* Starts the due scrapes of a kind. Returns the time of the next call. */
+/* Starts the scrapes of a kind that are due. Returns the time of the next call. */
 static int64_t
 begin_due(Fetcher *fetcher, DueKind kind, int64_t now_ns)
 {

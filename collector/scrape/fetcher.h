@@ -1,6 +1,7 @@
 /*
  * fetcher.h
- *		Runs due scrapes: requests, answers to the storer, and the outcome of each.
+ *		Runs the scrapes that are due: sends requests, passes answers to the storer, and stores the
+ *		outcome of each.
  *
  * Belongs to the scraper's thread.
  */
@@ -14,8 +15,8 @@ typedef struct FetcherStats
 {
 	uint64_t scrapes; /* scrapes that ended */
 	uint64_t failed;
-	uint64_t skipped; /* due while the scrape before still ran */
-	uint64_t waited;  /* times that a due scrape found all requests in use */
+	uint64_t skipped; /* scrapes that were skipped because the previous one still ran */
+	uint64_t waited;  /* how often a scrape that was due found all requests in use */
 	uint64_t samples;
 } FetcherStats;
 
@@ -29,9 +30,9 @@ typedef struct Fetcher
 	int64_t now_ns;			 /* time of the last tick */
 	size_t running;			 /* requests that hold a slot */
 	size_t silent;			 /* requests of deltas whose answers have not begun */
-	size_t slow;			 /* requests that have lost their slot, or had none */
+	size_t slow;			 /* requests that have lost their slot, or never had one */
 	struct Scrape *in_slots; /* requests with slots, oldest first */
-	struct Scrape *paused;	 /* requests whose answers have begun, but which have no slot yet */
+	struct Scrape *paused;	 /* requests whose answers have begun, but that have no slot yet */
 	size_t body_max;
 	FetcherStats stats;
 } Fetcher;
@@ -39,7 +40,7 @@ typedef struct Fetcher
 /* Starts due scrapes. Returns the latest time of the next call. */
 int64_t fetcher_tick(Fetcher *fetcher, int64_t now_ns);
 
-/* Takes the results of the storer. */
+/* Stores the outcomes of the profiles that the storer has decoded. */
 void fetcher_collect(Fetcher *fetcher);
 
 #endif

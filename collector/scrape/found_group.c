@@ -95,8 +95,8 @@ compare_members(const void *a, const void *b)
 }
 
 /*
- * Hands over the targets of members with equal keys; both versions are sorted by key. Targets of
- * short members are made again.
+ * Moves the targets of members with equal keys to the new version; both versions are sorted by key.
+ * The targets of short members are made again.
  */
 static void
 keep_targets(FoundVersion *from, FoundVersion *to, size_t profiles)

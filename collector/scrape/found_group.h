@@ -21,39 +21,41 @@ typedef struct FoundMember
 	uint32_t index; /* index of the labels in the group */
 	uint32_t dropped;
 	uint32_t invalid;
-	bool is_settled; /* in next: its targets are made; in current: they were handed over */
-	bool is_short;	 /* a target is missing for lack of room or memory */
+	/* next: the targets were made; current: the targets were moved to the new version */
+	bool is_settled;
+	bool is_short; /* a target is missing for lack of room or memory */
 } FoundMember;
 
 typedef struct FoundVersion
 {
-	TargetGroup *group;	  /* NULL once all targets are made; may be NULL if is_short */
-	uint64_t hash;		  /* of all labels */
+	TargetGroup *group;	  /* NULL once all targets are made, unless is_short */
+	uint64_t hash;		  /* hash of all labels */
 	FoundMember *members; /* sorted by key */
-	ScrapeTarget **slots; /* by member and profile, each with a reference; NULL for no target */
+	/* one slot for each member and profile, with a reference; NULL: no target */
+	ScrapeTarget **slots;
 	size_t count;
-	size_t done;   /* members before this one need no work */
-	bool is_short; /* a member is short */
+	size_t done;   /* all members before this index need no work */
+	bool is_short; /* at least one member is short */
 } FoundVersion;
 
 typedef struct FoundGroup
 {
 	UT_hash_handle hh; /* by source, in its discovery */
 	char *source;
-	struct Found *found;		  /* its discovery's results */
+	struct Found *found;		  /* the results of its discovery */
 	struct FoundGroup *work_next; /* list of groups with work */
 	bool has_work;
 	bool has_next;
 	FoundVersion current;
 	FoundVersion next;
-	TargetGroup *waiting; /* NULL if there is none */
+	TargetGroup *waiting; /* NULL: no version is waiting */
 	uint64_t waiting_hash;
 } FoundGroup;
 
 /* Hashes the labels of a group and of its targets, in their order. */
 uint64_t found_group_hash(uint64_t seed, const TargetGroup *group);
 
-/* Returns NULL on out of memory. */
+/* Makes a group without targets. Returns NULL if out of memory. */
 FoundGroup *found_group_create(const char *source, struct Found *found);
 
 /* Frees a group. The caller must release the targets in the slots before. */
@@ -66,18 +68,18 @@ uint64_t found_group_newest(const FoundGroup *found);
 size_t found_group_bytes(const FoundGroup *found);
 
 /*
- * Makes the waiting group the next version and hands over the targets of label sets that are in
- * both versions. Returns false on out of memory; the group then stays waiting.
+ * Makes the waiting group the next version, and moves the targets of label sets that are in both
+ * versions. Returns false on out of memory; the group then stays waiting.
  */
 bool found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles);
 
 /* Makes the finished next version the current one. The slots of the former one must be empty. */
 void found_group_finish(FoundGroup *found);
 
-/* Frees the labels of a current version that is short. */
+/* Frees the labels of a current version some of whose targets are missing. */
 void found_group_drop_labels(FoundGroup *found);
 
-/* Makes a short current version wait again. Returns whether a version is waiting. */
+/* Makes a current version with missing targets wait again. Returns true if a version is waiting. */
 bool found_group_redo(FoundGroup *found);
 
 #endif

@@ -8,7 +8,7 @@
 #include "scrape/config.h"
 
 #define INTERVAL_MS_DEFAULT 10000
-#define TIMEOUT_MS_MORE		3000 /* default timeout beyond the interval */
+#define TIMEOUT_MS_MORE		3000 /* the default timeout is the interval plus this */
 #define CPU_TIMEOUT_MS_MIN	2000
 #define FIELDS_MAX			64
 

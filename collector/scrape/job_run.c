@@ -2,9 +2,9 @@
  * job_run.c
  *		Makes targets from groups.
  *
- * An unchanged group costs only the hash of its labels. In a changed group only new label sets
- * become targets, a few at a time; the others keep their targets and their places in the schedule.
- * A target may be in several groups and is removed with the last of them.
+ * An unchanged group costs only the hash of its labels. In a changed group, new label sets become
+ * targets, a few at a time; the other label sets keep their targets and these their places in the
+ * schedule. A target may be in several groups, and is removed with the last of them.
  */
 #include "scrape/job_run.h"
 
@@ -21,17 +21,19 @@
 #define INHERIT_NS (30 * NS_PER_S)
 #define STEPS_MIN  16 /* minimum steps of a job in a tick, however late it is */
 
-/* Limit of one discovery's labels whose targets are not made yet. */
+/* Limit of the memory of labels, for one discovery, whose targets are not made yet. */
 #define WAITING_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
-/* Part of that limit for groups that are short, whose targets are retried every REDO_NS. */
+/*
+ * Part of the limit of groups for those with missing targets, which are tried again every REDO_NS.
+ */
 #define SHORT_BYTES_MAX (WAITING_BYTES_MAX / 2)
 #define REDO_NS			(30 * NS_PER_S)
 
 typedef struct Found
 {
 	Discovery *discovery;
-	FoundGroup *groups; /* by source */
+	FoundGroup *groups; /* keyed by source */
 	size_t waiting_bytes;
 	JobRun *run;
 } Found;
@@ -43,14 +45,14 @@ struct JobRun
 	JobHost host;
 	Found *found; /* one for each discovery of the job */
 	size_t found_count;
-	ScrapeTarget *targets; /* by name */
+	ScrapeTarget *targets; /* keyed by name */
 	LabelBuilder scratch;
 	uint64_t seed;
 	FoundGroup *work; /* groups with work; the first one is in progress */
 	FoundGroup **work_last;
-	bool is_short; /* a group is short, or waits for memory: retry at … */
+	bool is_short; /* a group lacks targets or waits for memory, and is tried again at redo_ns */
 	int64_t redo_ns;
-	/* until then, inherited targets stay even if they are not found; 0 if none were inherited */
+	/* Until this time inherited targets stay even if they are not found; 0: none were inherited. */
 	int64_t keep_until_ns;
 	JobCounts counts;
 };
@@ -75,8 +77,8 @@ job_run_out_of_memory(const JobRun *run)
 }
 
 /*
- * Returns the name of a second target with the same URL, by a hash of its labels; the caller frees
- * it. NULL on out of memory.
+ * Returns a name for a second target with the same URL, made distinct by a hash of its labels; the
+ * caller frees it. NULL on out of memory.
  */
 static char *
 name_apart(const ScrapeTarget *target)
@@ -122,7 +124,7 @@ job_run_add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 	return true;
 }
 
-/* Replaces a target; the new one continues its state and rhythm. */
+/* Replaces a target by a new one, which continues its state and keeps its times. */
 static bool
 replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now_ns)
 {
@@ -139,8 +141,8 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 }
 
 /*
- * Finds the target that a new one replaces, and sets its name: an equal target, one that no group
- * contains any more, or none (NULL). Returns false on out of memory.
+ * Finds the target that a new one replaces, and sets the new one's name. That is an equal target,
+ * or one that no group contains any more; NULL: none. Returns false on out of memory.
  */
 static bool
 find_place(JobRun *run, ScrapeTarget *target, ScrapeTarget **known)
@@ -173,8 +175,8 @@ job_run_has_room(const JobRun *run)
 }
 
 /*
- * Takes over a new target and returns the one to use, which may be an existing equal one. NULL on
- * out of memory, or if there are too many.
+ * Adds a new target, and returns the one to use, which may be an existing equal target. Returns
+ * NULL on out of memory, or if there are too many targets.
  */
 static ScrapeTarget *
 take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
@@ -202,7 +204,7 @@ take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 	return NULL;
 }
 
-/* Makes a target for a member; NULL, which is counted, if the labels make none. */
+/* Makes a target for a member. Returns NULL, and counts it, if its labels make no target. */
 static ScrapeTarget *
 make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const ProfileKind *profile,
 			int64_t now_ns)
@@ -244,7 +246,7 @@ slots_of(const JobRun *run, const FoundVersion *version, size_t member)
 }
 
 /*
- * Gives up the targets of members that the next version lacks, so that new targets may replace
+ * Releases the targets of members that the next version lacks, so that new targets may replace
  * them.
  */
 static void
@@ -318,7 +320,7 @@ begin_work(JobRun *run, FoundGroup *group)
 	}
 }
 
-/* Handles one member of the group. Returns false if nothing is left to do. */
+/* Handles the next member of the group. Returns false if no member is left. */
 static bool
 work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
 {
@@ -451,11 +453,11 @@ remove_unfound(JobRun *run)
 	run->counts.targets = HASH_COUNT(run->targets);
 }
 
-/* --- what discoveries find --- */
+/* --- groups of targets from discoveries --- */
 
 /*
- * Returns whether a group is unchanged, so that nothing needs to be done. A short group without
- * labels is not, once there is room.
+ * Returns true if a group is unchanged, so that nothing has to be done. A group with missing
+ * targets whose labels were freed counts as changed once there is room.
  */
 static bool
 job_run_is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
@@ -466,7 +468,7 @@ job_run_is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
 	return found_group_newest(known) == hash && !(is_lost && job_run_has_room(run));
 }
 
-/* Called by a discovery with a group. Returns false if the group must be sent again. */
+/* Called by a discovery with a group. Returns false if the discovery must send the group again. */
 static bool
 on_group(void *context, TargetGroup *group)
 {

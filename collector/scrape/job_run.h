@@ -11,13 +11,13 @@
 
 typedef struct JobRun JobRun;
 
-/* Destination of a job's targets. */
+/* Schedule to which the targets of a job are added, and receiver of removed targets. */
 typedef struct JobHost
 {
 	HttpClient *client;
 	Schedule *schedule;
 	TargetQueue *changed;
-	/* called with a removed target before it is released */
+	/* Called with a removed target before it is released. */
 	void (*gone)(void *context, ScrapeTarget *target);
 	void *context;
 	size_t targets_max; /* over all jobs; each profile counts */
@@ -27,22 +27,22 @@ typedef struct JobCounts
 {
 	size_t targets;
 	uint64_t dropped; /* label sets that a rule drops */
-	uint64_t invalid; /* label sets that do not give a URL, or for which there is no room */
+	uint64_t invalid; /* label sets that make no URL, or for which there is no room */
 } JobCounts;
 
-/* Returns NULL on out of memory. */
+/* Starts a job of the configuration. Returns NULL if out of memory. */
 JobRun *job_run_start(ScrapeConfig *config, const ScrapeJob *job, const JobHost *host);
 
 /*
- * Takes over the targets of an older run. They stay until this run's discoveries have had time to
- * find them again.
+ * Moves the targets of an older run to this one. They stay until this run's discoveries have had
+ * time to find them again.
  */
 void job_run_inherit(JobRun *run, JobRun *older, int64_t now_ns);
 void job_run_free(JobRun *run); /* frees its targets, too; accepts NULL */
 
 /*
- * Runs due discoveries and makes targets from their results until until_ns; the rest is done in the
- * next call. Returns when that is due.
+ * Runs the discoveries that are due, and makes targets from their results until until_ns; the next
+ * call continues. Returns the time at which it must be called again.
  */
 int64_t job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns);
 

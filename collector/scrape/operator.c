@@ -1,9 +1,9 @@
 /*
  * operator.c
- *		A watch for each cluster and namespace, and a job for each resource.
+ *		Keeps a watch for each cluster and namespace, and a job for each resource.
  *
- * Watches call back in the middle of their request, when no other request may start or end; so
- * changes are queued until the next tick.
+ * A watch calls back in the middle of a request, when no other request may start or end; so changes
+ * are queued until the next tick.
  */
 #include "scrape/operator.h"
 
@@ -22,11 +22,11 @@
 
 typedef struct OperatorJob
 {
-	UT_hash_handle hh; /* by key */
+	UT_hash_handle hh; /* keyed by "key" */
 	char *key;		   /* "namespace/name" */
-	char *spec;		   /* spec of the resource that it was made from */
+	char *spec;		   /* spec of the resource from which the job was made */
 	JobRun *run;
-	/* cluster of its resource; NULL if it is from an older configuration */
+	/* Cluster of the resource; NULL: the job is from an older configuration. */
 	const struct Cluster *cluster;
 } OperatorJob;
 
@@ -39,7 +39,7 @@ typedef struct Cluster
 	size_t count;
 } Cluster;
 
-/* A resource that was added or changed, or (NULL) removed. */
+/* A resource that was added or changed; object is NULL if it was removed. */
 typedef struct News
 {
 	struct News *next;
@@ -56,7 +56,7 @@ struct OperatorJobs
 	size_t cluster_count;
 	OperatorJob *table;
 	News *first_news; /* oldest first */
-	News **last_news; /* where to append */
+	News **last_news; /* where the next one is appended */
 	bool has_older;	  /* some jobs are from an older configuration */
 	uint64_t refused;
 };
@@ -92,8 +92,8 @@ refuse_resource(OperatorJobs *jobs, const char *key, const Failure *failure)
 }
 
 /*
- * Returns whether the name belongs to another job. Names must be unique, because rows of targets
- * contain them.
+ * Returns true if the name belongs to another job. Names must be unique, because the rows of
+ * targets contain them.
  */
 static bool
 is_taken(const Cluster *cluster, const OperatorJob *known, const char *key)
@@ -119,11 +119,11 @@ start_run(const Cluster *cluster, const char *key, const json_t *resource, Failu
 	run = job_run_start(config, config->jobs.items, &jobs->host);
 	scrape_config_release(config); /* the run has its own reference */
 	if (run == NULL)
-		failure_set(failure, EXIT_INTERNAL, "out of memory");
+		failure_out_of_memory(failure);
 	return run;
 }
 
-/* Stores the job, replacing the former one of that name, whose targets continue. */
+/* Stores a job. If a job of this key existed, the new one replaces it and continues its targets. */
 static bool
 put_job(const Cluster *cluster, const char *key, char *spec, JobRun *run)
 {
@@ -162,7 +162,7 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 	Failure failure = { .code = EXIT_OK };
 	JobRun *run = NULL;
 
-	/* a change of its status alone is frequent and needs no new job */
+	/* frequent changes concern only the status, which needs no new job */
 	if (known != NULL && known->cluster == cluster && spec != NULL &&
 		strcmp(known->spec, spec) == 0)
 	{
@@ -172,7 +172,7 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 	if (is_taken(cluster, known, key))
 		failure_set(&failure, EXIT_CONFIG, "a job of that name exists");
 	else if (json_object_get(resource, "spec") != NULL && spec == NULL)
-		failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		failure_out_of_memory(&failure);
 	else
 		run = start_run(cluster, key, resource, &failure);
 	if (run != NULL && put_job(cluster, key, spec, run))
@@ -181,7 +181,7 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 		return;
 	}
 	if (run != NULL)
-		failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		failure_out_of_memory(&failure);
 	job_run_free(run);
 	free(spec);
 	refuse_resource(jobs, key, &failure);
@@ -224,7 +224,7 @@ take_news(OperatorJobs *jobs)
 	}
 }
 
-/* Called by a watch with an added, changed or removed (NULL) resource. */
+/* Called by a watch with a resource that was added, changed, or removed (NULL). */
 static void
 operator_on_object(void *context, const char *key, json_t *resource)
 {
@@ -235,7 +235,7 @@ operator_on_object(void *context, const char *key, json_t *resource)
 	if (news == NULL || (news->key = strdup(key)) == NULL)
 	{
 		free(news);
-		failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		failure_out_of_memory(&failure);
 		refuse_resource(cluster->jobs, key, &failure);
 		return;
 	}

@@ -1,11 +1,11 @@
 /*
  * operator_job.c
- *		Converts the resource to the JSON form of a configuration file and reads that, so that it
- *		means the same and is refused for the same reasons.
+ *		Converts a resource to the JSON form of the configuration file, and reads that form. So a
+ *		resource means what the file would mean, and is refused for the same reasons.
  *
- * Keys become those of the file: "targetLabel" becomes "target_label". Empty strings count as not
- * given, as for the operator. Values of the selector are plain values, as everywhere in Kubernetes;
- * the operator takes them for regular expressions.
+ * Keys are converted to those of the file: "targetLabel" becomes "target_label". Empty strings
+ * count as not given, as in Parca's operator. Values in the selector are plain values, as
+ * everywhere in Kubernetes, whereas Parca's operator takes them for regular expressions.
  */
 #include "scrape/operator_job.h"
 
@@ -48,7 +48,10 @@ is_given(const json_t *value)
 		   !(json_is_string(value) && json_string_length(value) == 0);
 }
 
-/* names: the object's keys are names chosen by the user and not converted. */
+/*
+ * Converts a value. names: the keys of the object are names chosen by the user, which are not
+ * converted.
+ */
 static json_t *file_value(const json_t *value, bool names, int levels);
 
 static json_t *
@@ -109,7 +112,7 @@ add_rule(json_t *rules, const char *action, const char *source, const char *targ
 	json_array_append_new(rules, rule);
 }
 
-/* Puts mark in front of every character of text that is in before. */
+/* Inserts mark before each character of text that is in the set "before". */
 static char *
 escape_characters(const char *text, const char *before, char mark)
 {
@@ -189,7 +192,7 @@ rename_key(json_t *object, const char *from, const char *to)
 	json_object_del(object, from);
 }
 
-/* Returns the job as text, as it would be in scrape_configs; the caller frees it. */
+/* Returns the job as text in the format of an entry of scrape_configs; the caller frees it. */
 static char *
 make_text(const char *key, const json_t *scrape)
 {
@@ -203,7 +206,10 @@ make_text(const char *key, const json_t *scrape)
 	rename_key(job, "interval", "scrape_interval");
 	rename_key(job, "timeout", "scrape_timeout");
 	if (is_given(params))
-		json_object_set(job, "params", params); /* its keys are names of the target's parameters */
+		/*
+		 * the keys of params are not converted, because they are names of the target's parameters
+		 */
+		json_object_set(job, "params", params);
 	json_object_set_new(job, "job_name", json_string(key));
 	json_object_set_new(job, "relabel_configs", operator_job_make_rules(scrape, key));
 	text = json_dumps(job, JSON_INDENT(1));
@@ -212,8 +218,8 @@ make_text(const char *key, const json_t *scrape)
 }
 
 /*
- * Refuses settings that would use files and secrets of the scraper, such as credentials sent to
- * targets: users who may write resources need not be those who may write the configuration.
+ * Refuses settings that use files or secrets of the scraper, such as credentials that are sent to
+ * targets: users who may write resources may not be allowed to write the configuration.
  */
 static bool
 operator_job_check_settings(const json_t *scrape, const char *key, Failure *failure)
@@ -251,7 +257,7 @@ fail_resource(Failure *failure, const char *key, const char *reason)
 }
 
 /*
- * Returns whether the text consists of characters of label names and values, none of which has a
+ * Returns true if the text has only characters of label names and values; none of them has a
  * meaning in a selector.
  */
 static bool
@@ -303,7 +309,7 @@ put_expression(FILE *out, const json_t *expression)
 	return good;
 }
 
-/* Writes a label selector in the API's text form. Returns false if it is malformed. */
+/* Writes a label selector in the text form that the API reads. Returns false if it is malformed. */
 static bool
 put_selector(FILE *out, const json_t *selector)
 {
@@ -328,7 +334,10 @@ put_selector(FILE *out, const json_t *selector)
 	return true;
 }
 
-/* Returns the selector in the document's memory; "", for all pods, if there is none. */
+/*
+ * Returns the selector, in the document's memory; "", which selects all pods, if the resource has
+ * none.
+ */
 static const char *
 make_selector(ConfigReader *reader, const char *key, const json_t *selector)
 {

@@ -19,8 +19,8 @@
 #include "scrape/config.h"
 
 /*
- * Makes a configuration of one job named key ("namespace/name"), which refers to its parent, the
- * owner of access. Returns NULL with *failure set if the resource is wrong.
+ * Makes a configuration with one job named key ("namespace/name"). It refers to its parent, which
+ * owns access. Returns NULL, with *failure set, if the resource is invalid.
  */
 ScrapeConfig *operator_job_make(ScrapeConfig *parent, const KubeAccess *access, const char *key,
 								const json_t *resource, Failure *failure);

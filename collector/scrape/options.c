@@ -21,7 +21,7 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 		  "concurrent requests to targets, not counting deltas that sample; default 512", 1,
 		  SCRAPE_CONCURRENCY_MAX },
 		{ "max-targets", FLAG_NUMBER, &options->targets_max, "NUMBER",
-		  "targets times profiles; default 500000", 1, SCRAPE_TARGETS_MAX },
+		  "limit of targets, of which each profile counts; default 500000", 1, SCRAPE_TARGETS_MAX },
 		{ "max-body", FLAG_SIZE, &options->body_max, "SIZE",
 		  "limit of a profile as sent; default 16MB", 1024 },
 		{ "max-profile", FLAG_SIZE, &options->profile_max, "SIZE",

@@ -16,10 +16,10 @@
 typedef struct ScrapeOptions
 {
 	const char *database;	 /* libpq connection string */
-	const char *config_file; /* NULL if not given */
+	const char *config_file; /* NULL: not given */
 	const char *node;		 /* name of this scraper, stored with losses */
 	int64_t concurrency;	 /* maximum number of concurrent requests to targets */
-	int64_t targets_max;	 /* each profile of a target counts */
+	int64_t targets_max;	 /* limit of targets; each profile of a target counts */
 	size_t body_max;		 /* limit of a profile as sent */
 	size_t profile_max;		 /* limit of a profile after decompression */
 	int64_t max_age_ms;		 /* limit of the age of samples */
@@ -27,8 +27,9 @@ typedef struct ScrapeOptions
 	size_t queue_bytes;
 	SpoolOptions spool;
 	int64_t stop_timeout_ms;
-	const char *status_file; /* NULL if none */
-	const char *listen;		 /* HOST:PORT of the pages, several separated by commas; NULL if none */
+	const char *status_file; /* NULL: no status file */
+	/* list of HOST:PORT of the pages, separated by commas; NULL: no pages */
+	const char *listen;
 	LogOptions log;
 	char node_room[300]; /* default of node */
 } ScrapeOptions;

@@ -22,7 +22,7 @@
 
 struct ScrapePages
 {
-	Host host; /* first, so that services find the rest */
+	Host host; /* must be the first field, so that services can find the others from it */
 	HostOptions options;
 	Scraper *scraper;
 	Server server;
@@ -61,11 +61,14 @@ add_targets(Figures *figures, const Scraper *scraper)
 
 	scraper_each_run(scraper, count_run, &counts);
 	figures_add_gauge(figures, "jobs", "Jobs, including those of ParcaScrapeConfigs.", counts.jobs);
-	figures_add_gauge(figures, "targets_up", "Targets times profiles whose last scrape succeeded.",
+	figures_add_gauge(figures, "targets_up",
+					  "Pairs of target and profile whose last scrape succeeded.",
 					  counts.by_health[TARGET_UP]);
-	figures_add_gauge(figures, "targets_down", "Targets times profiles whose last scrape failed.",
+	figures_add_gauge(figures, "targets_down",
+					  "Pairs of target and profile whose last scrape failed.",
 					  counts.by_health[TARGET_DOWN]);
-	figures_add_gauge(figures, "targets_unknown", "Targets times profiles not scraped yet.",
+	figures_add_gauge(figures, "targets_unknown",
+					  "Pairs of target and profile that were not scraped yet.",
 					  counts.by_health[TARGET_UNKNOWN]);
 	figures_add_gauge(figures, "targets_dropped", "Discovered targets that rules drop.",
 					  counts.dropped);
@@ -83,8 +86,8 @@ add_scrapes(Figures *figures, const Scraper *scraper)
 	figures_add_counter(figures, "scrapes_failed_total", "Scrapes that failed.", stats->failed);
 	figures_add_counter(figures, "scrapes_skipped_total",
 						"Scrapes skipped because the one before still ran.", stats->skipped);
-	figures_add_counter(figures, "waits_total",
-						"Times that a due scrape found all requests in use.", stats->waited);
+	figures_add_counter(figures, "waits_total", "How often a due scrape found all requests in use.",
+						stats->waited);
 	figures_add_counter(figures, "samples_total", "Samples in decoded profiles.", stats->samples);
 	figures_add_gauge(figures, "requests", "Requests that hold one of --max-concurrent slots.",
 					  scraper->fetcher.running);
@@ -147,7 +150,8 @@ static const Service services[] = {
 	{ "/metrics", "GET", .is_open = true, .answer = page_scrape_metrics },
 };
 
-static const ServiceTable table = { services, sizeof(services) / sizeof(services[0]), NULL, NULL };
+static const ServiceTable table = { services, sizeof(services) / sizeof(services[0]), NULL, NULL,
+									NULL };
 
 static bool
 watch_fd(int epoll_fd, int fd)
@@ -183,7 +187,7 @@ scrape_pages_open(Scraper *scraper, ScrapePages **pages, Failure *failure)
 		return EXIT_OK;
 	*pages = calloc(1, sizeof(ScrapePages));
 	if (*pages == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	(*pages)->options = (HostOptions){ .module = "scrape",
 									   .listen = scraper->options->listen,
 									   .max_message = 64 * KB,

@@ -1,8 +1,9 @@
 /*
  * pages.h
- *		/metrics, /-/healthy and /-/ready of a scraper, served by the receiver's HTTP server.
+ *		Serves /metrics, /-/healthy and /-/ready of a scraper with the HTTP server of "receive".
  *
- * The scraper's own loop answers them, so a scraper that hangs does not answer health checks.
+ * The scraper's own loop answers requests, so health checks of a scraper that hangs are not
+ * answered.
  */
 #ifndef COLLECTOR_SCRAPE_PAGES_H
 #define COLLECTOR_SCRAPE_PAGES_H
@@ -16,7 +17,8 @@ ExitCode scrape_pages_open(Scraper *scraper, ScrapePages **pages, Failure *failu
 void scrape_pages_close(ScrapePages *pages); /* accepts NULL */
 
 /*
- * Returns a descriptor that is readable if there is work: a signal or a request. pages may be NULL.
+ * Returns a descriptor that is readable when there is work: a signal or a request. pages may be
+ * NULL.
  */
 int scrape_pages_fd(const ScrapePages *pages);
 void scrape_pages_turn(ScrapePages *pages);

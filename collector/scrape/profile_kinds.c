@@ -82,7 +82,10 @@ add_enabled(ConfigList *list, const ProfileKind *kind)
 		((ProfileKind *) list->items)[list->count++] = *kind;
 }
 
-/* Collects the enabled profiles: defaults that are not mentioned, then those given. */
+/*
+ * Collects the enabled profiles: first the defaults that the settings do not mention, then the
+ * profiles in the settings.
+ */
 static bool
 read_kinds(ConfigReader *reader, const Node *node, ScrapeJob *job)
 {

@@ -1,6 +1,6 @@
 /*
  * schedule.c
- *		Binary heaps whose items know their positions.
+ *		Binary heaps. Each item stores its position in its heap, so that it can be removed.
  */
 #include "scrape/schedule.h"
 

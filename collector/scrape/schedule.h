@@ -1,20 +1,20 @@
 /*
  * schedule.h
- *		The next due target: heaps ordered by due time.
+ *		Finds the target that is due next: heaps ordered by due time.
  *
- * Each kind has a heap of its own, so that its targets can start while due targets of other kinds
- * wait for resources.
+ * Each kind of target has a heap, so that targets of one kind can start while targets of another
+ * kind wait for resources.
  */
 #ifndef COLLECTOR_SCRAPE_SCHEDULE_H
 #define COLLECTOR_SCRAPE_SCHEDULE_H
 
 #include "scrape/target.h"
 
-/* Determines which requests a target's next one competes with. Earlier kinds start first. */
+/* The resources for which a target's next request competes. Earlier kinds start first. */
 typedef enum DueKind
 {
 	DUE_DELTA,
-	DUE_PROMPT, /* not a delta, and the target was not slow */
+	DUE_PROMPT, /* the request is no delta, and the target is not slow */
 	DUE_SLOW,
 	DUE_KINDS
 } DueKind;
@@ -29,17 +29,17 @@ typedef struct DueHeap
 typedef struct Schedule
 {
 	DueHeap heaps[DUE_KINDS];
-	size_t count; /* over all heaps */
+	size_t count; /* number of targets in all heaps */
 } Schedule;
 
 void schedule_fini(Schedule *schedule);
 
-/* Adds a target that is not in the schedule. 0 or -ENOMEM. */
+/* Adds a target that is not in the schedule. Returns 0 or -ENOMEM. */
 int schedule_add(Schedule *schedule, ScrapeTarget *target);
 /* does nothing if the target is not in the schedule */
 void schedule_remove(Schedule *schedule, ScrapeTarget *target);
 
-/* Changes is_slow of a target, whether it is in the schedule or not. */
+/* Sets is_slow of a target, which need not be in the schedule. */
 void schedule_set_slow(Schedule *schedule, ScrapeTarget *target, bool is_slow);
 
 DueKind due_kind(const ScrapeTarget *target);
@@ -49,7 +49,7 @@ ScrapeTarget *schedule_first(const Schedule *schedule, DueKind kind);
 
 /*
  * Returns the time of a target's first scrape: within one interval from now, derived from its name,
- * so that targets are spread and keep their time over restarts.
+ * so that targets are spread over the interval and keep their times when the scraper restarts.
  */
 int64_t schedule_first_due(const ScrapeTarget *target, int64_t now_ns, int64_t wall_ns);
 

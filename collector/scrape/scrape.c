@@ -1,9 +1,10 @@
 /*
  * scrape.c
- *		Life of the command: start the parts, run the loop, stop in the order of the data flow.
+ *		Runs the command: starts the parts, runs the loop, stops the parts in the order of the data
+ *		flow.
  *
  * One thread does all network work: requests, discovery, schedule. Decoding, storing samples and
- * storing rows of targets have a thread each.
+ * storing rows of targets each have a thread.
  */
 #include "scrape/scrape.h"
 
@@ -20,8 +21,8 @@
 #include "program/stop_signals.h"
 #include "scrape/pages.h"
 
-#define LOOK_NS		 (1000 * NS_PER_MS) /* between two checks of the configuration file */
-#define WAIT_MS		 500				/* maximum wait between two rounds */
+#define LOOK_NS		 (1000 * NS_PER_MS) /* interval between two checks of the configuration file */
+#define WAIT_MS		 500				/* longest wait in one round of the loop */
 #define DRAIN_MIN_MS 1000
 
 static void
@@ -48,7 +49,7 @@ reload_config(Scraper *scraper)
 	}
 	scraper->reloads_failed++;
 	if (config != NULL)
-		failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		failure_out_of_memory(&failure);
 	scrape_config_release(config);
 	log_event(LOG_ERROR, "scrape", "could not reload the configuration; keeping the old one",
 			  log_text("reason", failure.message), log_text("detail", failure.detail),
@@ -56,8 +57,8 @@ reload_config(Scraper *scraper)
 }
 
 /*
- * Writes the status for the command health; the storer takes the role of an agent's flusher. 0 or
- * -errno.
+ * Writes the status for the command "health"; the storer's thread takes the place of the agent's
+ * flusher. Returns 0 or -errno.
  */
 static int
 write_status(Scraper *scraper, int64_t now_ns)
@@ -110,7 +111,7 @@ scrape_start_parts(Scraper *scraper, Failure *failure)
 							 .wake = on_result };
 
 	if (http_client_create(options->held_max, &scraper->client) != 0)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	if (writer_create(&writer, &scraper->writer, failure) != EXIT_OK)
 		return failure->code;
 	storer.writer = scraper->writer;
@@ -128,8 +129,8 @@ scrape_start_parts(Scraper *scraper, Failure *failure)
 }
 
 /*
- * Writes the first status, which shows that all parts run. Fails if that is impossible, because a
- * health check would wait forever.
+ * Writes the first status, which shows that all parts run. It must succeed, because a health check
+ * would otherwise wait forever.
  */
 static ExitCode
 open_status(Scraper *scraper, Failure *failure)
@@ -161,7 +162,7 @@ scrape_start(Scraper *scraper, Failure *failure)
 		return failure->code;
 	code = scrape_start_parts(scraper, failure);
 	if (code == EXIT_OK && !scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
-		code = failure_set(failure, EXIT_INTERNAL, "out of memory");
+		code = failure_out_of_memory(failure);
 	if (code != EXIT_OK)
 	{
 		scrape_config_release(config);
@@ -198,8 +199,8 @@ scrape_tick(Scraper *scraper, int64_t now_ns)
 }
 
 /*
- * The loop: reload, tick, wait for network events, until a signal or a permanent error of the
- * writer.
+ * Runs the loop, which reloads, does the work that is due, and waits for network events, until a
+ * signal or a permanent error of the writer.
  */
 static ExitCode
 scrape_loop(Scraper *scraper)
@@ -256,7 +257,7 @@ drain_writer(Scraper *scraper, int64_t stopped_ns)
 	return EXIT_IO;
 }
 
-/* Stores the fetched profiles; requests that still run are abandoned. */
+/* Stores the profiles that were fetched; abandons requests that still run. */
 static ExitCode
 scrape_stop(Scraper *scraper, ExitCode code)
 {
@@ -272,7 +273,7 @@ scrape_stop(Scraper *scraper, ExitCode code)
 	target_store_free(scraper->store, DRAIN_MIN_MS);
 	scraper->store = NULL;
 	if (scraper->options->status_file != NULL)
-		/* a file that cannot be removed becomes too old for health */
+		/* if it cannot be removed, it becomes too old for the command "health" */
 		(void) unlink(scraper->options->status_file);
 	log_event(LOG_INFO, "scrape", "stopped", log_number("scrapes", (int64_t) stats->scrapes),
 			  log_number("failed", (int64_t) stats->failed),
@@ -309,7 +310,8 @@ scrape_run(const ScrapeOptions *options)
 		code = scrape_stop(scraper, scrape_loop(scraper));
 	else
 		failure_log(&failure, "scrape");
-	scraper->fetcher.concurrency = 0; /* requests that end from here on must not start others */
+	/* requests that end from here on must not start other requests */
+	scraper->fetcher.concurrency = 0;
 	scraper_fini(scraper);
 	scrape_free_parts(scraper);
 	free(scraper);

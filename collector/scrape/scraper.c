@@ -13,7 +13,8 @@
 
 #define ROWS_EVERY_NS INT64_C(2000000000)
 #define GONE_MAX	  100000
-#define MAKING_NS	  INT64_C(10000000) /* time in a round of the loop for making targets */
+/* limit of the time for making targets in one round of the loop */
+#define MAKING_NS	  INT64_C(10000000)
 
 /* --- jobs --- */
 
@@ -120,9 +121,9 @@ scraper_tick(Scraper *scraper, int64_t now_ns)
 /* --- rows --- */
 
 /*
- * Releases the targets whose rows were being stored. If that failed, they go to the front of the
- * queue: otherwise the row of a removed target could later overwrite that of a newer target with
- * its name.
+ * Releases the targets whose rows were being stored. If storing failed, puts them at the front of
+ * the queue instead: behind a newer target of the same name, the row of a removed target would
+ * later overwrite the newer row.
  */
 static void
 release_storing(Scraper *scraper, bool failed)

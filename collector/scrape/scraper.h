@@ -33,7 +33,7 @@ typedef struct Scraper
 	int64_t status_ns; /* when the status was last written */
 	uint64_t reloads;  /* successful reloads of the configuration */
 	uint64_t reloads_failed;
-	bool config_good; /* the configuration that was read last is in use */
+	bool config_good; /* the configuration that was read last is valid and in use */
 	FiguresSnapshot figures;
 	int64_t figures_ns; /* when figures are published next, CLOCK_MONOTONIC */
 } Scraper;
@@ -42,19 +42,19 @@ typedef struct Scraper
 void scraper_each_run(const Scraper *scraper, void (*see)(void *context, JobRun *run),
 					  void *context);
 
-/* Handles everything that is due for the jobs. Returns the time of the next call. */
+/* Does the work of all jobs that is due. Returns the time of the next call. */
 int64_t scraper_tick(Scraper *scraper, int64_t now_ns);
 
 /*
- * Replaces the configuration and takes over the reference to the new one. Returns false on out of
- * memory; the old one then stays.
+ * Replaces the configuration and owns the reference to the new one. Returns false on out of memory;
+ * the old configuration then stays.
  */
 bool scraper_adopt(Scraper *scraper, ScrapeConfig *config, int64_t now_ns);
 
 /* Frees all jobs and their targets, except targets whose requests still run. */
 void scraper_fini(Scraper *scraper);
 
-/* Passes changed states to the thread that stores them, if it is idle. */
+/* Passes changed states to the thread that stores them, if that thread is idle. */
 void scraper_store_rows(Scraper *scraper, int64_t now_ns);
 
 #endif

@@ -2,7 +2,7 @@
  * storer.c
  *		Decodes bodies into batches.
  *
- * A batch is submitted when it is large, or after a second.
+ * A batch is submitted when it is large, or a second after it was begun.
  */
 #include "scrape/storer.h"
 
@@ -20,7 +20,7 @@
 #define BATCH_LARGE_BYTES  ((size_t) 8 * 1024 * 1024)
 #define BATCH_AGE_NS	   INT64_C(1000000000)
 
-/* Limit by which a target's clock may be ahead of ours. */
+/* A target's clock may be ahead of ours by up to this. */
 #define AHEAD_US (INT64_C(3600) * 1000000)
 
 #define RESERVED_COUNT	  4
@@ -37,13 +37,13 @@ struct Storer
 	StorerOptions options;
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* guards everything except filling */
+	pthread_mutex_t lock; /* guards all fields except filling */
 	pthread_cond_t changed;
 	ProfileList waiting;
 	ProfileList done;
 	bool stops;
 	int64_t busy_since_ns; /* 0 if the thread is idle */
-	Batch *filling;		   /* of the thread; NULL if there is none */
+	Batch *filling;		   /* belongs to the thread; NULL: no batch is being filled */
 	int64_t filling_since_ns;
 };
 
@@ -75,8 +75,9 @@ storer_submit(Storer *storer)
 }
 
 /*
- * Lists the target's labels, and reserved names that programs must not choose: the value "" keeps
- * such a label off the series, and a sample's label of that name becomes exported_NAME.
+ * Lists the target's labels, and the reserved names that programs must not choose. A reserved name
+ * has the value "", which keeps the label off the series; a sample's label of that name becomes
+ * exported_NAME.
  */
 static size_t
 series_labels(const ScrapeTarget *target, BatchLabel labels[SERIES_LABELS_MAX])
@@ -97,7 +98,7 @@ series_labels(const ScrapeTarget *target, BatchLabel labels[SERIES_LABELS_MAX])
 	return count;
 }
 
-/* Decodes a profile into the current batch, which is created if needed. */
+/* Decodes a profile into the current batch, making a batch if needed. */
 static DecodeEnd
 decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 {
@@ -126,12 +127,12 @@ decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 						  result);
 }
 
-/* Reports samples at times that cannot be right, because the target's clock is wrong. */
+/* Reports samples whose times are impossible, because the target's clock is wrong. */
 static void
 store_time_error(ScrapedProfile *profile, const DecodeResult *result)
 {
 	time_t seconds = (time_t) (result->time_us / 1000000 - (result->time_us % 1000000 < 0));
-	char text[40] = "a time beyond all calendars";
+	char text[40] = "a time that is out of range";
 	struct tm fields;
 
 	if (gmtime_r(&seconds, &fields) != NULL)
@@ -187,7 +188,9 @@ storer_decode(Storer *storer, ScrapedProfile *profile)
 		storer_submit(storer);
 }
 
-/* Submits the batch after its time; frees it if it contains only leftovers of refused profiles. */
+/*
+ * Submits the batch if its time has come; frees it if it contains only items of refused profiles.
+ */
 static void
 storer_submit_old(Storer *storer)
 {
@@ -205,7 +208,10 @@ storer_submit_old(Storer *storer)
 	storer->filling = NULL;
 }
 
-/* Waits for a profile, the request to stop, or the batch's time. The caller must hold the lock. */
+/*
+ * Waits for a profile, a request to stop, or the time to submit the batch. The caller must hold the
+ * lock.
+ */
 static void
 storer_wait_for_work(Storer *storer)
 {
@@ -239,7 +245,7 @@ store_next(Storer *storer)
 	storer->options.wake(storer->options.context);
 }
 
-/* Body of the thread. */
+/* Runs the storer's thread. */
 static void *
 storer_main(void *argument)
 {

@@ -12,16 +12,16 @@
 
 typedef struct Storer Storer;
 
-/* A profile in progress, owned by the storer between storer_put() and storer_take(). */
+/* A profile that is being stored. The storer owns it between storer_put() and storer_take(). */
 typedef struct ScrapedProfile
 {
 	struct ScrapedProfile *next;
-	ScrapeTarget *target; /* only its constant members may be read */
+	ScrapeTarget *target; /* the storer may read only its constant members */
 	HttpBody body;
 	int64_t time_us; /* start of the request */
 	int64_t duration_us;
 	int64_t samples;			  /* result: number of rows */
-	char error[HTTP_ERROR_BYTES]; /* result: "" if it was accepted */
+	char error[HTTP_ERROR_BYTES]; /* result: reason of the refusal; "": the profile was accepted */
 } ScrapedProfile;
 
 typedef struct StorerOptions
@@ -36,7 +36,7 @@ typedef struct StorerOptions
 /* Starts the thread. Returns 0 or -errno; the storer must be freed in either case. */
 int storer_create(const StorerOptions *options, Storer **storer);
 
-/* Takes over a profile until storer_take() returns it. */
+/* Gives a profile to the storer, which owns it until storer_take() returns it. */
 void storer_put(Storer *storer, ScrapedProfile *profile);
 
 /* Returns all results since the last call, as a list in their order. */

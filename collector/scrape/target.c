@@ -91,8 +91,8 @@ is_meta(const char *name)
 }
 
 /*
- * Copies the labels of series. Two names that become equal in the alphabet of series are an error,
- * because neither label may be lost.
+ * Copies the labels of the series. If two names become equal when characters are replaced, this is
+ * an error, because neither label may be lost.
  */
 static bool
 target_take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_ERROR_BYTES])

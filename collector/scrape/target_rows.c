@@ -19,17 +19,17 @@ struct TargetStore
 {
 	char *conninfo;
 	char *scraper;
-	Session session; /* of the thread, like is_marked */
-	bool is_marked;	 /* rows of an earlier run have been set to unknown */
+	Session session; /* belongs to the thread, as does is_marked */
+	bool is_marked;	 /* the rows of an earlier run were set to "unknown" */
 	int stop_fd;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards everything below */
+	pthread_mutex_t lock; /* guards all fields below */
 	pthread_cond_t changed;
 	TargetRows rows;
 	bool has_rows;
 	bool failed;
 	bool stops;
-	bool has_ended; /* the thread has stored everything */
+	bool has_ended; /* the thread has stored its rows and ended */
 };
 
 /* --- rows --- */
@@ -94,8 +94,8 @@ target_rows_fini(TargetRows *rows)
 /* --- the thread --- */
 
 /*
- * Sets the health of all rows of this scraper. At the start, rows of present targets are stored
- * afterwards. Rows that another scraper has stored since belong to that one.
+ * Sets the health of all rows of this scraper. At the start, the rows of present targets are stored
+ * after that. Rows that another scraper has stored since are left alone.
  */
 static DbOutcome
 mark_rows(TargetStore *store, const char *health, const char *reason, DbError *error)
@@ -127,9 +127,9 @@ mark_rows(TargetStore *store, const char *health, const char *reason, DbError *e
 }
 
 /*
- * Stores rows. The time 1970-01-01 means that a target was not scraped yet. Of two rows with one
- * name the later one counts. A row of a target that was not scraped here does not overwrite the row
- * of another scraper that has scraped it.
+ * Stores rows. The time 1970-01-01 means that a target was not scraped yet. If two rows have one
+ * name, the later one is stored. The row of a target that was not scraped here does not overwrite
+ * the row of another scraper that has scraped it.
  */
 static DbOutcome
 target_rows_store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
@@ -190,7 +190,7 @@ target_rows_log_failure(DbOutcome outcome, const DbError *error)
 				  log_text("detail", error->failure.detail));
 }
 
-/* Marks the rows of an earlier run, unless that is done, and then stores rows (NULL for none). */
+/* Marks the rows of an earlier run, unless this was done, and then stores rows (NULL: none). */
 static bool
 store_all(TargetStore *store, const TargetRows *rows)
 {
@@ -206,7 +206,7 @@ store_all(TargetStore *store, const TargetRows *rows)
 	return outcome == DB_OK;
 }
 
-/* Body of the thread. */
+/* Runs the thread that stores rows. */
 static void *
 store_main(void *argument)
 {
@@ -324,7 +324,7 @@ target_store_free(TargetStore *store, int64_t deadline_ms)
 	while (!store->has_ended && err == 0)
 		err = pthread_cond_timedwait(&store->changed, &store->lock, &until);
 	pthread_mutex_unlock(&store->lock);
-	(void) eventfd_write(store->stop_fd, 1); /* ends a statement that still runs */
+	(void) eventfd_write(store->stop_fd, 1); /* interrupts the statement that is still running */
 	pthread_join(store->thread, NULL);
 	store_destroy(store);
 }

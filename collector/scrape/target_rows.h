@@ -1,9 +1,10 @@
 /*
  * target_rows.h
- *		The table profstore.targets: a thread that stores the states of targets.
+ *		Stores the states of targets in the table profstore.targets, on a thread of its own.
  *
- * It has its own connection, so that neither samples nor scrapes wait for it. While the database is
- * away, states stay with their targets; only the last state of each is kept.
+ * The thread has a connection of its own, so that neither samples nor scrapes wait for it. While
+ * the database is not available, states stay with their targets, and only the last state of each
+ * is kept.
  */
 #ifndef COLLECTOR_SCRAPE_TARGET_ROWS_H
 #define COLLECTOR_SCRAPE_TARGET_ROWS_H
@@ -42,10 +43,10 @@ typedef struct TargetStore TargetStore;
  */
 int target_store_create(const char *conninfo, const char *scraper, TargetStore **store);
 
-/* Returns whether the store is idle; *failed means that the last rows were not stored. */
+/* Returns true if the store is idle. *failed means that the last rows were not stored. */
 bool target_store_is_idle(TargetStore *store, bool *failed);
 
-/* Stores rows, which it takes over. The store must be idle. */
+/* Stores rows, which the store owns from then on. The store must be idle. */
 void target_store_put(TargetStore *store, TargetRows *rows);
 
 /*

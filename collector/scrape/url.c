@@ -4,11 +4,12 @@
  */
 #include "scrape/url.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+
+#include "base/percent.h"
 
 #define PARAM_PREFIX "__param_"
 
@@ -57,38 +58,13 @@ complete_address(LabelBuilder *builder, const char *address, const char *scheme)
 	return complete;
 }
 
-static void
-url_put_encoded(FILE *out, const char *text)
-{
-	for (; *text != '\0'; text++)
-	{
-		if (isalnum((unsigned char) *text) || strchr("-_.~", *text) != NULL)
-			fputc(*text, out);
-		else
-			fprintf(out, "%%%02X", (unsigned char) *text);
-	}
-}
-
-/*
- * Writes a path with all characters that paths, and a query within it, may contain; encodes the
- * others.
- */
-static void
-put_path(FILE *out, const char *path)
-{
-	for (; *path != '\0'; path++)
-	{
-		if (isalnum((unsigned char) *path) || strchr("-_.~/?=&%:@!$'()*+,;", *path) != NULL)
-			fputc(*path, out);
-		else
-			fprintf(out, "%%%02X", (unsigned char) *path);
-	}
-}
+/* The bytes that a path, and a query after it, may contain beside those of any part of a URL. */
+#define PATH_BYTES "/?=&%:@!$'()*+,;"
 
 typedef struct Query
 {
 	FILE *out;
-	bool begun; /* the "?" has been written */
+	bool begun; /* the "?" was written */
 } Query;
 
 static void
@@ -96,9 +72,9 @@ url_put_param(Query *query, const char *name, const char *value)
 {
 	fputc(query->begun ? '&' : '?', query->out);
 	query->begun = true;
-	url_put_encoded(query->out, name);
+	percent_encode(query->out, name, "");
 	fputc('=', query->out);
-	url_put_encoded(query->out, value);
+	percent_encode(query->out, value, "");
 }
 
 static const ScrapeParam *
@@ -113,8 +89,8 @@ find_param(const ScrapeJob *job, const char *name)
 }
 
 /*
- * Writes the parameters. Labels hold the first value of each: removed labels are not sent, labels
- * added by rules are.
+ * Writes the parameters. The first value of each comes from its label, so a parameter whose label a
+ * rule removed is not sent, and a label that a rule added is.
  */
 static void
 put_params(Query *query, const LabelBuilder *builder, const ScrapeJob *job)
@@ -133,7 +109,7 @@ put_params(Query *query, const LabelBuilder *builder, const ScrapeJob *job)
 	}
 }
 
-/* Writes the duration of a delta: that of the configuration, or the interval. */
+/* Writes the duration of a delta: the configured one, otherwise the interval. */
 static void
 put_seconds(Query *query, const ScrapeJob *job, const ProfileKind *profile)
 {
@@ -171,7 +147,7 @@ scrape_make_url(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *
 	if (label_builder_get(builder, "instance")[0] == '\0')
 		label_builder_set(builder, "instance", address);
 	fprintf(query.out, "%s://%s%s", scheme, address, path[0] == '/' ? "" : "/");
-	put_path(query.out, path);
+	percent_encode(query.out, path, PATH_BYTES);
 	put_params(&query, builder, job);
 	put_seconds(&query, job, profile);
 	if (fclose(query.out) == 0)

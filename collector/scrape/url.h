@@ -16,8 +16,8 @@ char *scrape_join_path(LabelBuilder *builder, const char *prefix, const char *pa
 
 /*
  * Builds the URL from __scheme__, __address__, __profile_path__, __param_NAME and the job's
- * parameters; the caller frees it. Adds a port to __address__ and sets instance if they are
- * missing. Returns NULL with error set if the labels make no URL; NULL with error "" on out of
+ * parameters; the caller frees it. Adds the default port to __address__ and sets instance, if they
+ * are missing. Returns NULL with error set if the labels make no URL; NULL with error "" on out of
  * memory.
  */
 char *scrape_make_url(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *profile,

@@ -1,6 +1,6 @@
 /*
  * answers.c
- *		Flame graphs, differences, profiles and call graphs.
+ *		Makes flame graphs, differences, profiles and call graphs.
  */
 #include "serve/answers.h"
 
@@ -9,7 +9,7 @@
 #include "receive/inflate.h"
 #include "serve/profile_subset.h"
 
-/* Limit of a profile that was unpacked. */
+/* Limit of the unpacked size of a profile. */
 #define PROFILE_BYTES ((size_t) 64 * 1024 * 1024)
 
 static FlamePath
@@ -18,7 +18,7 @@ path_of(const SelectRequest *request)
 	return (FlamePath){ request->calls, request->call_count };
 }
 
-/* Reads the levels of a result, and frees it after they were put. */
+/* Passes the levels of a result to the caller's function, and frees the result. */
 static bool
 put_levels(Asked *asked, Result *result, bool is_diff, const FlamePath *path, LevelsPut put,
 		   Buffer *out, bool *is_found)
@@ -38,8 +38,8 @@ put_levels(Asked *asked, Result *result, bool is_diff, const FlamePath *path, Le
 }
 
 /*
- * The stacks of a call site are found by its last function. That has none if it is shown as an
- * address, so that all stacks must be read.
+ * The stacks of a call site are found by the name of its last function. If that function is shown
+ * as an address it has no name, so all stacks must be read.
  */
 bool
 answer_flamegraph(Asked *asked, const SelectRequest *request, LevelsPut put, Buffer *out)
@@ -71,8 +71,7 @@ answer_flamegraph(Asked *asked, const SelectRequest *request, LevelsPut put, Buf
 }
 
 /*
- * Returns true if both requests of a difference have the same profile type, which a difference
- * requires.
+ * Returns true if both requests of a difference have one profile type, which a difference requires.
  */
 static bool
 types_are_equal(const SelectRequest *left, const SelectRequest *right)
@@ -108,7 +107,7 @@ answer_diff(Asked *asked, const SelectRequest *left, const SelectRequest *right,
 	return good;
 }
 
-/* Appends an unpacked profile, or its samples of a call site. */
+/* Appends an unpacked profile; for a call site, only its samples. */
 static bool
 put_profile(Asked *asked, const SelectRequest *request, Span profile, Buffer *out)
 {

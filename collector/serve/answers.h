@@ -8,7 +8,7 @@
 #include "serve/flame_levels.h"
 #include "serve/queries.h"
 
-/* Appends to a message, with the levels of a flame graph. */
+/* Appends the levels of a flame graph to a message. */
 typedef void (*LevelsPut)(const FlameLevels *levels, Buffer *out);
 
 /* Appends the flame graph of a request. Returns false after answering with an error. */
@@ -19,8 +19,8 @@ bool answer_diff(Asked *asked, const SelectRequest *left, const SelectRequest *r
 				 Buffer *out);
 
 /*
- * Appends the profile of a request, unpacked, without samples if it selects none. Returns false
- * after answering with an error.
+ * Appends the profile of a request, unpacked; it has no samples if the request selects none.
+ * Returns false after answering with an error.
  */
 bool answer_pprof(Asked *asked, const SelectRequest *request, Buffer *out);
 

@@ -1,16 +1,22 @@
 /*
  * asked.c
- *		From a client's credentials to a session, and from the database's errors to the protocol's.
+ *		Finds a session for a client's credentials, and converts errors of the database to those of
+ *		the protocol.
  */
 #include "serve/asked.h"
 
 #include <openssl/crypto.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 
 #define MODULE	"serve"
 #define RETRY_S 1
+
+/* Part of --max-memory that one answer may take; all answers of a client may take half of it. */
+#define ANSWER_PARTS	 5
+#define ANSWER_TOO_LARGE "the answer is larger than a fifth of --max-memory: select less"
 
 bool
 asked_refuse(Asked *asked, GrpcCode code, const char *text)
@@ -34,11 +40,56 @@ asked_no_memory(Asked *asked)
 	return false;
 }
 
-void
-asked_end(Asked *asked)
+/* Gives back what a buffer has beyond its bytes: it grows by doubling. */
+static void
+asked_trim(Buffer *buffer)
 {
+	char *bytes = buffer->length > 0 ? realloc(buffer->bytes, buffer->length) : NULL;
+
+	if (bytes == NULL)
+		return;
+	buffer->bytes = bytes;
+	buffer->capacity = buffer->length;
+}
+
+/*
+ * Charges the answer until its call is freed. Returns false after answering with an error: if it is
+ * too large, or if other requests have the memory.
+ */
+static bool
+asked_charge_answer(Asked *asked)
+{
+	Call *call = asked->call;
+	size_t bytes;
+
+	asked_trim(&call->answer.body);
+	bytes = call->answer.body.capacity;
+	if (bytes > asked->serving->host.memory.limit_bytes / ANSWER_PARTS)
+		return asked_refuse(asked, GRPC_RESOURCE_EXHAUSTED, ANSWER_TOO_LARGE);
+	if (!share_charge(call->memory, bytes))
+		return asked_no_memory(asked);
+	share_hand_over(call->memory, bytes);
+	call->answer_bytes = bytes;
+	return true;
+}
+
+void
+asked_end(Asked *asked, bool is_good)
+{
+	Call *call = asked->call;
+
 	reader_pool_release(&asked->serving->pool, asked->session);
-	asked->session = NULL;
+	if (is_good && call->answer.body.failed)
+		is_good = asked_no_memory(asked);
+	if (!is_good || !asked_charge_answer(asked))
+		buffer_fini(&call->answer.body); /* the answer has the text of an error in another field */
+	host_give_back(&asked->serving->host, call);
+}
+
+void
+asked_answered(Host *host)
+{
+	metric_add(&serving_of(host)->metrics.questions_answered_total, 1);
 }
 
 /* Returns the protocol's code for an error of the server. */
@@ -47,7 +98,7 @@ asked_code_of(const char *sqlstate)
 {
 	static const struct
 	{
-		const char *sqlstate; /* or its first characters */
+		const char *sqlstate; /* an SQLSTATE, or its first characters */
 		GrpcCode code;
 	} rules[] = {
 		{ "57014", GRPC_DEADLINE_EXCEEDED },   /* statement_timeout */
@@ -90,9 +141,9 @@ asked_fail(Asked *asked, DbOutcome outcome, const DbError *error)
 	if (outcome == DB_AWAY && code == GRPC_INTERNAL)
 	{
 		metric_add(&asked->serving->host.metrics.requests_unavailable_total, 1);
-		log_event(LOG_WARNING, MODULE, "could not ask the database",
+		log_event(LOG_WARNING, MODULE, "could not query the database",
 				  log_text("detail", failure->detail));
-		call_retry(asked->call, "the database is away", RETRY_S);
+		call_retry(asked->call, "the database is not available", RETRY_S);
 		return;
 	}
 	metric_add(&metrics->questions_refused_total, 1);
@@ -100,8 +151,8 @@ asked_fail(Asked *asked, DbOutcome outcome, const DbError *error)
 }
 
 /*
- * Answers with an error of a connection. The reason goes to the log alone, because the client has
- * not shown yet who it is.
+ * Answers with an error of a connection. The reason is only logged, because the client has not been
+ * authenticated.
  */
 static void
 asked_fail_login(Asked *asked, DbOutcome outcome, const DbError *error)
@@ -112,7 +163,7 @@ asked_fail_login(Asked *asked, DbOutcome outcome, const DbError *error)
 		return;
 	}
 	metric_add(&asked->serving->metrics.logins_refused_total, 1);
-	log_event(LOG_WARNING, MODULE, "the database did not let a client in",
+	log_event(LOG_WARNING, MODULE, "the database rejected the login of a client",
 			  log_text("role", asked->call->tenant), log_text("detail", error->failure.detail),
 			  log_text("hint", error->failure.hint));
 	if (asked->serving->options->authenticate == SERVE_AS_LOGIN)
@@ -122,7 +173,10 @@ asked_fail_login(Asked *asked, DbOutcome outcome, const DbError *error)
 		call_fail(asked->call, GRPC_FAILED_PRECONDITION, "the database refuses this server");
 }
 
-/* Takes a session of the client, or opens the one that was lost. Returns false after answering. */
+/*
+ * Takes a session of the client, or reopens the session that was lost. Returns false after
+ * answering.
+ */
 static bool
 asked_open(Asked *asked)
 {
@@ -144,8 +198,8 @@ asked_open(Asked *asked)
 }
 
 /*
- * Returns whether a query failed for a reason that is not the query's: the server has ended the
- * connection since an earlier question, or a pooler has changed the session.
+ * Returns true if a query failed for a reason other than the query: the server has ended the
+ * connection since an earlier query, or a pooler has changed the session.
  */
 static bool
 asked_is_unlucky(const DbError *error, bool is_reused)
@@ -168,7 +222,10 @@ asked_is_unlucky(const DbError *error, bool is_reused)
 	return false;
 }
 
-/* Runs a query, once more with another connection if this one was at fault. */
+/*
+ * Runs a query. If the connection was the reason of a failure, repeats the query once with another
+ * connection.
+ */
 static DbOutcome
 asked_run(Asked *asked, const Statement *statement, Result **result, DbError *error)
 {
@@ -195,7 +252,7 @@ asked_query(Asked *asked, const Statement *statement)
 	outcome = asked_run(asked, statement, &result, &error);
 	if (outcome != DB_OK)
 	{
-		if (asked->session != NULL) /* otherwise the call is answered */
+		if (asked->session != NULL) /* if there is no session, the call was answered already */
 			asked_fail(asked, outcome, &error);
 		return NULL;
 	}

@@ -1,6 +1,6 @@
 /*
  * asked.h
- *		A question of a client on its way: its call, and the session that answers it.
+ *		A client's question while it is processed: its call, and the session that answers it.
  */
 #ifndef COLLECTOR_SERVE_ASKED_H
 #define COLLECTOR_SERVE_ASKED_H
@@ -11,7 +11,7 @@
 
 typedef struct Serving
 {
-	Host host; /* first, so that services find the rest */
+	Host host; /* must be the first field, so that services can find the others from it */
 	const ServeOptions *options;
 	ReaderPool pool;
 	ServeMetrics metrics;
@@ -27,7 +27,7 @@ typedef struct Asked
 {
 	Serving *serving;
 	Call *call;
-	ReaderSession *session; /* NULL until the first query */
+	ReaderSession *session; /* NULL: no query has been run yet */
 } Asked;
 
 /*
@@ -39,10 +39,16 @@ Result *asked_query(Asked *asked, const Statement *statement);
 /* Answers with an error, which is counted as a refusal. Returns false. */
 bool asked_refuse(Asked *asked, GrpcCode code, const char *text);
 
-/* Answers that memory is short: asks the client to retry. Returns false. */
+/* Answers that memory is short, and asks the client to retry. Returns false. */
 bool asked_no_memory(Asked *asked);
 
-/* Gives the session back. */
-void asked_end(Asked *asked);
+/*
+ * Ends a question: charges its answer, which is good or an error, to memory until the client has
+ * it, gives the session back, and returns the call to the loop.
+ */
+void asked_end(Asked *asked, bool is_good);
+
+/* Counts an answer that is sent. Implements ServiceTable.answered. */
+void asked_answered(Host *host);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * flame_levels.c
- *		From rows, depth first, to levels.
+ *		Converts rows, which come depth first, to levels.
  */
 #include "serve/flame_levels.h"
 
@@ -33,11 +33,11 @@ struct FlameLevel
 	int64_t *numbers;
 	size_t count;
 	size_t capacity;
-	int64_t end[SIDES];	 /* right end of the last node */
-	int64_t next[SIDES]; /* left end of the next node */
+	int64_t end[SIDES];	 /* right end of the level's last node */
+	int64_t next[SIDES]; /* left end of the level's next node */
 };
 
-/* One row of the result. */
+/* One row of the query's result. */
 typedef struct FlameRow
 {
 	size_t level;
@@ -119,8 +119,8 @@ flame_put_number(FlameLevels *levels, FlameLevel *level, int64_t number)
 }
 
 /*
- * Adds a node behind the ones of its level, below the node of the level above that was added last.
- * A node's own value lies left of its children.
+ * Adds a node after the others of its level, below the last node of the level above. A node's own
+ * value is to the left of its children.
  */
 static bool
 flame_add_node(FlameLevels *levels, const FlameRow *row)
@@ -149,7 +149,10 @@ flame_add_node(FlameLevels *levels, const FlameRow *row)
 
 /* --- a path --- */
 
-/* Follows rows along a path: how many of its functions the current row's ancestors and it match. */
+/*
+ * A walk over rows along a path. Counts how many of the path's functions the current row and its
+ * ancestors match.
+ */
 typedef struct FlameWalk
 {
 	const FlamePath *path;
@@ -160,7 +163,7 @@ typedef struct FlameWalk
 static bool
 walk_takes(FlameWalk *walk, const FlameRow *row)
 {
-	const size_t depth = row->level; /* functions of the row's stack; the root has none */
+	const size_t depth = row->level; /* number of functions in the row's stack; the root is none */
 
 	if (depth == 0 || depth > walk->path->count)
 		return depth == 0 || walk->matched == walk->path->count;
@@ -174,8 +177,8 @@ walk_takes(FlameWalk *walk, const FlameRow *row)
 }
 
 /*
- * Finds the node at the end of the path, which has the value of all nodes before it. Returns false
- * if there is none.
+ * Finds the node at the end of the path, and adds up the values of all nodes before it. Returns
+ * false if there is no such node.
  */
 static bool
 flame_find_end(const FlameLevels *levels, const Result *result, const FlamePath *path,
@@ -192,7 +195,7 @@ flame_find_end(const FlameLevels *levels, const Result *result, const FlamePath 
 	return false;
 }
 
-/* Takes the padding out of the totals. Returns the number of rows before it. */
+/* Subtracts the padding from the totals. Returns the number of rows before the padding. */
 static size_t
 flame_rows_before_padding(const FlameLevels *levels, const Result *result, FlameRow *root)
 {
@@ -221,7 +224,7 @@ flame_levels_read(FlameLevels *levels, const Result *result, bool is_diff, const
 		(FlameLevels){ .budget = { .limit_bytes = SIZE_MAX, .share = share }, .is_diff = is_diff };
 	table_init(&levels->names, &levels->budget, sizeof(FlameName));
 	if (result_rows(result) <= 1 || !flame_find_end(levels, result, path, &end))
-		return true; /* the root alone, or not even that */
+		return true; /* there is only the root, or no row at all */
 	count = flame_rows_before_padding(levels, result, &row);
 	if (path->count == 0)
 		end = row;
@@ -290,7 +293,8 @@ flame_levels_put_message(const FlameLevels *levels, Buffer *out)
 {
 	Buffer scratch = { NULL };
 
-	if (levels->level_count == 0) /* clients take an absent graph for one without stacks */
+	/* write an empty level, because clients do not accept a graph without levels */
+	if (levels->level_count == 0)
 		return;
 	for (uint32_t i = 0; i < levels->names.count; i++)
 	{

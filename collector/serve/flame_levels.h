@@ -1,9 +1,9 @@
 /*
  * flame_levels.h
- *		A flame graph as Pyroscope has it: names, and levels of nodes from left to right.
+ *		A flame graph in Pyroscope's form: names, and levels of nodes from left to right.
  *
- * A node has four numbers: the distance from its left neighbour's end, its value, its own value,
- * and the index of its name. A node of a difference has the first three for either side.
+ * A node has four numbers: the distance from the end of its left neighbour, its value, its own
+ * value, and the index of its name. A node of a difference has the first three once for each side.
  */
 #ifndef COLLECTOR_SERVE_FLAME_LEVELS_H
 #define COLLECTOR_SERVE_FLAME_LEVELS_H
@@ -19,17 +19,18 @@ typedef struct FlameLevels
 {
 	Budget budget;
 	bool is_diff;
-	Table names; /* of FlameName; point into the result */
+	Table names; /* table of FlameName; point into the result */
 	FlameLevel *levels;
 	size_t level_count;
 	size_t level_capacity;
 	int64_t total;
 	int64_t max_self;
-	int64_t left_ticks; /* of a difference: the totals of its sides */
+	/* difference: the total of the left side; the next field is that of the right side */
+	int64_t left_ticks;
 	int64_t right_ticks;
 } FlameLevels;
 
-/* Stacks that begin with these functions, root first; an empty path selects all. */
+/* Selects stacks that begin with these functions, root first; an empty path selects all stacks. */
 typedef struct FlamePath
 {
 	const Span *names;
@@ -37,9 +38,9 @@ typedef struct FlamePath
 } FlamePath;
 
 /*
- * Reads the rows of query_flamegraph(), or of query_flamegraph_diff(); the result must outlive the
+ * Reads the rows of query_flamegraph() or query_flamegraph_diff(); the result must outlive the
  * levels. Memory is charged to share. Returns false if out of memory. Call flame_levels_fini() in
- * either case. Without rows, or without stacks on the path, there are no levels.
+ * either case. If there are no rows, or no stacks on the path, there are no levels.
  */
 bool flame_levels_read(FlameLevels *levels, const Result *result, bool is_diff,
 					   const FlamePath *path, MemoryShare *share);

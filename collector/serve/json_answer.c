@@ -1,6 +1,6 @@
 /*
  * json_answer.c
- *		Protobuf to JSON, by the same schema that reads requests.
+ *		Converts protobuf to JSON, with the schemas that are also used to read requests.
  */
 #include "serve/json_answer.h"
 
@@ -20,7 +20,7 @@ void
 json_put_text(Buffer *out, Span text)
 {
 	char escape[JSON_ESCAPE_BYTES];
-	size_t plain = 0; /* begin of the bytes that need no escape */
+	size_t plain = 0; /* start of the bytes that need no escape */
 
 	json_put(out, "\"");
 	for (size_t i = 0; i < text.length; i++)
@@ -88,7 +88,7 @@ json_put_packed(Buffer *out, const JsonField *field, const PfsWireField *value, 
 	return error == NULL;
 }
 
-/* Appends one occurrence of a field, which may be a packed list. */
+/* Appends one occurrence of a field, which may contain a packed list. */
 static bool
 json_put_value(Buffer *out, const JsonField *field, const PfsWireField *value, bool *is_first)
 {
@@ -118,8 +118,8 @@ json_put_value(Buffer *out, const JsonField *field, const PfsWireField *value, b
 }
 
 /*
- * Appends a field with all its occurrences, which other fields may separate. Fields that are absent
- * are left out.
+ * Appends a field with all its occurrences, between which other fields may lie. Absent fields are
+ * left out.
  */
 static bool
 json_put_field(Buffer *out, Span span, const JsonField *field, bool *is_first)

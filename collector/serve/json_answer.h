@@ -1,7 +1,7 @@
 /*
  * json_answer.h
- *		Writes the JSON of a protobuf message, as protobuf's JSON mapping has it: 64-bit numbers
- *		as texts, names in lowerCamelCase, nothing for fields that are absent.
+ *		Writes the JSON of a protobuf message by protobuf's JSON mapping: 64-bit numbers become
+ *		texts, names are lowerCamelCase, absent fields are left out.
  */
 #ifndef COLLECTOR_SERVE_JSON_ANSWER_H
 #define COLLECTOR_SERVE_JSON_ANSWER_H

@@ -2,8 +2,8 @@
  * profile_subset.c
  *		Resolves locations of a pprof profile to names, and compares stacks with a call site.
  *
- * Ids of the profiles that the extension writes count from 1, so tables are arrays by id; a profile
- * with other ids is malformed here.
+ * In profiles that the extension writes, ids count from 1, so tables are arrays indexed by id. A
+ * profile with other ids is treated as malformed.
  */
 #include "serve/profile_subset.h"
 
@@ -28,9 +28,9 @@ typedef struct Subset
 	MemoryShare *share;
 	Span *strings;
 	size_t string_count;
-	uint64_t *functions; /* index of the name, by id - 1 */
+	uint64_t *functions; /* index of each function's name, by id - 1 */
 	size_t function_count;
-	Span *locations; /* messages, by id - 1 */
+	Span *locations; /* message of each location, by id - 1 */
 	size_t location_count;
 	uint64_t *stack; /* ids of the locations of one sample, leaf first */
 	size_t stack_capacity;
@@ -44,7 +44,7 @@ subset_array(Subset *subset, void *array, size_t count, size_t item_bytes)
 	return share_realloc(subset->share, array, (count > 0 ? count : 1) * item_bytes);
 }
 
-/* Counts the rows of the tables, and allocates these. */
+/* Counts the profile's strings, functions and locations, and allocates arrays for them. */
 static SubsetEnd
 subset_allocate(Subset *subset, Span profile)
 {
@@ -78,7 +78,7 @@ subset_number(Span message, unsigned number)
 	return value;
 }
 
-/* Reads the tables. */
+/* Reads the profile's tables of strings, functions and locations. */
 static SubsetEnd
 subset_read_tables(Subset *subset, Span profile)
 {
@@ -122,13 +122,14 @@ subset_is_function(const Subset *subset, uint64_t id, Span name)
 }
 
 /*
- * Compares the functions of a location, of which the last line is the outermost, with the names
- * from *matched on. Returns false if one differs, or if the location has none.
+ * Compares the functions of a location with the names, beginning with index *matched. The last line
+ * of a location is its outermost function. Returns false if a name differs, or if the location has
+ * no function.
  */
 static bool
 subset_match_location(const Subset *subset, uint64_t id, size_t *matched)
 {
-	uint64_t lines[64]; /* more inlined calls than compilers nest */
+	uint64_t lines[64]; /* compilers nest fewer inlined calls */
 	size_t count = 0;
 	Message walk;
 
@@ -184,7 +185,7 @@ subset_read_stack(Subset *subset, Span sample, size_t *length)
 	return error == NULL && walk.error == NULL ? SUBSET_OK : SUBSET_MALFORMED;
 }
 
-/* Finds out whether a sample's stack begins with the names. */
+/* Determines whether a sample's stack begins with the names. */
 static SubsetEnd
 subset_takes(Subset *subset, Span sample, bool *is_taken)
 {
@@ -203,7 +204,7 @@ subset_takes(Subset *subset, Span sample, bool *is_taken)
 	return end;
 }
 
-/* Appends the profile's fields but the samples that are not taken. */
+/* Appends all fields of the profile except samples that are not selected. */
 static SubsetEnd
 subset_copy(Subset *subset, Span profile, Buffer *out)
 {

@@ -1,6 +1,6 @@
 /*
  * profile_subset.h
- *		The samples of a pprof profile whose stacks begin with given functions.
+ *		Selects the samples of a pprof profile whose stacks begin with given functions.
  */
 #ifndef COLLECTOR_SERVE_PROFILE_SUBSET_H
 #define COLLECTOR_SERVE_PROFILE_SUBSET_H
@@ -17,8 +17,8 @@ typedef enum SubsetEnd
 } SubsetEnd;
 
 /*
- * Appends the profile to out without the other samples; all tables stay. names are the functions,
- * root first. Temporary memory is charged to share.
+ * Appends the profile to out, but leaves out other samples; all tables stay. names are the
+ * functions, root first. Temporary memory is charged to share.
  */
 SubsetEnd profile_subset(Span profile, const Span *names, size_t count, MemoryShare *share,
 						 Buffer *out);

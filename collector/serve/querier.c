@@ -2,7 +2,7 @@
  * querier.c
  *		The methods of Pyroscope's QuerierService, over Connect: protobuf and JSON.
  *
- * JSON is converted to protobuf before a method, and its answer to JSON behind it.
+ * JSON requests are converted to protobuf before a method runs, and its answer to JSON afterwards.
  */
 #include <stdlib.h>
 
@@ -15,13 +15,15 @@
 #include "serve/schema.h"
 #include "serve/serve_services.h"
 
-/* Limit of the points of a series, as Prometheus has it. */
+/* Limit of the points of one series; Prometheus has an equal one. */
 #define POINTS_MAX 11000
 
-/* Limit of the range of times: years 1 to 9999 lie within it. */
+/* Limit of times: the years 1 to 9999 are within it. */
 #define MS_MAX INT64_C(400000000000000)
 
-/* What a method answers to a request, in call->answer.body. Returns false after an error. */
+/*
+ * Writes the answer of a method to a request into call->answer.body. Returns false after an error.
+ */
 typedef bool (*QuerierMethod)(Asked *asked, const SelectRequest *request);
 
 /* --- requests --- */
@@ -81,6 +83,8 @@ querier_write_json(Asked *asked, const JsonMessage *schema)
 	Buffer text = { NULL };
 	bool good;
 
+	if (call->answer.body.failed)
+		return asked_no_memory(asked);
 	if (call->content != CONTENT_JSON)
 		return true;
 	good = json_put_message(&text, message, schema);
@@ -97,7 +101,7 @@ querier_write_json(Asked *asked, const JsonMessage *schema)
 	return true;
 }
 
-/* Reads the request by the meaning of its fields. Returns false after answering. */
+/* Reads the fields of the request by their meanings. Returns false after answering. */
 static bool
 querier_read(Asked *asked, Span message, const SelectFields fields, SelectRequest *request)
 {
@@ -121,20 +125,18 @@ typedef struct QuerierKind
 	QuerierMethod method;
 } QuerierKind;
 
-/* Handles a call from its body to its answer. */
+/* Handles a call: reads its body, runs the method, and gives the answer back. */
 static void
 querier_answer(Host *host, Call *call, const QuerierKind *kind)
 {
 	Asked asked = { .serving = serving_of(host), .call = call };
 	SelectRequest request;
-
-	if (querier_inflate(&asked) && querier_read_json(&asked, kind->request) &&
+	const bool good =
+		querier_inflate(&asked) && querier_read_json(&asked, kind->request) &&
 		querier_read(&asked, (Span){ call->body, call->body_length }, kind->fields, &request) &&
-		kind->method(&asked, &request) && (!call->answer.body.failed || asked_no_memory(&asked)) &&
-		querier_write_json(&asked, kind->answer))
-		metric_add(&asked.serving->metrics.questions_answered_total, 1);
-	asked_end(&asked);
-	host_give_back(host, call);
+		kind->method(&asked, &request) && querier_write_json(&asked, kind->answer);
+
+	asked_end(&asked, good);
 }
 
 /* Defines a method's handler. */
@@ -149,7 +151,7 @@ querier_answer(Host *host, Call *call, const QuerierKind *kind)
 
 /* --- types and labels --- */
 
-/* Refuses a list that is longer than lists may be, instead of cutting it. */
+/* Refuses a list that exceeds the limit, rather than cutting it. */
 static bool
 list_fits(Asked *asked, Result *result)
 {
@@ -243,7 +245,7 @@ method_label_values(Asked *asked, const SelectRequest *request)
 METHOD(label_values, schema_values_request, schema_names_answer, [1] = SELECT_NAME,
 	   [2] = SELECT_MATCHER, [3] = SELECT_START, [4] = SELECT_END)
 
-/* Appends LabelPair{1 name, 2 value} for each two texts of a column, as field 1. */
+/* Appends LabelPair{1 name, 2 value} for each pair of texts of a column, as field 1. */
 static void
 put_pairs(Buffer *out, const Result *result, size_t row, int column)
 {
@@ -334,17 +336,32 @@ step_is_good(Asked *asked, const SelectRequest *request)
 	return true;
 }
 
-/* Appends Point{1 value, 2 timestamp}, at the end of its step. */
-static void
-put_point(Buffer *out, const SelectRequest *request, const Selection *selection, int64_t begin_ms,
-		  double value)
+/*
+ * Returns Pyroscope's steps of a request. A point at time t has the samples after t - length, up to
+ * and including the millisecond t. The first point is at the start of the range, the last one is
+ * the last that is not after its end.
+ */
+static SeriesSteps
+querier_steps(const SelectRequest *request)
 {
-	const int64_t end_ms = begin_ms + (int64_t) (request->step_s * 1000);
+	const int64_t length_ms = (int64_t) (request->step_s * 1e9) / 1000000;
+	const int64_t begin_ms = request->start_ms - length_ms + 1;
+	const int64_t count = (request->end_ms - request->start_ms) / length_ms + 1;
+
+	return (SeriesSteps){ .from_ms = begin_ms,
+						  .to_ms = begin_ms + count * length_ms,
+						  .origin_ms = begin_ms,
+						  .length_ms = length_ms };
+}
+
+/* Appends Point{1 value, 2 timestamp}, at the last millisecond of its step. */
+static void
+put_point(Buffer *out, int64_t end_ms, double value)
+{
 	Buffer point = { NULL };
 	char bytes[PFS_WIRE_FIELD_MAX];
 	uint64_t bits;
 
-	value = selection_step_value(selection, value, request->step_s);
 	memcpy(&bits, &value, sizeof(bits));
 	bits = htole64(bits);
 	buffer_put_bytes(&point, bytes,
@@ -352,15 +369,15 @@ put_point(Buffer *out, const SelectRequest *request, const Selection *selection,
 												   1 << PFS_WIRE_TAG_SHIFT | PFS_WIRE_64_BITS) -
 							   bytes));
 	buffer_put_bytes(&point, &bits, sizeof(bits));
-	buffer_put_number(&point, 2, (uint64_t) (end_ms < request->end_ms ? end_ms : request->end_ms));
+	buffer_put_number(&point, 2, (uint64_t) end_ms);
 	buffer_put_field(out, 2, point.bytes, point.length);
 	out->failed |= point.failed;
 	buffer_fini(&point);
 }
 
-/* Appends the series, whose rows follow each other; steps without samples have no point. */
+/* Appends the series. The rows of a series are adjacent; steps without samples have no point. */
 static void
-querier_put_series(Buffer *out, const SelectRequest *request, const Selection *selection,
+querier_put_series(Buffer *out, const SeriesSteps *steps, const Selection *selection,
 				   const Result *result)
 {
 	Buffer series = { NULL };
@@ -378,7 +395,8 @@ querier_put_series(Buffer *out, const SelectRequest *request, const Selection *s
 			put_pairs(&series, result, i, 1);
 		}
 		if (value != 0)
-			put_point(&series, request, selection, result_int8_at(result, i, 2), value);
+			put_point(&series, result_int8_at(result, i, 2) + steps->length_ms - 1,
+					  selection_value(selection, value));
 	}
 	if (result_rows(result) > 0)
 		buffer_put_field(out, 1, series.bytes, series.length);
@@ -389,26 +407,28 @@ querier_put_series(Buffer *out, const SelectRequest *request, const Selection *s
 static bool
 method_select_series(Asked *asked, const SelectRequest *request)
 {
+	SeriesSteps steps;
 	Selection selection;
 	Result *result = NULL;
 	bool good;
 
 	if (!step_is_good(asked, request))
 		return false;
+	steps = querier_steps(request);
 	if (request->call_count > 1)
 		return asked_refuse(asked, GRPC_UNIMPLEMENTED,
 							"a series can select one function, not a call site");
 	good = selection_read(asked, &selection, request->type, request->selector);
 	if (good && request->is_average && selection.is_delta)
 		good = asked_refuse(asked, GRPC_UNIMPLEMENTED,
-							"profiles are not stored one by one, so that they have no average");
+							"profiles are not stored individually, so averages are not available");
 	if (good && !selection.is_empty)
 	{
-		result = query_timeseries(asked, request, &selection);
+		result = query_timeseries(asked, request, &selection, &steps);
 		good = result != NULL;
 	}
 	if (result != NULL)
-		querier_put_series(&asked->call->answer.body, request, &selection, result);
+		querier_put_series(&asked->call->answer.body, &steps, &selection, result);
 	result_free(result);
 	selection_fini(&selection);
 	return good;
@@ -427,7 +447,7 @@ static const SelectFields stacktraces_fields = {
 	[9] = SELECT_UNSUPPORTED, [10] = SELECT_TRACE,	 [11] = SELECT_SPAN
 };
 
-/* Appends what answer_NAME() appends as a field of the answer. */
+/* Appends the output of answer_NAME() as a field of the answer. */
 static bool
 put_field_of(Asked *asked, unsigned number, bool good, const Buffer *message)
 {
@@ -522,36 +542,43 @@ METHOD(
 	schema_profile, [1] = SELECT_TYPE, [2] = SELECT_SELECTOR, [3] = SELECT_START, [4] = SELECT_END,
 	[5] = SELECT_MAX_NODES, [6] = SELECT_STACKS, [7] = SELECT_UNSUPPORTED, [8] = SELECT_TRACE)
 
-/* DiffRequest{1 left, 2 right}, two SelectMergeStacktracesRequest. */
+/* Answers with the difference of two requests. */
+static bool
+querier_answer_diff(Asked *asked, const Span sides[2])
+{
+	SelectRequest left;
+	SelectRequest right;
+	Buffer message = { NULL };
+	const bool good =
+		querier_read(asked, sides[0], stacktraces_fields, &left) &&
+		querier_read(asked, sides[1], stacktraces_fields, &right) &&
+		put_field_of(asked, 1,
+					 answer_diff(asked, &left, &right, flame_levels_put_message, &message),
+					 &message);
+
+	buffer_fini(&message);
+	return good;
+}
+
+/* Answers DiffRequest{1 left, 2 right}, which consists of two SelectMergeStacktracesRequest. */
 void
 querier_diff(Host *host, Call *call)
 {
 	Asked asked = { .serving = serving_of(host), .call = call };
 	Span sides[2] = { { NULL, 0 }, { NULL, 0 } };
-	SelectRequest left;
-	SelectRequest right;
-	Buffer message = { NULL };
-	Message walk;
+	bool good = querier_inflate(&asked) && querier_read_json(&asked, &schema_diff_request);
 
-	if (querier_inflate(&asked) && querier_read_json(&asked, &schema_diff_request))
+	if (good)
 	{
-		walk = message_of((Span){ call->body, call->body_length });
+		Message walk = message_of((Span){ call->body, call->body_length });
+
 		while (message_next(&walk))
 			if (field_is_message(&walk.field, 1) || field_is_message(&walk.field, 2))
 				sides[walk.field.number - 1] = field_span(&walk.field);
 		if (walk.error != NULL)
-			asked_refuse(&asked, GRPC_INVALID_ARGUMENT, walk.error);
-		else if (querier_read(&asked, sides[0], stacktraces_fields, &left) &&
-				 querier_read(&asked, sides[1], stacktraces_fields, &right) &&
-				 put_field_of(&asked, 1,
-							  answer_diff(&asked, &left, &right, flame_levels_put_message,
-										  &message),
-							  &message) &&
-				 (!call->answer.body.failed || asked_no_memory(&asked)) &&
-				 querier_write_json(&asked, &schema_diff_answer))
-			metric_add(&asked.serving->metrics.questions_answered_total, 1);
+			good = asked_refuse(&asked, GRPC_INVALID_ARGUMENT, walk.error);
 	}
-	buffer_fini(&message);
-	asked_end(&asked);
-	host_give_back(host, call);
+	good = good && querier_answer_diff(&asked, sides) &&
+		   querier_write_json(&asked, &schema_diff_answer);
+	asked_end(&asked, good);
 }

@@ -1,16 +1,18 @@
 /*
  * queries.c
- *		The SQL, and its parameters.
+ *		The SQL statements and their parameters.
  *
- * Profile types have five parts in Pyroscope: ":delta" is left out. If a name exists with and
- * without it, the one without gets ":instant". Labels that begin with "__" are the protocol's: the
- * parts of the profile type.
+ * In Pyroscope, profile types have five parts, so ":delta" is left out. If a type exists with and
+ * without ":delta", the one without is shown with ":instant". Labels that begin with "__" belong to
+ * the protocol: they are the parts of the profile type.
  */
 #include "serve/queries.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define FAILURE "could not query profiles"
 
@@ -19,12 +21,15 @@
 #define NODES_DEFAULT 8192
 #define DOT_DEFAULT	  100
 
-/* A value in the quotes of selectors. */
+/* SQL: a value in the quotes of selectors. */
 #define QUOTED(value)                        \
 	"'\"' || replace(replace(replace(" value \
 	", '\\', '\\\\'), '\"', '\\\"'), E'\\n', '\\n') || '\"'"
 
-/* Whether a matcher m fits a value; regular expressions of parse_selector() are anchored. */
+/*
+ * SQL: whether a matcher m matches a value. The regular expressions of parse_selector() are
+ * anchored.
+ */
 #define FITS(value)                                                     \
 	"CASE m.operator"                                                   \
 	" WHEN '=' THEN coalesce(" value ", '') = m.value"                  \
@@ -32,7 +37,7 @@
 	" WHEN '=~' THEN coalesce(" value ", '') ~ (m.value COLLATE \"C\")" \
 	" ELSE coalesce(" value ", '') !~ (m.value COLLATE \"C\") END"
 
-/* The parts of a profile type as labels of the protocol. */
+/* SQL: the parts of a profile type as labels of the protocol. */
 #define OWN_LABELS(id)                                                                       \
 	"jsonb_build_object('__profile_type__', " id ", '__name__', split_part(" id ", ':', 1)," \
 	" '__type__', split_part(" id ", ':', 2), '__unit__', split_part(" id ", ':', 3),"       \
@@ -46,7 +51,10 @@
 	" WHERE d.profile_type = t.profile_type || ':delta') THEN ':instant' ELSE '' END AS id" \
 	" FROM profstore.profile_types() t)"
 
-/* The matchers of a parsed selector p; its metric name is one of a label of the protocol. */
+/*
+ * SQL: the matchers of a parsed selector p. Its metric name stands for one of the protocol's
+ * labels.
+ */
 #define MATCHERS                                                                    \
 	"(SELECT u.label, u.operator, u.value, u.label LIKE '\\_\\_%' AS is_own"        \
 	" FROM (SELECT u.label, u.operator, u.value"                                    \
@@ -54,7 +62,10 @@
 	" UNION ALL SELECT CASE WHEN p.profile_type LIKE '%:%' THEN '__profile_type__'" \
 	" ELSE '__name__' END, '=', p.profile_type WHERE p.profile_type IS NOT NULL) u)"
 
-/* The labels, with those of the protocol, of the series of $1 (selectors) in [$2, $3). */
+/*
+ * SQL: the labels, including those of the protocol, of the series that $1 (selectors) selects in
+ * [$2, $3).
+ */
 #define FOUND                                                                                           \
 	"WITH " TYPES ","                                                                                   \
 	" matchers AS (SELECT w.n, m.* FROM unnest($1) WITH ORDINALITY w(selector, n)"                      \
@@ -72,7 +83,7 @@
 							   " WHERE NOT EXISTS (SELECT FROM matchers m WHERE m.n = w.n AND m.is_own" \
 							   " AND NOT " FITS("o.labels ->> m.label") "))"
 
-/* An object of labels as an array of names and values. */
+/* SQL: an object of labels as an array of names and values. */
 #define PAIRS(labels)                                                             \
 	"(SELECT coalesce(array_agg(x.text ORDER BY e.key COLLATE \"C\", x.n), '{}')" \
 	" FROM jsonb_each_text(" labels ") e"                                         \
@@ -110,21 +121,31 @@ param_text(QueryParams *params, Span text)
 	param_bytes(params, text.bytes, text.length);
 }
 
-/* Adds a time; 0, which clients send for none, becomes the open end. */
+/* Adds a time; infinity if it is later or earlier than the database's. */
 static void
-param_time(QueryParams *params, int64_t time_ms, int64_t open_end)
+param_instant(QueryParams *params, int64_t time_ms)
 {
 	Buffer *value = param_add(params, WIRE_TIMESTAMPTZ);
 
-	if (time_ms == 0)
-		buffer_put_int8(value, open_end);
-	else if (time_ms > INT64_MAX / 1000 - 1 || time_ms < INT64_MIN / 1000)
+	if (time_ms > INT64_MAX / 1000 - 1 || time_ms < INT64_MIN / 1000)
 		buffer_put_int8(value, time_ms < 0 ? INT64_MIN : INT64_MAX);
 	else
 		wire_timestamp_param(value, time_ms * 1000);
 }
 
-/* Adds the range of a request; the SQL functions leave its end out, Pyroscope includes it. */
+/* Adds a time of a request. Clients send 0 for none, which becomes an open end. */
+static void
+param_time(QueryParams *params, int64_t time_ms, int64_t open_end)
+{
+	if (time_ms == 0)
+		buffer_put_int8(param_add(params, WIRE_TIMESTAMPTZ), open_end);
+	else
+		param_instant(params, time_ms);
+}
+
+/*
+ * Adds the range of a request. Pyroscope includes the end of a range, the SQL functions exclude it.
+ */
 static void
 param_range(QueryParams *params, int64_t start_ms, int64_t end_ms)
 {
@@ -191,7 +212,7 @@ query_types(Asked *asked, int64_t start_ms, int64_t end_ms)
 					 &params);
 }
 
-/* Adds selectors, of which an empty one, and none at all, selects everything; and the range. */
+/* Adds selectors and the range. An empty selector, or none at all, selects everything. */
 static void
 param_matchers(QueryParams *params, const SelectRequest *request)
 {
@@ -272,7 +293,7 @@ selection_fini(Selection *selection)
 	buffer_fini(&selection->unit);
 }
 
-/* Five parts, of which none can end the name within a selector. */
+/* Returns true if the type has five parts, none of which could end the name within a selector. */
 static bool
 is_type_id(Span type)
 {
@@ -342,19 +363,19 @@ selection_read(Asked *asked, Selection *selection, Span type, Span matchers)
 }
 
 double
-selection_step_value(const Selection *selection, double value, double step_s)
+selection_value(const Selection *selection, double value)
 {
 	static const char nanoseconds[] = "nanoseconds";
 
-	if (selection->unit.length == strlen(nanoseconds) &&
+	if (selection->is_delta && selection->unit.length == strlen(nanoseconds) &&
 		memcmp(selection->unit.bytes, nanoseconds, strlen(nanoseconds)) == 0)
-		value *= 1e9; /* timeseries() has seconds */
-	return selection->is_delta ? value * step_s : value;
+		value = rint(value * 1e9); /* timeseries() has seconds; sums are whole numbers */
+	return value;
 }
 
 /* --- profiles --- */
 
-/* Checks what all queries of profiles have in common. Returns false after answering. */
+/* Checks the parts that all requests for profiles have. Returns false after answering. */
 static bool
 request_is_good(Asked *asked, const SelectRequest *request)
 {
@@ -374,7 +395,7 @@ nodes_of(const SelectRequest *request, int64_t otherwise)
 	return request->max_nodes > 0 ? request->max_nodes : otherwise;
 }
 
-/* The arguments that param_stacks() adds, as $4 to $6. */
+/* SQL: the arguments that param_stacks() adds, as $4 to $6. */
 #define STACKS                                               \
 	"trace => nullif($4, '')::uuid, span => nullif($5, '')," \
 	" focus => CASE WHEN $6 <> '' THEN '{function=' || " QUOTED("$6") " || '}' END"
@@ -398,7 +419,7 @@ query_flamegraph(Asked *asked, const SelectRequest *request, const Selection *se
 		return NULL;
 	param_selection(&params, request, selection);
 	if (is_whole)
-		buffer_reset(&params.values[5]); /* the function */
+		buffer_reset(&params.values[5]); /* drop the function, to read all stacks */
 	param_int4(&params, is_whole ? NODES_MAX : nodes_of(request, NODES_DEFAULT));
 	return query_run(asked,
 					 "SELECT level, value, self, label"
@@ -453,7 +474,8 @@ query_dot(Asked *asked, const SelectRequest *request, const Selection *selection
 }
 
 Result *
-query_timeseries(Asked *asked, const SelectRequest *request, const Selection *selection)
+query_timeseries(Asked *asked, const SelectRequest *request, const Selection *selection,
+				 const SeriesSteps *steps)
 {
 	QueryParams params = { .count = 0 };
 	Result *result;
@@ -461,16 +483,23 @@ query_timeseries(Asked *asked, const SelectRequest *request, const Selection *se
 
 	if (!request_is_good(asked, request))
 		return NULL;
-	param_selection(&params, request, selection);
-	snprintf(step, sizeof(step), "%.6f s", request->step_s);
+	param_bytes(&params, selection->selector.bytes, selection->selector.length);
+	param_instant(&params, steps->from_ms);
+	param_instant(&params, steps->to_ms);
+	param_stacks(&params, request);
+	/* in seconds, because PostgreSQL 14 reads at most 2^31 - 1 of a unit */
+	snprintf(step, sizeof(step), "%" PRId64 ".%03d s", steps->length_ms / 1000,
+			 (int) (steps->length_ms % 1000));
 	param_bytes(&params, step, strlen(step));
 	param_texts(&params, &request->labels);
 	param_int4(&params, request->limit > 0 && request->limit < QUERY_LIST_MAX ? request->limit
 																			  : QUERY_LIST_MAX + 1);
+	param_instant(&params, steps->origin_ms);
 	result = query_run(
 		asked,
 		"WITH points AS (SELECT t.labels, (extract(epoch FROM t.\"time\") * 1000)::int8 AS ms, t.value"
-		" FROM profstore.timeseries($1, $2, $3, step => $7::interval, \"by\" => $8, " STACKS ") t),"
+		" FROM profstore.timeseries($1, $2, $3, step => $7::interval, \"by\" => $8, " STACKS ","
+		" absolute => true, origin => CASE WHEN isfinite($10) THEN $10 END) t),"
 		" top AS (SELECT p.labels, row_number() OVER (ORDER BY p.labels) AS n FROM"
 		" (SELECT p.labels FROM points p GROUP BY p.labels ORDER BY sum(p.value) DESC, p.labels"
 		" LIMIT $9) p)"

@@ -19,7 +19,7 @@
 /* Age at which a connection is closed, so that a changed password or right takes effect. */
 #define SESSION_AGE_NS (60 * NS_PER_S)
 
-/* Interval at which the server looks whether we have hung up. */
+/* Interval at which the server checks whether we have closed the connection. */
 #define HANGUP_CHECK "500ms"
 
 bool
@@ -64,7 +64,10 @@ reader_pool_stop(ReaderPool *pool)
 		return;
 }
 
-/* Hashes who the reader is; the texts end with their zeros, so that they cannot run together. */
+/*
+ * Hashes the identity of a reader. The texts are hashed with their final zeros, so that different
+ * pairs of texts differ.
+ */
 static void
 reader_key(const Reader *reader, uint8_t key[READER_KEY_BYTES])
 {
@@ -78,8 +81,8 @@ reader_key(const Reader *reader, uint8_t key[READER_KEY_BYTES])
 }
 
 /*
- * Chooses a session: an open one of the reader, otherwise a closed one, otherwise the one that was
- * used least recently.
+ * Chooses a session: an open one of this reader, otherwise a closed one, otherwise the least
+ * recently used one.
  */
 static ReaderSession *
 pool_choose(ReaderPool *pool, const uint8_t key[READER_KEY_BYTES])
@@ -121,7 +124,7 @@ reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role
 		" pg_catalog.set_config('standard_conforming_strings', 'on', true),"
 		" pg_catalog.set_config('client_connection_check_interval', '" HANGUP_CHECK "', true)";
 	static const char take_role[] = "SELECT pg_catalog.set_config('role', $1, true)";
-	/* while a connection is being opened, no statement of another one may be in the way */
+	/* without a query the connection is being opened, and no prepared statement may change that */
 	const bool keep = query != NULL;
 	Buffer name = { NULL };
 	Statement statements[3] = { { .sql = settings,
@@ -133,16 +136,16 @@ reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role
 	size_t count = 1;
 	DbOutcome outcome;
 
-	/* SET ROLE none would leave the session with the rights of all readers */
+	/* SET ROLE none would leave the rights of all readers to the session */
 	if (strcmp(role, "none") == 0)
 	{
-		db_error_set(error, NULL, "could not take the role", "Role \"none\" does not exist.", NULL);
+		db_error_set(error, NULL, "could not set the role", "Role \"none\" does not exist.", NULL);
 		return DB_DENIED;
 	}
 	buffer_put_bytes(&name, role, strlen(role));
 	if (role[0] != '\0')
 		statements[count++] = (Statement){ .sql = take_role,
-										   .failure = "could not take the role",
+										   .failure = "could not set the role",
 										   .keep = keep,
 										   .param_count = 1,
 										   .params = { { WIRE_TEXT, &name } } };
@@ -157,24 +160,36 @@ reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role
 	return outcome;
 }
 
+/*
+ * Opens a connection for the reader, in place of the session's. That one is closed once the
+ * database has let the reader in, so that whoever lacks a password cannot close the connections of
+ * others. Meanwhile the session has two.
+ */
 static DbOutcome
 session_begin(ReaderPool *pool, ReaderSession *session, const Reader *reader, DbError *error)
 {
-	Connection *connection = &session->connection;
-	DbOutcome outcome;
+	ReaderSession fresh = { .connection = { .wake_fd = session->connection.wake_fd,
+											.is_unwanted = session->connection.is_unwanted,
+											.is_pooled = session->connection.is_pooled } };
+	Connection *connection = &fresh.connection;
+	DbOutcome outcome =
+		reader->user != NULL
+			? connection_open_as(connection, pool->conninfo, reader->user, reader->password, error)
+			: connection_open(connection, pool->conninfo, error);
 
-	connection_close(connection);
-	outcome = reader->user != NULL ? connection_open_as(connection, pool->conninfo, reader->user,
-														reader->password, error)
-								   : connection_open(connection, pool->conninfo, error);
 	if (outcome != DB_OK)
 		return outcome;
 	metric_add(&pool->metrics->database_connections_total, 1);
-	session->opened_ns = clock_ns(CLOCK_MONOTONIC);
-	outcome = reader_pool_run(pool, session, reader->role, NULL, NULL, error);
+	outcome = reader_pool_run(pool, &fresh, reader->role, NULL, NULL, error);
 	if (outcome != DB_OK)
+	{
 		connection_close(connection);
-	return outcome;
+		return outcome;
+	}
+	connection_close(&session->connection);
+	session->connection = *connection;
+	session->opened_ns = clock_ns(CLOCK_MONOTONIC);
+	return DB_OK;
 }
 
 DbOutcome
@@ -184,22 +199,27 @@ reader_pool_take(ReaderPool *pool, const Reader *reader, const atomic_bool *is_u
 	uint8_t key[READER_KEY_BYTES];
 	ReaderSession *chosen;
 	DbOutcome outcome = DB_OK;
+	bool is_own;
 
 	reader_key(reader, key);
 	chosen = *session != NULL ? *session : pool_choose(pool, key);
 	if (chosen == NULL)
 	{
-		db_error_set(error, NULL, "too many queries at a time", NULL, NULL);
+		db_error_set(error, NULL, "too many concurrent queries", NULL, NULL);
 		return DB_AWAY;
 	}
 	chosen->connection.is_unwanted = is_unwanted;
 	chosen->is_reused = true;
-	if (!connection_stands(&chosen->connection) || memcmp(chosen->key, key, sizeof(key)) != 0 ||
+	is_own = memcmp(chosen->key, key, sizeof(key)) == 0;
+	if (!connection_stands(&chosen->connection) || !is_own ||
 		clock_ns(CLOCK_MONOTONIC) - chosen->opened_ns > SESSION_AGE_NS)
 	{
 		outcome = session_begin(pool, chosen, reader, error);
 		chosen->is_reused = false;
-		memcpy(chosen->key, key, sizeof(key));
+		if (outcome == DB_OK)
+			memcpy(chosen->key, key, sizeof(key));
+		else if (is_own) /* the reader's password or rights may have changed */
+			connection_close(&chosen->connection);
 	}
 	*session = outcome == DB_OK ? chosen : NULL;
 	if (outcome != DB_OK)

@@ -18,7 +18,10 @@
 #define TIMELINE_STEPS 240
 #define QUERY_BYTES	   ((size_t) 1024 * 1024) /* limit of the memory of decoded parameters */
 
-/* A selection in the query string: query, from, until; of a difference leftQuery and so on. */
+/*
+ * A selection in the query string: query, from, until; for a difference leftQuery, leftFrom, and so
+ * on.
+ */
 typedef struct RenderSide
 {
 	PfsText query;
@@ -30,12 +33,12 @@ typedef struct RenderQuery
 {
 	Arena arena;
 	Budget budget;
-	RenderSide sides[2]; /* one, or left and right */
+	RenderSide sides[2]; /* one side; for a difference left and right */
 	PfsText format;
 	int64_t max_nodes;
 } RenderQuery;
 
-/* Reads the parameter of one side. Returns NULL, or the reason of a refusal. */
+/* Reads a parameter of one side. Returns NULL; on failure, the reason of the refusal. */
 static const char *
 read_side(RenderSide *side, const char *name, PfsText value, int64_t now_us)
 {
@@ -78,7 +81,10 @@ render_read_parameter(RenderQuery *query, PfsText key, PfsText value, int64_t no
 	return NULL;
 }
 
-/* Returns false after answering. Call arena_fini(&query->arena) in either case. */
+/*
+ * Reads the query string. Returns false after answering. Call arena_fini(&query->arena) in either
+ * case.
+ */
 static bool
 render_read(Asked *asked, RenderQuery *query)
 {
@@ -102,7 +108,7 @@ render_read(Asked *asked, RenderQuery *query)
 	return error == NULL || asked_refuse(asked, GRPC_INVALID_ARGUMENT, error);
 }
 
-/* Separates TYPE{matchers} into the fields of a request. */
+/* Splits TYPE{matchers} into the fields of a request. */
 static SelectRequest
 render_request(const RenderQuery *query, int side)
 {
@@ -127,7 +133,7 @@ render_put(Buffer *out, const char *text)
 	buffer_put_bytes(out, text, strlen(text));
 }
 
-/* Returns the part of a profile type's id. */
+/* Returns one part of a profile type's id. */
 static Span
 render_type_part(Span type, int index)
 {
@@ -150,7 +156,10 @@ render_is(Span text, const char *word)
 	return text.length == strlen(word) && memcmp(text.bytes, word, text.length) == 0;
 }
 
-/* Appends the metadata, whose units and sample rate make Pyroscope's viewers show times. */
+/*
+ * Appends the metadata. Pyroscope's viewers show values as times because of its units and sample
+ * rate.
+ */
 static void
 render_put_metadata(Buffer *out, Span type, const char *format)
 {
@@ -174,7 +183,7 @@ render_put_metadata(Buffer *out, Span type, const char *format)
 	render_put(out, "},\"groups\":null,\"heatmap\":null,\"timeline\":");
 }
 
-/* Returns the length of a timeline's steps: so many that some hundred fit the range. */
+/* Returns the length of a timeline's steps, such that the range has some hundred steps. */
 static int64_t
 timeline_step_s(const SelectRequest *request)
 {
@@ -184,7 +193,7 @@ timeline_step_s(const SelectRequest *request)
 	return (length_s / TIMELINE_STEPS / unit_s + 1) * unit_s;
 }
 
-/* Appends zeros up to an index; *next is the index that follows. */
+/* Appends zeros up to an index; *next is the index to write next. */
 static void
 timeline_fill(Buffer *out, int64_t *next, int64_t index)
 {
@@ -192,7 +201,7 @@ timeline_fill(Buffer *out, int64_t *next, int64_t index)
 		render_put(out, *next > 0 ? ",0" : "0");
 }
 
-/* Appends {startTime, samples, durationDelta}: the sum of each step of the range. */
+/* Appends {startTime, samples, durationDelta}: the sum of each step in the range. */
 static void
 timeline_put_rows(Buffer *out, const SelectRequest *request, const Selection *selection,
 				  const Result *result, int64_t step_s)
@@ -206,9 +215,9 @@ timeline_put_rows(Buffer *out, const SelectRequest *request, const Selection *se
 	render_put(out, text);
 	for (size_t i = 0; result != NULL && i < result_rows(result); i++)
 	{
-		const int64_t index = result_int8_at(result, i, 2) / 1000 / step_s - first;
-		const double value =
-			selection_step_value(selection, result_float8_at(result, i, 3), (double) step_s);
+		const int64_t begin_ms = result_int8_at(result, i, 2);
+		const int64_t index = begin_ms / 1000 / step_s - first;
+		const double value = selection_value(selection, result_float8_at(result, i, 3));
 
 		if (index < next || index >= count)
 			continue;
@@ -224,29 +233,31 @@ timeline_put_rows(Buffer *out, const SelectRequest *request, const Selection *se
 
 /* Appends the timeline of a request. Returns false after answering with an error. */
 static bool
-put_timeline(Asked *asked, const SelectRequest *given, Buffer *out)
+put_timeline(Asked *asked, const SelectRequest *request, Buffer *out)
 {
-	SelectRequest request = *given;
-	const int64_t step_s = timeline_step_s(given);
+	const int64_t step_s = timeline_step_s(request);
+	const SeriesSteps steps = { .from_ms = request->start_ms,
+								.to_ms = request->end_ms + 1,
+								.origin_ms = 0,
+								.length_ms = step_s * 1000 };
 	Selection selection;
 	Result *result = NULL;
 	bool good;
 
-	request.step_s = (double) step_s;
-	good = selection_read(asked, &selection, request.type, request.selector);
+	good = selection_read(asked, &selection, request->type, request->selector);
 	if (good && !selection.is_empty)
 	{
-		result = query_timeseries(asked, &request, &selection);
+		result = query_timeseries(asked, request, &selection, &steps);
 		good = result != NULL;
 	}
 	if (good)
-		timeline_put_rows(out, &request, &selection, result, step_s);
+		timeline_put_rows(out, request, &selection, result, step_s);
 	result_free(result);
 	selection_fini(&selection);
 	return good;
 }
 
-/* Appends a flame graph, with the ticks of its sides if it is a difference. */
+/* Appends a flame graph; for a difference, also the totals of both sides. */
 static void
 put_flamebearer(const FlameLevels *levels, Buffer *out)
 {
@@ -259,16 +270,6 @@ put_flamebearer(const FlameLevels *levels, Buffer *out)
 	snprintf(ticks, sizeof(ticks), ",\"leftTicks\":%lld,\"rightTicks\":%lld",
 			 (long long) levels->left_ticks, (long long) levels->right_ticks);
 	render_put(out, ticks);
-}
-
-static bool
-render_end(Asked *asked, bool good)
-{
-	if (good && asked->call->answer.body.failed)
-		good = asked_no_memory(asked);
-	if (good)
-		metric_add(&asked->serving->metrics.questions_answered_total, 1);
-	return good;
 }
 
 void
@@ -302,10 +303,8 @@ render(Host *host, Call *call)
 		else
 			good = asked_refuse(&asked, GRPC_INVALID_ARGUMENT, "the format must be json or dot");
 	}
-	render_end(&asked, good);
 	arena_fini(&query.arena);
-	asked_end(&asked);
-	host_give_back(host, call);
+	asked_end(&asked, good);
 }
 
 void
@@ -330,8 +329,6 @@ render_diff(Host *host, Call *call)
 		render_put_metadata(out, left.type, "double");
 		render_put(out, "null}");
 	}
-	render_end(&asked, good);
 	arena_fini(&query.arena);
-	asked_end(&asked);
-	host_give_back(host, call);
+	asked_end(&asked, good);
 }

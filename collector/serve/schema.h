@@ -11,7 +11,7 @@ extern const JsonMessage schema_types_request;
 extern const JsonMessage schema_types_answer;
 extern const JsonMessage schema_names_request;
 extern const JsonMessage schema_values_request;
-extern const JsonMessage schema_names_answer; /* of LabelNames and LabelValues */
+extern const JsonMessage schema_names_answer; /* answer of LabelNames and LabelValues */
 extern const JsonMessage schema_series_request;
 extern const JsonMessage schema_series_answer;
 extern const JsonMessage schema_stacktraces_request;

@@ -4,7 +4,7 @@
  */
 #include "serve/select_request.h"
 
-#define EXEMPLARS_WANTED 2 /* of profiles; 3: of spans */
+#define EXEMPLARS_WANTED 2 /* value of ExemplarType for profiles; 3 is for spans */
 
 static const char *
 select_add_text(SelectTexts *texts, Span text)
@@ -45,7 +45,7 @@ select_read_stacks(SelectRequest *request, Span selector, bool *is_unsupported)
 		else if (field_is_message(&walk.field, 2))
 		{
 			*is_unsupported = true;
-			error = "profiles for Go's PGO are not cut here: take the whole profile";
+			error = "profiles for Go's PGO cannot be shortened: request the whole profile";
 		}
 	}
 	return error != NULL ? error : walk.error;
@@ -77,7 +77,7 @@ select_read_text(SelectRequest *request, SelectField meaning, Span text, bool *i
 			return select_add_text(&request->matchers, text);
 		case SELECT_UNSUPPORTED:
 			*is_unsupported = true;
-			return "profiles are not stored one by one here, so that ids and async queries do not exist";
+			return "profiles are not stored individually, so ids and async queries are not available";
 		default:
 			return NULL;
 	}
@@ -109,7 +109,7 @@ select_read_number(SelectRequest *request, SelectField meaning, uint64_t number,
 			return NULL;
 		case SELECT_EXEMPLARS:
 			*is_unsupported = number >= EXEMPLARS_WANTED;
-			return *is_unsupported ? "exemplars are not stored here" : NULL;
+			return *is_unsupported ? "exemplars are not available" : NULL;
 		default:
 			return NULL;
 	}

@@ -1,16 +1,16 @@
 /*
  * select_request.h
- *		The fields of the querier's requests. Each message has some of them, under numbers of its
- *		own.
+ *		The fields of the querier's requests. Each message has some of these fields, with its own
+ *		field numbers.
  */
 #ifndef COLLECTOR_SERVE_SELECT_REQUEST_H
 #define COLLECTOR_SERVE_SELECT_REQUEST_H
 
 #include "otlp/message.h"
 
-#define SELECT_TEXTS_MAX  64  /* matchers, labels */
-#define SELECT_FIELDS_MAX 12  /* numbers of a message, with 0 */
-#define SELECT_CALLS_MAX  512 /* frames of a call site */
+#define SELECT_TEXTS_MAX  64  /* limit of matchers, and of labels */
+#define SELECT_FIELDS_MAX 12  /* size of a table indexed by field numbers of a message */
+#define SELECT_CALLS_MAX  512 /* limit of the frames of a call site */
 
 typedef enum SelectField
 {
@@ -31,10 +31,10 @@ typedef enum SelectField
 	SELECT_MATCHER,
 	SELECT_NAME,
 	SELECT_EXEMPLARS,
-	SELECT_UNSUPPORTED /* an error if it is there */
+	SELECT_UNSUPPORTED /* an error if the request has this field */
 } SelectField;
 
-/* The meaning of each number of a message. */
+/* The meaning of each field number of a message. */
 typedef SelectField SelectFields[SELECT_FIELDS_MAX];
 
 typedef enum SelectFormat
@@ -52,15 +52,15 @@ typedef struct SelectTexts
 	size_t count;
 } SelectTexts;
 
-/* All texts are parts of the message. */
+/* The fields of a request. All texts are parts of the message. */
 typedef struct SelectRequest
 {
 	Span type;
 	Span selector;
 	int64_t start_ms;
 	int64_t end_ms;
-	int64_t max_nodes;			  /* 0: default */
-	uint64_t format;			  /* SelectFormat, or unknown */
+	int64_t max_nodes;			  /* 0: the default */
+	uint64_t format;			  /* a SelectFormat, or an unknown number */
 	Span calls[SELECT_CALLS_MAX]; /* functions of a call site, root first */
 	size_t call_count;
 	SelectTexts traces;
@@ -70,12 +70,12 @@ typedef struct SelectRequest
 	Span name;
 	double step_s;
 	bool is_average;
-	int64_t limit; /* 0: none */
+	int64_t limit; /* 0: no limit */
 } SelectRequest;
 
 /*
- * Reads a message. Returns NULL, or the reason of a refusal, a static text; *is_unsupported says
- * whether the request is valid but not implemented here.
+ * Reads a message. Returns NULL; on failure a literal, the reason of the refusal. *is_unsupported
+ * then tells apart a valid request that is not implemented here.
  */
 const char *select_request_read(SelectRequest *request, Span message, const SelectFields fields,
 								bool *is_unsupported);

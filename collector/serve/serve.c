@@ -2,7 +2,7 @@
  * serve.c
  *		Life of the server: start, turns, stop.
  *
- * On the first signal no new request is taken, and current queries have STOP_MS to end; then they
+ * After the first signal no new request is accepted. Current queries have STOP_MS to end, then they
  * are cancelled.
  */
 #include "serve/serve.h"
@@ -20,7 +20,7 @@
 #define STOP_MS INT64_C(3000)
 #define TURN_MS 250
 
-/* Time beyond --query-timeout after which the loop answers in place of a worker. */
+/* The loop answers in place of a worker when this time has passed after --query-timeout. */
 #define ANSWER_MS 15000
 
 static void
@@ -34,7 +34,7 @@ serve_reload(Server *server)
 		failure_log(&failure, "serve");
 }
 
-/* Answers current requests, or cancels their queries. */
+/* Waits until current requests are answered, or cancels their queries. */
 static void
 serve_finish(Server *server, Serving *serving)
 {
@@ -110,7 +110,7 @@ serve_start(Server *server, const ServeOptions *options, Failure *failure)
 										   (size_t) options->connections, &serving.metrics);
 
 	if (code == EXIT_OK && !has_pool)
-		code = failure_set(failure, EXIT_INTERNAL, "out of memory");
+		code = failure_out_of_memory(failure);
 	if (code == EXIT_OK)
 		code = serve_run_server(server, &serving, failure);
 	reader_pool_fini(&serving.pool);
@@ -129,7 +129,7 @@ serve_run(const ServeOptions *options)
 	settings.host.passes_login = settings.authenticate == SERVE_AS_LOGIN;
 	settings.host.answer_ms = settings.query_ms + ANSWER_MS;
 	if (code == EXIT_OK && server == NULL)
-		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
+		code = failure_out_of_memory(&failure);
 	if (code == EXIT_OK)
 		code = serve_start(server, &settings, &failure);
 	free(server);

@@ -1,7 +1,7 @@
 /*
  * serve.h
- *		The sub-command "serve": answers Grafana's Profiles Drilldown and its data source for
- *		Pyroscope from the database, read-only.
+ *		The sub-command "serve": answers queries of Grafana's Profiles Drilldown, and of its data
+ *		source for Pyroscope, from the database, read-only.
  */
 #ifndef COLLECTOR_SERVE_H
 #define COLLECTOR_SERVE_H

@@ -8,7 +8,7 @@
 
 #define MB ((size_t) 1024 * 1024)
 
-/* In the order of SERVE_AS_*. */
+/* Names of the values SERVE_AS_*, in their order. */
 static const char *const authenticate_choices[] = { "server", "database", NULL };
 
 size_t
@@ -28,7 +28,7 @@ serve_flags(ServeOptions *options, Flag flags[SERVE_FLAGS_MAX])
 		{ "tokens", FLAG_TEXT, &options->host.tokens, "FILE",
 		  "file of lines ROLE TOKEN; clients need one of these tokens, or a certificate, and read as the role, which the user of --db must be a member of" },
 		{ "connections", FLAG_NUMBER, &options->connections, "NUMBER",
-		  "limit of connections to the database, and so of queries at a time; default: 4",
+		  "limit of connections to the database, and so of concurrent queries; default: 4",
 		  .minimum = 1, .maximum = 64 },
 		{ "query-timeout", FLAG_DURATION, &options->query_ms, "DURATION",
 		  "time after which a query is cancelled, at most 100s; default: 30s", .minimum = 100,

@@ -10,11 +10,11 @@
 
 #define SERVE_FLAGS_MAX 32
 
-/* Who a client is, to the database. */
+/* The role as which the database runs the queries of a client. */
 enum
 {
-	SERVE_AS_SERVER, /* the role of --db, or that of a token or certificate */
-	SERVE_AS_LOGIN	 /* the user and password of Basic authentication */
+	SERVE_AS_SERVER, /* the role of --db, or the one that the client's token or certificate gives */
+	SERVE_AS_LOGIN	 /* the user of the client's Basic authentication */
 };
 
 typedef struct ServeOptions
@@ -22,8 +22,8 @@ typedef struct ServeOptions
 	const char *database; /* libpq connection string */
 	HostOptions host;
 	int authenticate;	 /* SERVE_AS_* */
-	int64_t connections; /* limit of connections to the database, each with a thread */
-	int64_t query_ms;	 /* limit of a query */
+	int64_t connections; /* limit of connections to the database, each of which has a thread */
+	int64_t query_ms;	 /* limit of the duration of a query */
 	LogOptions log;
 } ServeOptions;
 

@@ -1,6 +1,6 @@
 /*
  * serve_services.c
- *		The table of paths and their services; the pages.
+ *		The table of paths and their services, and the pages.
  */
 #include "serve/serve_services.h"
 
@@ -38,8 +38,8 @@ page_serve_metrics(Host *host, Call *call)
 	}
 
 /*
- * Drilldown asks for settings and recording rules, which are empty here; it drops what belongs to
- * a method that is not implemented.
+ * Drilldown also requests settings and recording rules, and gives up if these methods are not
+ * implemented; the answers are empty.
  */
 static const Service services[] = {
 	CONNECT(QUERIER "ProfileTypes", querier_profile_types),
@@ -60,5 +60,5 @@ static const Service services[] = {
 	{ "/metrics", "GET", .is_open = true, .answer = page_serve_metrics },
 };
 
-const ServiceTable serve_services = { services, sizeof(services) / sizeof(services[0]), NULL,
-									  NULL };
+const ServiceTable serve_services = { services, sizeof(services) / sizeof(services[0]), NULL, NULL,
+									  asked_answered };

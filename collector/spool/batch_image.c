@@ -2,8 +2,8 @@
  * batch_image.c
  *		Writes and reads the items of a batch, kind by kind.
  *
- * batch.c checks indexes, labels and sums. This file checks lengths, and that each item gets its
- * former index: a batch has no two equal items.
+ * batch.c checks indexes, labels and sums. This file checks lengths, and that each item gets the
+ * index that it had: a batch has no two equal items, so it must.
  */
 #include "spool/batch_image.h"
 
@@ -35,7 +35,7 @@ image_extend(BatchImage *image, size_t length)
 	return (char *) image->bytes + image->length;
 }
 
-/* The bytes of one item: pieces are put one after the other, and a failure is noted once. */
+/* The bytes of one item: appends pieces one after the other, and records a failure only once. */
 typedef struct ImageWriter
 {
 	BatchImage *image;
@@ -258,8 +258,9 @@ typedef struct ImageReader
 	size_t length;
 	size_t at;
 	Batch *batch;
-	int err;	   /* the first failure; 0: none */
-	void *scratch; /* array of an item: lines, frames, labels or comments; malloc'ed */
+	int err; /* error of the first failure; 0: none */
+	/* allocated array for the parts of one item: lines, frames, labels or comments */
+	void *scratch;
 } ImageReader;
 
 static void
@@ -269,7 +270,7 @@ reader_fail(ImageReader *reader, int err)
 		reader->err = err;
 }
 
-/* Returns 0 after a failure, so that loops over items end. */
+/* Reads a number. Returns 0 after a failure, so that loops over items end. */
 static uint64_t
 image_take_number(ImageReader *reader)
 {
@@ -309,7 +310,7 @@ take_line(ImageReader *reader)
 	return (int32_t) value;
 }
 
-/* Returns a number of items, each of which takes at least a byte. */
+/* Reads a number of items. Each item takes at least one byte, which bounds the number. */
 static uint32_t
 take_count(ImageReader *reader)
 {
@@ -321,7 +322,7 @@ take_count(ImageReader *reader)
 	return 0;
 }
 
-/* Copies bytes, or zeros after a failure. */
+/* Copies bytes; zeros after a failure. */
 static void
 take_bytes(ImageReader *reader, void *bytes, size_t length)
 {
@@ -335,7 +336,7 @@ take_bytes(ImageReader *reader, void *bytes, size_t length)
 	reader_fail(reader, -EBADMSG);
 }
 
-/* Returns the batch's copy of a text; "" after a failure. */
+/* Reads a text and returns the batch's copy; "" after a failure. */
 static const char *
 image_take_text(ImageReader *reader)
 {
@@ -354,7 +355,7 @@ image_take_text(ImageReader *reader)
 	return text != NULL ? text : "";
 }
 
-/* Returns the reader's array with room for count items; NULL after a failure. */
+/* Returns the scratch array with room for count items; NULL after a failure. */
 static void *
 reader_array(ImageReader *reader, uint32_t count, size_t item_bytes)
 {
@@ -369,8 +370,8 @@ reader_array(ImageReader *reader, uint32_t count, size_t item_bytes)
 }
 
 /*
- * Checks what an add to the batch returned: its error, and the index that the item got (NULL:
- * none).
+ * Checks the result of adding an item to the batch: its error, and the index that the item got
+ * (NULL: none).
  */
 static void
 check_added(ImageReader *reader, int err, const uint32_t *index, uint32_t expected)

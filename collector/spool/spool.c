@@ -34,16 +34,17 @@
 #define NEW_SUFFIX	 ".new"
 #define LOCK_NAME	 "lock"
 
-/* The level that costs least: files are there for some time only. */
+/* The fastest level, because files are kept for a short time only. */
 #define ZSTD_LEVEL 1
 
 /* UUID and number as hexadecimal digits, a '-' between them, and the longest suffix. */
 #define NAME_BYTES (2 * WRITER_UUID_BYTES + 1 + 16 + sizeof(FILE_SUFFIX NEW_SUFFIX))
 
-/* Limits of the sizes that a file states. A flight of the writer is smaller. */
+/* Limits of the sizes that a file may state. A flight of the writer is smaller. */
 #define IMAGE_BYTES_MAX	  (UINT64_C(512) << 20)
 #define BATCH_BYTES_MAX	  (UINT64_C(1) << 30)
-#define BATCH_BYTES_SPARE (UINT64_C(1) << 20) /* tables may grow to other sizes than they had */
+/* a batch may take more memory when it is read, because its tables may grow to other sizes */
+#define BATCH_BYTES_SPARE (UINT64_C(1) << 20)
 
 typedef struct FileHead
 {
@@ -57,8 +58,8 @@ typedef struct FileHead
 	uint64_t batch_bytes;
 	int64_t put_us;
 	uint64_t image_bytes; /* before compression */
-	uint64_t body_bytes;  /* what follows the head */
-	uint64_t check;		  /* hash of the members above */
+	uint64_t body_bytes;  /* size of the part after the head */
+	uint64_t check;		  /* hash of the fields above */
 } FileHead;
 
 _Static_assert(sizeof(FileHead) == 96, "the head of a file has no padding");
@@ -102,8 +103,8 @@ has_suffix(const char *name, const char *suffix)
 /* --- one file --- */
 
 /*
- * Reads and checks the head of an open file. Returns 0; -EBADMSG; -errno. A head whose check is
- * right and whose body is cut is damaged, too.
+ * Reads and checks the head of an open file. Returns 0; -EBADMSG if the head is damaged, or if its
+ * body is shorter than it states; -errno.
  */
 static int
 spool_head_read(int fd, FileHead *head)
@@ -153,7 +154,7 @@ batch_of_head(const FileHead *head)
 	return spooled;
 }
 
-/* Returns the image of a batch, compressed, after room for a head. 0 or -ENOMEM. */
+/* Makes the compressed image of a batch, after room for a head. Returns 0 or -ENOMEM. */
 static int
 pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
 {
@@ -186,7 +187,7 @@ pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
 	return err;
 }
 
-/* Writes a whole file under a temporary name and flushes it. Returns 0 or -errno. */
+/* Writes a file under a temporary name and flushes it to disk. Returns 0 or -errno. */
 static int
 spool_file_write(const Spool *spool, const char *name, const BatchImage *packed)
 {
@@ -315,7 +316,7 @@ compare_writer_ids(const void *left, const void *right)
 	return writers != 0 ? writers : (a->id.number > b->id.number) - (a->id.number < b->id.number);
 }
 
-/* Of two runs of batches, each of one writer: the one that was begun first comes first. */
+/* A run of batches of one writer. Runs are sorted by the time at which they were begun. */
 typedef struct WriterRun
 {
 	size_t first;
@@ -335,8 +336,8 @@ compare_runs(const void *left, const void *right)
 }
 
 /*
- * Brings the found batches, which are sorted by id, into the order in which writers began. 0 or
- * -ENOMEM.
+ * Sorts the found batches, which are sorted by id, by the time at which their writers began.
+ * Returns 0 or -ENOMEM.
  */
 static int
 order_writers(Spool *spool)
@@ -372,7 +373,7 @@ order_writers(Spool *spool)
 	return 0;
 }
 
-/* Removes pieces whose parent is there. The batches must be sorted by id. */
+/* Removes pieces whose parent exists. The batches must be sorted by id. */
 static void
 drop_orphans(Spool *spool)
 {
@@ -384,7 +385,7 @@ drop_orphans(Spool *spool)
 		SpooledBatch parent = *batch;
 
 		parent.id.number = batch->parent;
-		/* a parent's number is less than that of its pieces, so it was kept or dropped before */
+		/* the number of a parent is below those of its pieces, so it was examined before */
 		if (batch->parent != 0 &&
 			bsearch(&parent, spool->found, kept, sizeof(parent), compare_writer_ids) != NULL)
 			(void) spool_remove(spool, batch);
@@ -394,7 +395,9 @@ drop_orphans(Spool *spool)
 	spool->found_count = kept;
 }
 
-/* Lists a file, or removes it if it is left over or damaged. Returns 0 or -errno. */
+/*
+ * Adds a file to the found batches; removes it if it is a leftover or damaged. Returns 0 or -errno.
+ */
 static int
 find_file(Spool *spool, const char *name)
 {
@@ -415,7 +418,7 @@ find_file(Spool *spool, const char *name)
 	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE)
 		return fd;
 	if (fd < 0 && fd != -EBADMSG)
-		return 0; /* no file of ours, or the disk fails: it stays */
+		return 0; /* keep the file: it is not ours, or the disk failed */
 	if (fd >= 0)
 	{
 		close(fd);
@@ -464,7 +467,7 @@ spool_find_files(Spool *spool)
 	return err;
 }
 
-/* Opens and locks the directory. Returns NULL, or why not. */
+/* Opens and locks the directory. Returns NULL; on failure, the reason. */
 static const char *
 claim_directory(Spool *spool, const char *path, int *err)
 {
@@ -501,7 +504,7 @@ spool_open(const char *path, Spool **spool, Failure *failure)
 	int err;
 
 	if (self == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	self->fd = self->lock_fd = -1;
 	problem = claim_directory(self, path, &err);
 	if (problem == NULL)

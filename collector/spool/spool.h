@@ -1,6 +1,6 @@
 /*
  * spool.h
- *		A directory of batches that the database has not taken yet.
+ *		A directory of batches that are not stored in the database yet.
  *
  * Each batch is a file. It is written under a temporary name, flushed, renamed, and the directory
  * is flushed: after spool_put() the batch is there whatever happens to the process or the machine.
@@ -30,11 +30,11 @@ typedef struct Spool Spool;
 typedef struct SpooledBatch
 {
 	BatchId id;
-	uint64_t parent;	  /* number of the batch that this one is a piece of; 0: none */
+	uint64_t parent;	  /* number of the batch of which this is a piece; 0: this is no piece */
 	uint64_t samples;	  /* number of rows */
 	uint64_t file_bytes;  /* size on disk */
-	uint64_t batch_bytes; /* memory that the batch took */
-	int64_t put_us;		  /* when it was put, microseconds since 1970 UTC */
+	uint64_t batch_bytes; /* memory that the batch needs */
+	int64_t put_us;		  /* time at which spool_put() wrote it, microseconds since 1970 UTC */
 } SpooledBatch;
 
 /*
@@ -45,8 +45,9 @@ ExitCode spool_open(const char *path, Spool **spool, Failure *failure);
 void spool_close(Spool *spool); /* accepts NULL */
 
 /*
- * Returns the number of batches that were in the directory when it was opened, and sets *found to
- * them: in the order in which they were put, those of one writer together and by number.
+ * Returns the number of batches that were in the directory when it was opened. *found becomes an
+ * array of them: the batches of one writer are adjacent and sorted by number, and the writers are
+ * in the order in which they began.
  */
 size_t spool_found(const Spool *spool, const SpooledBatch **found);
 
@@ -56,21 +57,24 @@ size_t spool_found(const Spool *spool, const SpooledBatch **found);
  */
 size_t spool_damaged(const Spool *spool);
 
-/* Bytes of all files. */
+/* Returns the bytes of all files. */
 uint64_t spool_bytes(const Spool *spool);
 
 /*
- * Writes a batch. *spooled contains id, parent and samples; the other members are set. Returns 0
- * once it is on disk; otherwise -errno, and the directory is as before.
+ * Writes a batch. The caller sets id, parent and samples in *spooled; the other fields are results.
+ * Returns 0 when the batch is on disk; otherwise -errno, with the directory unchanged.
  */
 int spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled);
 
-/* Reads a batch. Returns 0; -EBADMSG if the file is damaged; -ENOENT if it is gone; -errno. */
+/*
+ * Reads a batch. Returns 0; -EBADMSG if the file is damaged; -ENOENT if there is no file; another
+ * -errno.
+ */
 int spool_take(Spool *spool, const SpooledBatch *spooled, Batch **batch);
 
 /*
- * Removes the file of a batch. The removal is not flushed: after a power cut the file may be there
- * again, and the database knows that it has stored the batch. Returns 0 or -errno.
+ * Removes the file of a batch. The removal is not flushed to disk. If the file reappears after a
+ * power cut, the database recognizes the batch as stored. Returns 0 or -errno.
  */
 int spool_remove(Spool *spool, const SpooledBatch *spooled);
 

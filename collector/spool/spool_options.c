@@ -15,17 +15,18 @@ spool_flags(SpoolOptions *options, Flag *flags)
 {
 	const Flag own[] = {
 		{ "spool-directory", FLAG_TEXT, &options->directory, "DIR",
-		  "directory of this process alone, where samples wait that the database does not take; "
+		  "directory for this process alone, in which samples wait for the database; "
 		  "default $STATE_DIRECTORY, or none" },
 		{ "spool-size", FLAG_SIZE, &options->size_bytes, "SIZE",
-		  "limit of the files there, above which the oldest are dropped; default 1GB",
+		  "limit of all files in the spool directory, above which the oldest are dropped; default 1GB",
 		  1024 * 1024 },
 		{ "spool-age", FLAG_DURATION, &options->age_ms, "TIME",
-		  "age above which samples there are dropped; default 7d", 1000, 31622400000 },
+		  "age above which samples in the spool directory are dropped; default 7d", 1000,
+		  31622400000 },
 	};
 	const char *state = getenv("STATE_DIRECTORY"); /* set by systemd */
 
-	/* several directories are separated by colons: nothing says which one is meant */
+	/* Several directories are separated by colons; it is not known which one is meant. */
 	*options =
 		(SpoolOptions){ .directory = state != NULL && strchr(state, ':') == NULL ? state : "",
 						.size_bytes = SIZE_BYTES_DEFAULT,

@@ -12,7 +12,7 @@
 
 typedef struct SpoolOptions
 {
-	const char *directory; /* of this process alone; "" or NULL: batches wait in memory only */
+	const char *directory; /* used by this process only; "" or NULL: batches wait in memory only */
 	size_t size_bytes;	   /* limit of all files */
 	int64_t age_ms;		   /* limit of the age of a batch */
 } SpoolOptions;

@@ -1,9 +1,10 @@
 /*
  * debug_source.c
- *		Searches the directory, then the cache, then each server.
+ *		Searches for debug information in the directory, then in the cache, then on each server.
  */
 #include "symbolize/debug_source.h"
 #include "debuginfo/debug_content.h"
+#include "debuginfo/source_batch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 #include "base/cache_directory.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/percent.h"
+#include "base/regular_file.h"
 #include "http_client/http_client.h"
 #include "program/stop_signals.h"
 #include "symbols/elf/elf_file.h"
@@ -29,18 +32,21 @@
 #define REST_MOST_NS  (600 * NS_PER_S)
 #define REST_LIAR_NS  (3600 * NS_PER_S)
 #define STEP_MS		  1000
-#define ANSWER_BYTES  65536 /* limit of an answer other than a file */
+#define ANSWER_BYTES  65536 /* limit of an answer that is not the file */
 
-/* In bytes. Shorter ids are too easily equal; longer ones are not build IDs of a linker. */
+/*
+ * Shortest build ID, in bytes. Shorter ids may be equal by chance; linkers do not make longer ids
+ * than the upper limit.
+ */
 #define BUILD_ID_LEAST 8
 #define BUILD_ID_MOST  32
 
 typedef struct DebugServer
 {
-	char *url;	 /* without a slash at its end */
-	char *shown; /* without a password */
+	char *url;	 /* without a slash at the end */
+	char *shown; /* the URL without its password, for messages */
 	int64_t rest_until_ns;
-	int64_t rest_ns; /* the last rest; 0: the server answered last time */
+	int64_t rest_ns; /* length of the last pause; 0: the last request was answered */
 } DebugServer;
 
 struct DebugSource
@@ -52,13 +58,13 @@ struct DebugSource
 	size_t server_count;
 };
 
-/* A file on its way from a server. */
+/* A file that is being received from a server. */
 typedef struct Fetch
 {
 	int fd;
 	size_t bytes;
 	size_t limit_bytes;
-	int error; /* -errno of writing */
+	int error; /* -errno of writing the file */
 	bool ended;
 	long status;
 	char reason[HTTP_ERROR_BYTES];
@@ -141,7 +147,7 @@ debug_source_free(DebugSource *source)
 	free(source);
 }
 
-/* Returns whether a build ID can be part of a path and of a URL. */
+/* Returns true if a build ID can be part of a path and of a URL. */
 static bool
 is_build_id(const char *text)
 {
@@ -222,7 +228,7 @@ find_in_cache(const DebugSource *source, const char *build_id, DebugFile *file)
 	return true;
 }
 
-/* HttpRequest.on_data: false ends the request. */
+/* Implements HttpRequest.on_data. Returns false to end the request. */
 static bool
 debug_source_take_bytes(void *context, const char *bytes, size_t length)
 {
@@ -294,7 +300,7 @@ rest_after_failure(DebugServer *server, int64_t now_ns, const char *reason)
 	rest_server(server, now_ns, rest_ns < REST_MOST_NS ? rest_ns : REST_MOST_NS, reason);
 }
 
-/* Stores a server's answer in the cache. Returns false if it is not the file. */
+/* Stores a server's answer in the cache. Returns false if the answer is not the requested file. */
 static bool
 keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 {
@@ -303,7 +309,8 @@ keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 	bool is_good;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fetch->fd); /* which is open for writing */
+	/* this descriptor is open for writing */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fetch->fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -313,9 +320,9 @@ keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 	return is_good && cache_directory_keep(source->cache, name, fetch->bytes) == 0;
 }
 
-/* Updates the server's state after a fetch. Returns whether the cache has the file. */
+/* Updates the server's state after a fetch. Returns true if the answer is whole. */
 static bool
-judge_fetch(DebugSource *source, DebugServer *server, const char *build_id, Fetch *fetch)
+server_judge_answer(DebugServer *server, Fetch *fetch, const char *limit)
 {
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
@@ -325,21 +332,16 @@ judge_fetch(DebugSource *source, DebugServer *server, const char *build_id, Fetc
 		snprintf(fetch->reason, sizeof(fetch->reason), "the server does not have it");
 	}
 	else if (fetch->error == -EFBIG)
-		snprintf(fetch->reason, sizeof(fetch->reason), "the file is larger than --max-file");
+		snprintf(fetch->reason, sizeof(fetch->reason), "the file is larger than %s", limit);
 	else if (fetch->error != 0)
-		snprintf(fetch->reason, sizeof(fetch->reason), "could not write to --cache-directory: %s",
+		snprintf(fetch->reason, sizeof(fetch->reason), "could not write the file: %s",
 				 strerror(-fetch->error));
 	else if (!fetch->ended)
-		return false; /* stopped: nothing is known of the server */
+		return false; /* the request was stopped, which shows nothing about the server */
 	else if (fetch->reason[0] == '\0' && fetch->status == 200)
 	{
-		if (keep_file(source, build_id, fetch))
-		{
-			server->rest_ns = 0;
-			return true;
-		}
-		snprintf(fetch->reason, sizeof(fetch->reason), "the server sent another file");
-		rest_server(server, now_ns, REST_LIAR_NS, fetch->reason);
+		server->rest_ns = 0;
+		return true;
 	}
 	else
 	{
@@ -351,7 +353,20 @@ judge_fetch(DebugSource *source, DebugServer *server, const char *build_id, Fetc
 	return false;
 }
 
-/* Asks one server. Returns whether the file was found; otherwise where has the reason. */
+/* Like server_judge_answer(), but also returns false if the file is not the build's. */
+static bool
+judge_fetch(DebugSource *source, DebugServer *server, const char *build_id, Fetch *fetch)
+{
+	if (!server_judge_answer(server, fetch, "--max-file"))
+		return false;
+	if (keep_file(source, build_id, fetch))
+		return true;
+	snprintf(fetch->reason, sizeof(fetch->reason), "the server sent another file");
+	rest_server(server, clock_ns(CLOCK_MONOTONIC), REST_LIAR_NS, fetch->reason);
+	return false;
+}
+
+/* Asks one server. Returns true if the file was found; otherwise the reason is in where. */
 static bool
 find_at_server(DebugSource *source, DebugServer *server, const char *build_id, DebugFile *file)
 {
@@ -392,7 +407,8 @@ debug_source_find(DebugSource *source, const char *build_id, DebugFile *file)
 	*file = (DebugFile){ .fd = -1 };
 	if (!is_build_id(build_id))
 	{
-		snprintf(file->where, sizeof(file->where), "the build ID is none of a linker");
+		snprintf(file->where, sizeof(file->where),
+				 "the build ID does not have the length of a linker's");
 		return;
 	}
 	if (find_in_directory(source, build_id, file))
@@ -405,7 +421,8 @@ debug_source_find(DebugSource *source, const char *build_id, DebugFile *file)
 
 		if (server->rest_until_ns > clock_ns(CLOCK_MONOTONIC))
 		{
-			snprintf(reason, sizeof(reason), "%s: not asked, as it failed before", server->shown);
+			snprintf(reason, sizeof(reason), "%s: not asked, because it failed before",
+					 server->shown);
 			continue;
 		}
 		if (find_at_server(source, server, build_id, file))
@@ -413,4 +430,51 @@ debug_source_find(DebugSource *source, const char *build_id, DebugFile *file)
 		snprintf(reason, sizeof(reason), "%s", file->where);
 	}
 	snprintf(file->where, sizeof(file->where), "%s", reason);
+}
+
+/* Asks one server for a source file. Returns a descriptor, -ENOENT or -EHOSTDOWN. */
+static int
+fetch_text(DebugSource *source, DebugServer *server, const char *build_id, const char *escaped)
+{
+	Fetch fetch = { .limit_bytes = SOURCE_TEXT_BYTES };
+	char url[1024 + 3 * SOURCE_PATH_BYTES];
+
+	if (snprintf(url, sizeof(url), "%s/buildid/%s/source%s", server->url, build_id, escaped) >=
+		(int) sizeof(url))
+		return -ENOENT;
+	fetch.fd = scratch_file_open();
+	if (fetch.fd < 0)
+		return -EHOSTDOWN;
+	run_fetch(source, url, &fetch);
+	if (server_judge_answer(server, &fetch, "4 MiB"))
+		return fetch.fd;
+	close(fetch.fd);
+	return fetch.status == 404 || fetch.error == -EFBIG ? -ENOENT : -EHOSTDOWN;
+}
+
+int
+debug_source_fetch_text(DebugSource *source, const char *build_id, const char *path)
+{
+	char escaped[3 * SOURCE_PATH_BYTES + 1];
+	int result = -EHOSTDOWN;
+	FILE *out;
+
+	if (!is_build_id(build_id) || path[0] != '/' || strlen(path) > SOURCE_PATH_BYTES)
+		return -ENOENT;
+	out = fmemopen(escaped, sizeof(escaped), "w");
+	if (out == NULL)
+		return -EHOSTDOWN;
+	percent_encode(out, path, "/");
+	fclose(out);
+	for (size_t i = 0; result < 0 && i < source->server_count && !stop_asked(); i++)
+	{
+		DebugServer *server = &source->servers[i];
+		int fd = server->rest_until_ns > clock_ns(CLOCK_MONOTONIC)
+					 ? -EHOSTDOWN
+					 : fetch_text(source, server, build_id, escaped);
+
+		if (fd != -EHOSTDOWN)
+			result = fd;
+	}
+	return result;
 }

@@ -1,6 +1,6 @@
 /*
  * symbol_work.c
- *		Calls of the functions of extension/symbolize.
+ *		Calls the functions of extension/symbolize.
  */
 #include "symbolize/symbol_work.h"
 
@@ -19,13 +19,14 @@ symbol_claim_fini(SymbolClaim *claim)
 	*claim = (SymbolClaim){ 0 };
 }
 
-/* Functions of symbols may have any bytes in their names; the database takes UTF-8 alone. */
+/* Appends a name. Names of symbols may have any bytes, but the database accepts only UTF-8. */
 static void
 symbol_work_put_text(Buffer *buffer, const char *text)
 {
 	char *replaced = utf8_replace_invalid(text);
 
-	wire_text_element(buffer, replaced != NULL ? replaced : "?"); /* without memory */
+	/* "?" stands for a name if memory is exhausted */
+	wire_text_element(buffer, replaced != NULL ? replaced : "?");
 	free(replaced);
 }
 
@@ -134,7 +135,7 @@ symbol_work_claim(Connection *connection, const char *worker, SymbolClaim *claim
 	return outcome;
 }
 
-/* Takes epoch and number, and an array for each of the others. */
+/* Reads the epoch, the number of addresses, and an array for each of the other columns. */
 static bool
 take_addresses(const Result *result, SymbolClaim *claim)
 {
@@ -194,13 +195,6 @@ symbol_work_read(Connection *connection, SymbolClaim *claim, DbError *error)
 	return claim->was_read ? DB_OK : refuse_answer(statement.failure, error);
 }
 
-static void
-symbol_work_put_array(Buffer *array, int32_t type, size_t count, const Buffer *elements)
-{
-	wire_array(array, type, count);
-	buffer_put_bytes(array, elements->bytes, elements->length);
-}
-
 DbOutcome
 symbol_work_store(Connection *connection, const SymbolClaim *claim, const SymbolAnswers *answers,
 				  DbError *error)
@@ -244,16 +238,14 @@ symbol_work_store(Connection *connection, const SymbolClaim *claim, const Symbol
 	DbOutcome outcome;
 
 	buffer_put_int8(&epoch, claim->epoch);
-	symbol_work_put_array(&arrays[NAMES], WIRE_TEXT, answers->line_count, &answers->names);
-	symbol_work_put_array(&arrays[SYSTEM_NAMES], WIRE_TEXT, answers->line_count,
-						  &answers->system_names);
-	symbol_work_put_array(&arrays[FILENAMES], WIRE_TEXT, answers->line_count, &answers->filenames);
-	symbol_work_put_array(&arrays[START_LINES], WIRE_INT4, answers->line_count,
-						  &answers->start_lines);
-	symbol_work_put_array(&arrays[MAPPINGS], WIRE_INT4, answers->count, &answers->mappings);
-	symbol_work_put_array(&arrays[ADDRESSES], WIRE_INT8, answers->count, &answers->addresses);
-	symbol_work_put_array(&arrays[LINE_COUNTS], WIRE_INT4, answers->count, &answers->line_counts);
-	symbol_work_put_array(&arrays[LINES], WIRE_INT4, answers->line_count, &answers->lines);
+	wire_array_of(&arrays[NAMES], WIRE_TEXT, answers->line_count, &answers->names);
+	wire_array_of(&arrays[SYSTEM_NAMES], WIRE_TEXT, answers->line_count, &answers->system_names);
+	wire_array_of(&arrays[FILENAMES], WIRE_TEXT, answers->line_count, &answers->filenames);
+	wire_array_of(&arrays[START_LINES], WIRE_INT4, answers->line_count, &answers->start_lines);
+	wire_array_of(&arrays[MAPPINGS], WIRE_INT4, answers->count, &answers->mappings);
+	wire_array_of(&arrays[ADDRESSES], WIRE_INT8, answers->count, &answers->addresses);
+	wire_array_of(&arrays[LINE_COUNTS], WIRE_INT4, answers->count, &answers->line_counts);
+	wire_array_of(&arrays[LINES], WIRE_INT4, answers->line_count, &answers->lines);
 	outcome = connection_run(connection, statements, 2, results, error);
 	for (size_t i = 0; i < 2; i++)
 		result_free(results[i]);

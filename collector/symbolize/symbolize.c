@@ -1,9 +1,11 @@
 /*
  * symbolize.c
- *		The loop: claim, find debug information, ask the symbol worker, store, settle.
+ *		The loop of "symbolize": claims a build, finds debug information, asks the symbol worker,
+ *		stores the answers, settles the claim.
  *
- * The worker process reads debug information within limits of time and memory, as for the agent. A
- * build is settled whatever happens, but for a lost connection: then its claim ends by itself.
+ * The worker process reads debug information within limits of time and memory, as it does for the
+ * agent. Each claim is settled, whatever the outcome. Only if the connection is lost, the claim
+ * ends when its lease does.
  */
 #include "symbolize/symbolize.h"
 
@@ -20,6 +22,7 @@
 #include "database/session.h"
 #include "program/stop_signals.h"
 #include "symbolize/debug_source.h"
+#include "symbolize/server_texts.h"
 #include "symbolize/symbol_work.h"
 #include "symbolize/uploaded_file.h"
 #include "symbols/symbolizer.h"
@@ -28,9 +31,12 @@
 
 #define CACHE_BYTES	   ((size_t) 16 * 1024 * 1024)
 #define ASKED_TOGETHER 64
-#define STORE_ANSWERS  5000 /* in a transaction, which holds the lock on names */
+#define STORE_ANSWERS  5000 /* limit for one transaction, because it holds the lock on names */
 #define FIND_ALL_NS	   (3600 * NS_PER_S)
 #define RETRY_MS	   5000
+#define NO_TEXTS_NS	   (3600 * NS_PER_S)
+
+#define LIMIT_EXCEEDED "53400" /* SQLSTATE of put_sources() if the role has no room */
 
 typedef struct Symbolizing
 {
@@ -39,7 +45,8 @@ typedef struct Symbolizing
 	DebugSource *source;
 	Symbolizer *symbolizer;
 	char worker[96];
-	int64_t find_all_ns; /* when all locations are looked at next */
+	int64_t find_all_ns; /* time at which all locations are examined next */
+	int64_t texts_ns;	 /* time from which on source files are stored */
 	SymbolAnswers answers;
 } Symbolizing;
 
@@ -75,7 +82,10 @@ store_answers(Symbolizing *symbolizing, const SymbolClaim *claim, DbError *error
 	return outcome;
 }
 
-/* Asks about the addresses [first, end) of a claim, and gathers better answers than are stored. */
+/*
+ * Asks about the addresses [first, end) of a claim, and collects answers that are better than the
+ * stored ones.
+ */
 static void
 symbolize_ask(Symbolizing *symbolizing, Binary *binary, const SymbolClaim *claim, size_t first,
 			  size_t end, int64_t *answered)
@@ -94,7 +104,10 @@ symbolize_ask(Symbolizing *symbolizing, Binary *binary, const SymbolClaim *claim
 	}
 }
 
-/* Answers a claim from a file. *answered counts addresses that have lines now. */
+/*
+ * Answers a claim from a file. *answered is increased by the number of addresses that have lines
+ * now.
+ */
 static DbOutcome
 answer_claim(Symbolizing *symbolizing, SymbolClaim *claim, int fd, int64_t *answered,
 			 DbError *error)
@@ -154,8 +167,8 @@ close_file(DebugFile *file)
 }
 
 /*
- * Answers from the upload or, if it has no line for any address, from the other sources: a poor
- * upload must not hide them. *file is the last file used.
+ * Answers from the upload or, if the upload has no line for any address, from the other sources, so
+ * that a poor upload does not hide them. *file becomes the last file used.
  */
 static DbOutcome
 answer_from_sources(Symbolizing *symbolizing, SymbolClaim *claim, DebugFile *file,
@@ -173,7 +186,27 @@ answer_from_sources(Symbolizing *symbolizing, SymbolClaim *claim, DebugFile *fil
 	return file->fd >= 0 ? answer_claim(symbolizing, claim, file->fd, answered, error) : DB_OK;
 }
 
-/* Works off one build. *done: none is left to try. */
+/*
+ * Stores the source files of a build. If the role has no room for them, none are stored for an
+ * hour, in which addresses get their symbols all the same.
+ */
+static DbOutcome
+store_texts(Symbolizing *symbolizing, const char *build_id, DbError *error)
+{
+	Session *session = &symbolizing->session;
+	DbOutcome outcome =
+		server_texts_store(&session->connection, symbolizing->source, build_id, error);
+
+	if (outcome == DB_OK || strcmp(error->sqlstate, LIMIT_EXCEEDED) != 0)
+		return outcome;
+	log_event(LOG_WARNING, MODULE, "no source files will be stored for an hour",
+			  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint));
+	symbolizing->texts_ns = clock_ns(CLOCK_MONOTONIC) + NO_TEXTS_NS;
+	symbolizing->find_all_ns = 0; /* the error has closed the connection, which listened */
+	return session_open(session, symbolizing->options->database, error);
+}
+
+/* Handles one build. Sets *done if there is no build left to try. */
 static DbOutcome
 work_off_build(Symbolizing *symbolizing, bool *done, DbError *error)
 {
@@ -189,12 +222,16 @@ work_off_build(Symbolizing *symbolizing, bool *done, DbError *error)
 	outcome = answer_from_sources(symbolizing, &claim, &file, &answered, error);
 	if (outcome == DB_OK && !stop_asked())
 		outcome = settle(symbolizing, &claim, &file, answered, error);
+	/* after the claim, because servers may need longer than its lease */
+	if (outcome == DB_OK && symbolizing->options->store_texts && answered > 0 && !stop_asked() &&
+		clock_ns(CLOCK_MONOTONIC) >= symbolizing->texts_ns)
+		outcome = store_texts(symbolizing, claim.build_id, error);
 	close_file(&file);
 	symbol_claim_fini(&claim);
 	return outcome;
 }
 
-/* Looks for new addresses, then works off builds until none is left to try. */
+/* Looks for new addresses, then handles builds until none is left to try. */
 static DbOutcome
 work_off_all(Symbolizing *symbolizing, DbError *error)
 {
@@ -214,7 +251,10 @@ work_off_all(Symbolizing *symbolizing, DbError *error)
 	return outcome;
 }
 
-/* Waits after a failure, for a signal at most so long. The next connection looks at everything. */
+/*
+ * Waits after a failure, for a bounded time or until a signal. The next connection examines all
+ * locations.
+ */
 static void
 pause_after(Symbolizing *symbolizing, const DbError *error)
 {

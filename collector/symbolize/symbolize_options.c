@@ -16,17 +16,17 @@ symbolize_source_flags(SymbolizeOptions *options, Flag *flags)
 {
 	const Flag own[] = {
 		{ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
-		  "separate debug files by build ID; default: /usr/lib/debug" },
+		  "directory of separate debug files, by build ID; default: /usr/lib/debug" },
 		{ "debuginfod", FLAG_TEXT, &options->servers, "URLS",
 		  "debuginfod servers, asked in this order, separated by spaces; default: $DEBUGINFOD_URLS" },
 		{ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
-		  "files that servers sent; without it no server is asked" },
+		  "directory for files that servers send; without it no server is asked" },
 		{ "cache-size", FLAG_SIZE, &options->cache_bytes, "SIZE",
-		  "of all files in --cache-directory; default: 4GB", 1048576 },
+		  "limit of all files in --cache-directory; default: 4GB", 1048576 },
 		{ "max-file", FLAG_SIZE, &options->file_bytes, "SIZE",
-		  "the most that a server may send for one binary; default: 512MB", 4096 },
+		  "limit of the file that a server sends for one binary; default: 512MB", 4096 },
 		{ "server-timeout", FLAG_DURATION, &options->server_timeout_ms, "TIME",
-		  "the longest that a server may take for one file; default: 5min", 1000, 3600000 },
+		  "limit of the time that a server takes for one file; default: 5min", 1000, 3600000 },
 	};
 	const char *servers = getenv("DEBUGINFOD_URLS");
 
@@ -46,13 +46,15 @@ symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
 {
 	const Flag own[] = {
 		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
-		  "of the process that reads debug information; default: 512MB", 16777216 },
+		  "memory limit of the process that reads debug information; default: 512MB", 16777216 },
 		{ "demangle", FLAG_CHOICE, &options->demangle, "HOW",
 		  "names of C++ and Rust functions: full (default), simple (C++ without arguments of templates "
 		  "and parameters), none",
 		  .choices = demangle_choices },
 		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
-		  "between two looks for new addresses; default: 10s", 100, 3600000 },
+		  "interval of searches for new addresses; default: 10s", 100, 3600000 },
+		{ "sources", FLAG_SWITCH, &options->store_texts, NULL,
+		  "store the source files that debuginfod servers have, for profstore.source()" },
 		{ "once", FLAG_SWITCH, &options->once, NULL,
 		  "end when no build is left to try, instead of waiting for new addresses" },
 	};

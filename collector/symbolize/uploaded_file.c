@@ -19,7 +19,7 @@
 
 typedef struct Upload
 {
-	int64_t id; /* 0: there is none */
+	int64_t id; /* 0: there is no upload */
 	int64_t chunks;
 	char name[256];
 } Upload;
@@ -32,7 +32,7 @@ uploaded_find(Connection *connection, const char *build_id, Upload *upload, DbEr
 		.sql =
 			"SELECT coalesce(max(id), 0), coalesce(max(chunks), 0)::int8, coalesce(max(name), '') "
 			"FROM (SELECT * FROM profstore.find_debuginfo($1) LIMIT 1) AS d",
-		.failure = "could not look for uploaded debug information",
+		.failure = "could not search for uploaded debug information",
 		.keep = true,
 		.param_count = 1,
 		.params = { { WIRE_TEXT, &build } },
@@ -53,7 +53,7 @@ uploaded_find(Connection *connection, const char *build_id, Upload *upload, DbEr
 }
 
 /*
- * Appends a chunk to the file. *is_good becomes false if the chunk is not a frame of the right
+ * Appends a chunk to the file. Sets *is_good to false if the chunk is not a zstd frame of the right
  * size.
  */
 static DbOutcome

@@ -1,6 +1,6 @@
 /*
  * uploaded_file.h
- *		Debug information that was uploaded into the database.
+ *		Reads debug information that was uploaded to the database.
  */
 #ifndef COLLECTOR_UPLOADED_FILE_H
 #define COLLECTOR_UPLOADED_FILE_H

@@ -1,6 +1,6 @@
 /*
  * binary.c
- *		Opening and describing one ELF file.
+ *		Opens and describes one ELF file.
  */
 #include "symbols/binary.h"
 
@@ -49,7 +49,7 @@ binary_free(Binary *binary)
 	free(binary);
 }
 
-/* Describes the file of a descriptor. Takes the descriptor, also on failure. */
+/* Describes the file of a descriptor. Owns the descriptor, even on failure. */
 static int
 binary_describe(int fd, const FileIdentity *identity, const char *name, Binary **binary)
 {
@@ -84,16 +84,16 @@ binary_describe(int fd, const FileIdentity *identity, const char *name, Binary *
 	return 0;
 }
 
-/* A probe that opens a binary: where the file is, and the result. */
+/* A deadline call that opens a binary: the place of the file, and the result. */
 typedef struct BinaryProbe
 {
 	Probe probe;
 	char *path;
-	char *otherwise; /* NULL: only path */
+	char *otherwise; /* NULL: there is only path */
 	dev_t device;
 	ino_t inode;
 	char *name;
-	bool of_kernel_only; /* do not open files of user-space file systems */
+	bool of_kernel_only; /* the call must not open files of user-space file systems */
 	int error;
 	Binary *binary; /* NULL: not opened */
 } BinaryProbe;
@@ -140,7 +140,7 @@ run_binary(Probe *base)
 	identity = file_identity_of(&status);
 	probe->error = binary_describe(fd, &identity, probe->name, &probe->binary);
 	/*
-	 * separate debug files are searched below the root directory of the process whose /proc path
+	 * separate debug files are looked up below the root directory of the process whose /proc path
 	 * this is
 	 */
 	if (probe->error != 0)

@@ -11,11 +11,12 @@
 typedef struct BinaryPlace
 {
 	const char *path; /* path that this process can open, such as /proc/PID/root/…; "": none */
-	/* path to open if the first one leads to another file than device and inode; or NULL */
+	/* Path to open if the file at path is not the one with device and inode; NULL: none. */
 	const char *otherwise;
-	dev_t device; /* of the expected file */
+	dev_t device; /* device of the expected file */
 	ino_t inode;
-	uint64_t owner; /* charged if its file system does not answer (process/owner.h); 0: unknown */
+	/* owner that is charged if the file system does not answer (process/owner.h); 0: not known */
+	uint64_t owner;
 } BinaryPlace;
 
 #endif

@@ -2,9 +2,9 @@
  * kallsyms.c
  *		Parses, sorts and searches kernel symbols.
  *
- * Text symbols are kept. Other symbols only mark where a text symbol ends, so that the last
- * function before data does not extend over it. Addresses are kept as 32 bits, with a table of the
- * few 4 GiB regions in use.
+ * Symbols of code (text) are kept. Other symbols only mark where a text symbol ends, so that the
+ * last function before data does not extend over the data. Addresses are stored as 32 bits, with a
+ * table of the few 4 GiB regions in use.
  */
 #include "symbols/kallsyms.h"
 
@@ -20,21 +20,21 @@
 #define KALLSYMS_MODULE_BYTES 64		   /* above MODULE_NAME_LEN of the kernel */
 #define KALLSYMS_SYMBOLS_MAX  (8U << 20)   /* above the count of any kernel */
 #define KALLSYMS_NAMES_MAX	  (512U << 20) /* bytes of names */
-/* longest size of a symbol without an end: modules lie farther apart */
+/* Longest extent of a symbol without an end; distances between modules are larger. */
 #define KALLSYMS_SPAN_MAX	  (1U << 20)
 
 #define NO_NAME UINT32_MAX
 
 typedef struct Symbol
 {
-	uint32_t low;  /* of the address */
-	uint32_t name; /* offset in names; NO_NAME: not text */
+	uint32_t low;  /* low half of the address */
+	uint32_t name; /* offset in names; NO_NAME: the symbol is no code */
 	uint16_t module;
 } Symbol;
 
 typedef struct Region
 {
-	uint32_t high; /* of the address */
+	uint32_t high; /* high half of the addresses in the region */
 	uint32_t first;
 } Region;
 
@@ -42,8 +42,8 @@ struct Kallsyms
 {
 	char *path;
 	char *modules_path;
-	uint64_t modules_hash; /* of the modules when the symbols were read */
-	bool modules_changed;  /* since the symbols were read */
+	uint64_t modules_hash; /* hash of the list of modules when the symbols were read */
+	bool modules_changed;  /* modules have changed since the symbols were read */
 	bool loaded;
 	bool outdated;
 	int64_t loaded_ns; /* CLOCK_MONOTONIC */
@@ -59,7 +59,7 @@ struct Kallsyms
 	char (*modules)[KALLSYMS_MODULE_BYTES]; /* [0] is "" */
 };
 
-/* A parsed line, during loading. */
+/* A line that was parsed while loading. */
 typedef struct Parsed
 {
 	uint64_t address;
@@ -199,8 +199,8 @@ load_line(Loader *loader, char *line)
 }
 
 /*
- * Sorts by address; at one address text symbols come first, and of these the best name: exported,
- * weak, local.
+ * Sorts by address. At one address text symbols come first, and among these the best name:
+ * exported, weak, local.
  */
 static int
 compare_parsed(const void *a, const void *b, void *names)
@@ -342,7 +342,10 @@ kallsyms_load(Kallsyms *kallsyms)
 	kallsyms->loaded = true;
 	kallsyms->outdated = false;
 	kallsyms->modules_changed = false;
-	/* read modules before symbols: a change between both is noticed at the next check */
+	/*
+	 * Read the modules before the symbols, so that the next check notices a change between both
+	 * readings.
+	 */
 	kallsyms->modules_hash = hash_modules(kallsyms->modules_path);
 	kallsyms->loaded_ns = clock_ns(CLOCK_MONOTONIC);
 	if (file == NULL)

@@ -46,16 +46,16 @@ bool kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol);
 bool kallsyms_has_addresses(Kallsyms *kallsyms);
 
 /*
- * Notes that code of BPF programs was loaded or unloaded. Their addresses are reused, so their
- * symbols do not count until all symbols are read again, which happens at the next lookup of such
- * an address.
+ * Records that code of BPF programs was loaded or unloaded. Other programs may reuse its addresses,
+ * so symbols of BPF programs do not count until all symbols are read again, which happens at the
+ * next lookup of such an address.
  */
 void kallsyms_outdate(Kallsyms *kallsyms);
 
 /*
- * Checks whether modules were loaded or unloaded since the symbols were read; the kernel does not
- * report it. If so, symbols of modules do not count until all symbols are read again, which happens
- * at the next lookup of such an address.
+ * Checks whether modules were loaded or unloaded since the symbols were read, which the kernel does
+ * not report. If so, symbols of modules do not count until all symbols are read again, which
+ * happens at the next lookup of such an address.
  */
 void kallsyms_follow_modules(Kallsyms *kallsyms);
 

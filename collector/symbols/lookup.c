@@ -20,17 +20,23 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "symbols/worker/worker_protocol.h"
+
+/* Stands for the number of a binary in the cache, for names that belong to none. */
+#define NAMES_NUMBER UINT64_MAX
 
 #define PAUSE_NS INT64_C(600000000000)
 
-#define SPLITS_MAX	 4096 /* files of split units of a binary that are searched */
-#define SPLITS_A_ASK 4	  /* that one question may need, if a worker forgets them */
+/* limit of the files of split units that are looked up for one binary */
+#define SPLITS_MAX	 4096
+/* limit of the files that one question may need, in case a worker drops them */
+#define SPLITS_A_ASK 4
 
 #define TABLE_SUFFIX	  ".symbols"
 #define TABLE_NAME_BYTES  96
-#define TABLES_MAX_BYTES  ((size_t) 32 << 20) /* of all files on disk */
-/* smaller tables are sorted whenever a binary is opened */
+#define TABLES_MAX_BYTES  ((size_t) 32 << 20) /* limit of all symbol tables on disk */
+/* A smaller table is not stored, because sorting it again is cheap. */
 #define TABLE_SYMBOLS_MIN 2048
 #define TABLE_TRIES_MAX	  3
 
@@ -44,12 +50,13 @@ lookup_init(Lookup *lookup, const SymbolizerOptions *options)
 		err = worker_client_create(options->worker_bytes, &lookup->worker);
 	if (err != 0)
 		return err;
-	/* without the directory the collector works, at a higher cost */
+	/* without the directory the collector works, but looks up more slowly */
 	if (options->table_directory != NULL && options->table_directory[0] != '\0')
 		(void) cache_directory_open(options->table_directory, TABLE_SUFFIX, TABLES_MAX_BYTES,
 									&lookup->tables);
 	lookup->inlined_lines = options->inlined_lines;
 	lookup->style = options->style;
+	lookup->name_seed = hash_seed();
 	lookup->debug_directory = strdup(directory);
 	return lookup->debug_directory == NULL ? -ENOMEM : 0;
 }
@@ -83,7 +90,7 @@ lookup_compare_checksum(void *context, int fd, const FileIdentity *identity, uin
 	return worker_client_checksum(ask->worker, ask->binary, fd, identity, checksum, ask->terms);
 }
 
-/* Returns the places where files of a binary are searched. */
+/* Returns the places where debug files of a binary are searched for. */
 static DebugPlaces
 debug_places(const Lookup *lookup, const Binary *binary)
 {
@@ -98,9 +105,9 @@ debug_places(const Lookup *lookup, const Binary *binary)
 }
 
 /*
- * Searches a binary's debug files, once. If their file system does not answer, the binary does
- * without them for a while. Returns -EINPROGRESS if the worker has not answered by the deadline,
- * otherwise 0.
+ * Searches for a binary's debug files, once. If their file system does not answer, the binary is
+ * used without them for a while. Returns 0; -EINPROGRESS if the worker has not answered by the
+ * deadline.
  */
 static int
 look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
@@ -148,7 +155,7 @@ worker_files(const Lookup *lookup, const Binary *binary)
 	};
 }
 
-/* Returns true if a binary's symbol table is large enough for the disk. */
+/* Returns true if a binary's symbol table is large enough to be stored on disk. */
 static bool
 has_kept_table(const Lookup *lookup, const Binary *binary)
 {
@@ -161,9 +168,10 @@ has_kept_table(const Lookup *lookup, const Binary *binary)
 }
 
 /*
- * Makes the file name of a binary's symbol table on disk. It begins with the owner whose share of
- * the directory it takes: the file's user on the file's device, and each container has a device of
- * its own. It includes the inode, so that files of different owners never have one name.
+ * Makes the file name of a binary's symbol table on disk. The name begins with the owner whose
+ * share of the directory the file uses: the binary's user on the binary's device, because each
+ * container has a device of its own. It includes the inode, so that files of different owners have
+ * different names.
  */
 static void
 set_table_name(const Binary *binary, char name[TABLE_NAME_BYTES])
@@ -227,10 +235,10 @@ keep_table(Lookup *lookup, Binary *binary, uint64_t number, const SymbolAsk *ter
 }
 
 /*
- * Lets copies of one file share their answers; a hundred containers of one image have a hundred
- * copies. Build ID, size and first page select possible copies, but anybody can forge those, so the
- * worker compares all bytes. The debug files must be identical files. Returns -EINPROGRESS or
- * -EAGAIN if the result is not known yet, otherwise 0.
+ * Lets copies of one file share their answers: a hundred containers of one image have a hundred
+ * copies. Build ID, size and first page select possible copies; anybody can forge these, so the
+ * worker compares all bytes. The debug files must be identical files. Returns 0; -EINPROGRESS or
+ * -EAGAIN if the result is not known yet.
  */
 static int
 join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
@@ -264,8 +272,8 @@ join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 }
 
 /*
- * Decides whether DWARF may be read for this question, and notes its round. DWARF costs most, so it
- * is read only for a binary that was asked about in an earlier round, too.
+ * Decides whether DWARF may be read for this question, and records the question's round. Reading
+ * DWARF costs most, so it is read only for a binary that was also asked about in an earlier round.
  */
 static bool
 wants_all(Binary *binary, const SymbolAsk *terms)
@@ -287,8 +295,8 @@ result_number(const Binary *binary, bool all)
 }
 
 /*
- * Returns the number under which the worker has a binary open: it differs with DWARF, without, and
- * with raw names.
+ * Returns the number under which the worker has a binary open. It differs with DWARF, without
+ * DWARF, and with raw names.
  */
 static uint64_t
 worker_number(const Binary *binary, const WorkerFiles *files)
@@ -306,9 +314,9 @@ find_result(Lookup *lookup, const Binary *binary, uint64_t address, bool all, Sy
 }
 
 /*
- * Gives the worker the file of a split unit that it asked for. The file is found by a path in the
- * binary, and proves nothing about copies of the binary, so these do not share its names. Returns 0
- * if the question can be repeated.
+ * Gives the worker the file of a split unit that it requested. The file was found by a path in the
+ * binary, which shows nothing about copies of the binary, so the binary stops sharing names with
+ * copies. Returns 0 if the question can be repeated.
  */
 static int
 offer_split(Lookup *lookup, Binary *binary, const WorkerFiles *files, const SymbolAsk *terms)
@@ -338,9 +346,7 @@ offer_split(Lookup *lookup, Binary *binary, const WorkerFiles *files, const Symb
 	return err == -ESTALE ? 0 : err;
 }
 
-/*
- * Asks the worker, and gives it the files that it wants. Results are those of worker_client_ask().
- */
+/* Asks the worker, and gives it the files that it requests. Returns like worker_client_ask(). */
 static int
 ask_with_splits(Lookup *lookup, Binary *binary, const WorkerFiles *files, const uint64_t *addresses,
 				uint32_t count, const SymbolAsk *terms, uint32_t *answered)
@@ -372,8 +378,8 @@ ask_about(Lookup *lookup, Binary *binary, const WorkerFiles *files, uint64_t add
 }
 
 /*
- * Asks the worker about one binary. Sets *whole if the answer is the best possible one or as good
- * as wanted.
+ * Asks the worker about one binary. Sets *whole if the answer is the best possible one, or as good
+ * as requested.
  */
 static int
 lookup_ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all,
@@ -440,7 +446,7 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 		return -EAGAIN;
 	count_answer(lookup, &found);
 	*lines = found;
-	/* a file that changed after it was opened proves nothing about its copies */
+	/* if the file has changed since it was opened, its answers must not be shared with copies */
 	if (!whole || err == -EIO || err == -ENOEXEC)
 		return 0;
 	err = result_cache_add(lookup->results, result_number(binary, all), address, &found, lines);
@@ -476,9 +482,7 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 		SymbolLines found;
 		SymbolLines stored;
 
-		/*
-		 * an address without an answer, or whose answer was not cached, is asked about again later
-		 */
+		/* addresses without a cached answer are asked about again later */
 		if (worker_client_take(lookup->worker, &found) != 0)
 			continue;
 		count_answer(lookup, &found);
@@ -488,6 +492,29 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 	if (all)
 		keep_table(lookup, binary, worker_number(binary, &files), terms);
 	return answered;
+}
+
+int
+lookup_demangle(Lookup *lookup, const char *name, const SymbolAsk *terms, SymbolLines *lines)
+{
+	uint64_t hash = hash_bytes(lookup->name_seed, name, strlen(name));
+	SymbolLines found;
+	int err;
+
+	lines->count = 0;
+	if (lookup->style == NAME_STYLE_NONE)
+		return 0;
+	if (result_cache_find(lookup->results, NAMES_NUMBER, hash, lines) && lines->count == 1 &&
+		strcmp(lines->lines[0].system_name, name) == 0)
+		return 0;
+	if (clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
+		return -EINPROGRESS;
+	err = worker_client_demangle(lookup->worker, name, hash, lookup->style, terms, &found);
+	if (err == 0 && found.count != 1)
+		err = -EPROTO;
+	if (err == 0)
+		err = result_cache_add(lookup->results, NAMES_NUMBER, hash, &found, lines);
+	return err;
 }
 
 void
@@ -515,7 +542,7 @@ lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32
 			return;
 		if (look_for_debug_files(lookup, binary, terms) != 0 || !binary->debug_files_known ||
 			join_twins(lookup, binary, terms) != 0)
-			return; /* answers without DWARF are not cached */
+			return; /* answers without DWARF are not cached, so there is nothing to gain */
 		answered =
 			prepare_some(lookup, binary, asked, asked_count, wants_all(binary, terms), terms);
 		if (answered == 0)

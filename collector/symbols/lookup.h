@@ -1,6 +1,6 @@
 /*
  * lookup.h
- *		From a binary's address to its lines: from the cache, otherwise from the worker.
+ *		Finds the lines of an address in a binary: in the cache, otherwise with the worker.
  */
 #ifndef COLLECTOR_LOOKUP_H
 #define COLLECTOR_LOOKUP_H
@@ -18,29 +18,36 @@ typedef struct Lookup
 	ResultCache *results;
 	WorkerClient *worker;
 	CacheDirectory *tables; /* symbol tables on disk; NULL: not used */
-	Binary *leaders;		/* by twin_key: open binaries that copies are compared with */
-	uint64_t last_number;	/* of binaries */
-	Patience *patience;		/* with the file systems of debug files */
+	Binary *leaders;		/* keyed by twin_key: open binaries with which copies are compared */
+	uint64_t last_number;	/* last number that a binary was given */
+	Patience *patience;		/* backoff and deadlines for the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;
 	NameStyle style;
+	uint64_t name_seed; /* of the hashes of names that belong to no binary */
 	uint64_t resolved;
 	uint64_t unknown;
 } Lookup;
 
-/* Returns 0 or -ENOMEM. */
+/* Makes a lookup without open files. Returns 0 or -ENOMEM. */
 int lookup_init(Lookup *lookup, const SymbolizerOptions *options);
 void lookup_fini(Lookup *lookup);
 
-/* Finds the lines of an address. Parameters and results are those of binary_symbolize_within(). */
+/*
+ * Finds the lines of an address. Parameters and results are like those of
+ * binary_symbolize_within().
+ */
 int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
 					 SymbolLines *lines);
 
-/* Asks about many addresses. Parameters are those of binary_prepare(). */
+/* Parameters and results are like those of symbolizer_demangle(). */
+int lookup_demangle(Lookup *lookup, const char *name, const SymbolAsk *terms, SymbolLines *lines);
+
+/* Asks about many addresses. Parameters are like those of binary_prepare(). */
 void lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
 					const SymbolAsk *terms);
 
-/* Removes a binary whose file is closed from those that copies are compared with. */
+/* Removes a binary, whose file was closed, from those with which copies are compared. */
 void lookup_forget_leader(Lookup *lookup, Binary *binary);
 
 /* Frees unused memory: the older half of the results, the worker. */

@@ -16,7 +16,7 @@
 
 #define BUDGET_MIN_BYTES (256 * 1024)
 
-/* Bytes that exist once: a string with its NUL, or an array of SymbolLine. */
+/* Bytes of which a generation has one copy: a string with its NUL, or an array of SymbolLine. */
 typedef struct Blob
 {
 	const void *bytes;
@@ -29,7 +29,7 @@ typedef struct Entry
 	uint64_t address;
 	const SymbolLine *lines;
 	uint32_t count;
-	bool moved; /* copied to the young generation: not an eviction when this one is freed */
+	bool moved; /* was copied to the young generation, so freeing it is no eviction */
 } Entry;
 
 typedef struct Generation
@@ -199,7 +199,10 @@ result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, SymbolL
 		entry = result_cache_find_entry(cache->old, binary, address, &hash);
 		if (entry == NULL)
 			return false;
-		/* copy only if it fits: making room would free the generation that is copied from */
+		/*
+		 * Copy only if there is room, because making room would free the generation that is copied
+		 * from.
+		 */
 		if (!entry->moved && cache->young->budget.used_bytes < cache->generation_bytes)
 		{
 			SymbolLines kept = { entry->count, entry->lines };

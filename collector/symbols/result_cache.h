@@ -18,7 +18,7 @@
 
 typedef struct ResultCache ResultCache;
 
-/* Returns 0 or -ENOMEM. */
+/* Makes an empty cache of at most budget_bytes. Returns 0 or -ENOMEM. */
 int result_cache_create(size_t budget_bytes, ResultCache **cache);
 void result_cache_free(ResultCache *cache); /* accepts NULL */
 

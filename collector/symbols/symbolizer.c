@@ -2,12 +2,12 @@
  * symbolizer.c
  *		Manages the symbolizer and its binaries.
  *
- *   1. binary_open() describes the file and searches it among the binaries, by (device, inode,
- *      size, ctime). lookup.c finds copies later, because a comparison of their bytes must prove
- *      them.
- *   2. binary_release() keeps the last binaries without references for the next process that maps
- *      them.
- *   3. Results are dropped to keep budgets; they are made again when needed.
+ * 1. binary_open_at() describes the file and searches for it among the binaries, by (device, inode,
+ *    size, ctime). lookup.c finds copies later, because a comparison of their bytes must prove
+ *    them.
+ * 2. binary_release() keeps the last binaries without references for the next process that maps
+ *    them.
+ * 3. Results are dropped to keep budgets; they are made again when needed.
  *
  * lookup.c finds the lines of an address.
  */
@@ -29,12 +29,12 @@
 #define MODULES_PATH	   "/proc/modules"
 /* binaries without references that are kept for the next process that maps them */
 #define IDLE_BINARIES_MAX  256
-/* of the start of a function, with the name of its file */
+/* room for the start of a function with the name of its file */
 #define UNNAMED_NAME_BYTES 512
 
 struct Symbolizer
 {
-	Patience patience; /* its prober bounds the waits for files, whose file system may hang */
+	Patience patience; /* its prober bounds waits for files, because file systems may not answer */
 	Lookup lookup;
 	Kallsyms *kallsyms;
 	Binary *by_file;
@@ -42,7 +42,7 @@ struct Symbolizer
 	uint32_t idle_count;
 	uint64_t opened;
 	uint64_t unreadable;
-	SymbolLine unnamed; /* the last answer without a symbol, with the file's name */
+	SymbolLine unnamed; /* the last answer without a symbol, after the file's name was added */
 	char unnamed_name[UNNAMED_NAME_BYTES];
 	char unnamed_system_name[UNNAMED_NAME_BYTES];
 };
@@ -132,8 +132,8 @@ symbolizer_worker_pid(const Symbolizer *symbolizer)
 }
 
 /*
- * Adds a reference to a binary. An idle binary takes over the descriptor of the one just made,
- * which is freed.
+ * Adds a reference to a binary. If the binary is idle, it gets the descriptor of made, which was
+ * opened just now; made is freed.
  */
 static void
 binary_reuse(Binary *binary, Binary *made)
@@ -234,8 +234,8 @@ binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
 }
 
 /*
- * Puts the file's base name before the start of a function without a symbol. Copies of a file share
- * answers, but may have different names.
+ * Inserts the file's base name before the start of a function that has no symbol. Copies of a file
+ * share answers but may have different names.
  */
 static void
 add_file_name(Symbolizer *symbolizer, const Binary *binary, SymbolLines *lines)
@@ -275,6 +275,13 @@ void
 binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count, const SymbolAsk *terms)
 {
 	lookup_prepare(&binary->symbolizer->lookup, binary, addresses, count, terms);
+}
+
+int
+symbolizer_demangle(Symbolizer *symbolizer, const char *name, const SymbolAsk *terms,
+					SymbolLines *lines)
+{
+	return lookup_demangle(&symbolizer->lookup, name, terms, lines);
 }
 
 int64_t

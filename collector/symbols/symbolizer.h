@@ -1,6 +1,6 @@
 /*
  * symbolizer.h
- *		From (binary, address) to functions and lines, and from a kernel address to its symbol.
+ *		Finds the functions and lines of an address in a binary, and the symbol of a kernel address.
  *
  * A Binary is one ELF file, shared by all processes that map it and found by device, inode, size
  * and ctime. While it is referenced it holds one descriptor, and up to two more for separate debug
@@ -28,18 +28,18 @@ typedef struct Binary Binary;
 typedef struct SymbolizerStats
 {
 	uint64_t binaries_opened;
-	uint64_t binaries_unreadable; /* could not be opened, or is not ELF */
-	uint64_t addresses_resolved;  /* found by the worker, not in the cache */
-	uint64_t addresses_unknown;	  /* looked up, but no symbol covers them */
-	uint64_t worker_failures;	  /* the worker was killed by a limit, or crashed */
-	uint64_t timeouts;			  /* a file system did not answer in time */
+	uint64_t binaries_unreadable; /* files that could not be opened or are not ELF */
+	uint64_t addresses_resolved;  /* addresses that the worker, not the cache, has answered */
+	uint64_t addresses_unknown;	  /* addresses that no symbol covers */
+	uint64_t worker_failures;	  /* workers that crashed or that a limit ended */
+	uint64_t timeouts;			  /* waits in which a file system did not answer in time */
 	uint64_t worker_refused;	  /* addresses whose owners had used up their allowance */
 	uint64_t worker_unavailable;  /* addresses for which no worker could be started */
 	uint64_t tables_loaded;		  /* symbol tables read from disk */
 	uint64_t tables_damaged;	  /* damaged files of symbol tables */
 	uint64_t debug_info_left_out; /* binaries whose debug information would take too much memory */
 	uint64_t results_evicted;	  /* results dropped from the cache to keep the budget */
-	size_t cache_bytes;			  /* in use by results and kernel symbols */
+	size_t cache_bytes;			  /* memory of results and kernel symbols */
 } SymbolizerStats;
 
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
@@ -49,7 +49,7 @@ void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
 /* Frees unused memory: the older half of the results, the worker. */
 void symbolizer_shrink(Symbolizer *symbolizer);
 
-/* Starts a worker before the first question, which would otherwise wait for its start. */
+/* Starts a worker in advance, so that the first question need not wait for its start. */
 void symbolizer_start_worker(Symbolizer *symbolizer);
 
 /* Returns the process ID of the worker, 0 if there is none. Any thread may call it. */
@@ -85,19 +85,28 @@ bool binary_address(const Binary *binary, uint64_t file_offset, uint64_t *addres
 int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
 
 /*
- * Does what binary_symbolize() does within the terms. Returns -EAGAIN if the question must be
- * repeated later. If the deadline has passed, only the cache is searched.
+ * Like binary_symbolize(), but within the terms. Returns -EAGAIN if the question must be repeated
+ * later. After the deadline only the cache is searched.
  */
 int binary_symbolize_within(Binary *binary, uint64_t address, const SymbolAsk *terms,
 							SymbolLines *lines);
 
-/* Asks about many addresses at once within the terms, and caches the answers. */
+/*
+ * Demangles a name that belongs to no binary, within the terms. The line has the name itself if it
+ * is not mangled; there is none if names are not demangled. Returns 0; -EINPROGRESS at the
+ * deadline; -EAGAIN if the owners have used up their allowance or no worker can be started; or
+ * another -errno.
+ */
+int symbolizer_demangle(Symbolizer *symbolizer, const char *name, const SymbolAsk *terms,
+						SymbolLines *lines);
+
+/* Asks about many addresses at once, within the terms, and caches the answers. */
 void binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count,
 					const SymbolAsk *terms);
 
 /*
- * Returns the part of their allowance that a file's owners have used, in ns. Files of owners that
- * used less are asked about first.
+ * Returns how much CPU time of their allowance a file's owners have used, in ns. Callers ask first
+ * about files whose owners have used less.
  */
 int64_t symbolizer_used(const Symbolizer *symbolizer, uint64_t owners);
 
@@ -108,10 +117,13 @@ int64_t symbolizer_used(const Symbolizer *symbolizer, uint64_t owners);
  */
 bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name,
 					  const char **module, uint64_t *start);
-/* Notes that code of BPF programs was loaded or unloaded (kallsyms_outdate()). */
+/* Records that code of BPF programs was loaded or unloaded (kallsyms_outdate()). */
 void kernel_symbols_outdate(Symbolizer *symbolizer);
 
-/* Checks whether kernel modules were loaded or unloaded, because their addresses are reused. */
+/*
+ * Checks whether kernel modules were loaded or unloaded, because new modules may reuse their
+ * addresses.
+ */
 void kernel_symbols_follow_modules(Symbolizer *symbolizer);
 bool kallsyms_readable(Symbolizer *symbolizer);
 

@@ -1,11 +1,12 @@
 /*
  * bench_fleet.c
- *		bench_fleet AGENTS SECONDS ROWS: so many simulated agents store at the rate of real ones.
+ *		bench_fleet AGENTS SECONDS ROWS: simulated agents store samples at the rate of real ones.
  *
  * Each agent has a writer, as in the real program, and submits ROWS samples every 10 s. A hundredth
- * of its stacks is new each time. Expects PG* in the environment and the extension in that
- * database. Prints a line every 30 s, and fails if a sample was dropped or a write repeated, if
- * memory or the age of the newest stored samples grows, or if the database lacks a row.
+ * of its stacks is new each time. The program expects PG* in the environment and the extension in
+ * that database. It prints a line every 30 s, and fails if a sample was dropped, if a write was
+ * repeated, if memory or the age of the newest stored samples grows, or if the database lacks a
+ * row.
  */
 #include <errno.h>
 #include <libpq-fe.h>
@@ -20,9 +21,9 @@
 #define INTERVAL_S	   10
 #define DEPTH		   20
 #define FUNCTIONS	   20000
-#define STACKS		   3000 /* of an agent at a time */
+#define STACKS		   3000 /* number of stacks of an agent in one batch */
 #define SERIES		   40
-#define AGENTS_MAX	   1000
+#define AGENTS_MAX	   4000
 #define POINTS_MAX	   1000
 #define LAG_MAX_S	   25.0
 #define LAG_GROWTH_S   5.0
@@ -87,7 +88,7 @@ add_frame(Batch *batch, uint32_t function)
 	return index;
 }
 
-/* Stacks with near numbers share their outer frames. */
+/* Creates a stack; stacks with near numbers share their outer frames. */
 static uint32_t
 add_stack(Batch *batch, uint32_t number)
 {
@@ -132,7 +133,7 @@ fleet_batch(unsigned agent, unsigned turn, size_t row_count)
 	}
 	for (size_t i = 0; i < row_count; i++)
 	{
-		/* a tenth of the agents runs the same programs */
+		/* a tenth of the agents run equal programs */
 		const uint32_t first = agent % 10 * 100000 + turn * (STACKS / 100);
 		BatchSample sample = { .time_us = wall_us() - INTERVAL_S * 1000000,
 							   .series = series[rand_r(&seeds[agent]) % SERIES],
@@ -163,7 +164,7 @@ start_agents(unsigned count)
 	}
 }
 
-/* Adds all writers' counters; the lag is that of the agent that is furthest behind. */
+/* Adds up all writers' counters; the lag is that of the agent that is furthest behind. */
 static WriterStats
 sum_stats(unsigned count, double *lag_s)
 {
@@ -188,7 +189,7 @@ sum_stats(unsigned count, double *lag_s)
 	return sum;
 }
 
-/* Mean of a part of the points. */
+/* Returns the mean of a part of the points. */
 static Point
 mean(const Point *points, size_t count)
 {

@@ -1,11 +1,11 @@
 /*
  * bench_replay.c
- *		What an agent's intervals cost a database: samples that an agent stored in one database go
+ *		Measures the cost of an agent's intervals in a database: stored samples of one database go
  *		through the writer into another, an interval a batch.
  *
- *		bench_replay RECORDED TARGET		connection strings; the target has an empty extension
+ * bench_replay RECORDED TARGET: connection strings; the target has an empty extension.
  *
- * Prints the processor time of the backend for each interval and, where the target has
+ * Prints the processor time of the backend for each interval and, if the target has
  * pg_stat_statements, transactions and statements.
  */
 #include <libpq-fe.h>
@@ -112,7 +112,7 @@ number(const PGresult *result, int row, int column)
 	return strtoll(PQgetvalue(result, row, column), NULL, 10);
 }
 
-/* The first row of an id; results are in order of it. */
+/* Returns the first row of an id, in results that are sorted by id. */
 static int
 find_row(const PGresult *result, int64_t id)
 {
@@ -199,7 +199,7 @@ add_stack(Batch *batch, const Recording *recording, int64_t id)
 	return index;
 }
 
-/* The interval that begins with a row; *next is the row behind it. */
+/* Returns the interval that begins with a row; sets *next to the row after it. */
 static Batch *
 read_interval(const Recording *recording, int first, int *next)
 {
@@ -239,7 +239,10 @@ backend_cpu_ms(PGconn *connection)
 	return (double) nanoseconds / 1e6;
 }
 
-/* Calls of top-level statements that begin so, by pg_stat_statements; 0 where it is not there. */
+/*
+ * Returns the calls of top-level statements with this beginning, from pg_stat_statements; 0 if the
+ * extension is missing.
+ */
 static double
 calls(PGconn *connection, const char *prefix)
 {
@@ -268,7 +271,7 @@ wait_until_stored(Writer *writer, uint64_t batches)
 	} while (stats.batches_written < batches);
 }
 
-/* What the intervals cost, which are submitted one by one. */
+/* Submits the intervals one by one, and prints their cost. */
 static void
 replay(Writer *writer, PGconn *observer, const Recording *recording, const char *what, int *stored)
 {

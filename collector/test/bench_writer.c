@@ -1,7 +1,7 @@
 /*
  * bench_writer.c
- *		What it costs to get samples through the writer: interning, then samples over stacks that
- *		are known.
+ *		Measures the cost of storing samples through the writer: interning, then samples of known
+ *		stacks.
  *
  * Expects PG* in the environment and the extension in that database. Prints one figure a line.
  */
@@ -22,7 +22,7 @@
 #define ROWS_PER_STEP 250000
 #define STEPS		  8
 
-/* Start of today, so that the partitions are the ones that a collector uses. */
+/* start of today, so that the partitions are those that a collector uses */
 static int64_t start_us;
 
 static void
@@ -41,7 +41,7 @@ now_s(void)
 	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
 }
 
-/* Processor seconds of this process. */
+/* Returns the processor seconds of this process. */
 static double
 own_cpu_s(void)
 {
@@ -52,7 +52,7 @@ own_cpu_s(void)
 		   (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Processor seconds of the writer's backend; 0 while there is none. */
+/* Returns the processor seconds of the writer's backend; 0 if there is no backend. */
 static double
 backend_cpu_s(PGconn *connection)
 {
@@ -86,7 +86,7 @@ check(int err, const char *what)
 		die(what, strerror(-err));
 }
 
-/* 50,000 stacks of 30 frames, as a program has them: few roots, many leaves. */
+/* Returns 50,000 stacks of 30 frames, as a program has them: few roots, many leaves. */
 static Batch *
 make_batch(int step, size_t row_count)
 {
@@ -125,7 +125,7 @@ make_batch(int step, size_t row_count)
 		uint32_t frames[DEPTH];
 		uint32_t stack;
 
-		/* frames near the root follow from few bits of i, those near the leaf from all */
+		/* frames near the root depend on few bits of i, those near the leaf on all */
 		for (uint32_t depth = 0; depth < DEPTH; depth++)
 			frames[DEPTH - 1 - depth] =
 				(uint32_t) ((i >> (DEPTH - 1 - depth > 16 ? 16 : DEPTH - 1 - depth)) * 31 + depth) %
@@ -158,7 +158,7 @@ open_writer(void)
 	return writer;
 }
 
-/* Submits and waits; seconds that it took. */
+/* Submits a batch and waits for it; returns the seconds that this took. */
 static double
 write_through(Writer *writer, Batch *batch, WriterStats *stats)
 {
@@ -173,7 +173,7 @@ write_through(Writer *writer, Batch *batch, WriterStats *stats)
 	return now_s() - start;
 }
 
-/* One batch of stacks with a sample; the connection asks for the backend's time. */
+/* Returns a batch of stacks with a sample each. The connection reads the backend's time. */
 static void
 intern_stacks(Writer *writer, PGconn *connection, const char *what)
 {

@@ -1,10 +1,10 @@
 /*
  * fuse_file.h
- *		A file system in user space with one file, that stops answering on request.
- *		Its bytes are zeros unless a test sets them.
+ *		A file system in user space with one file, which stops answering on request. Its bytes are
+ *		zeros unless a test sets them.
  *
- * It speaks the kernel's protocol itself, so that no library is needed. Requests of a kind that is
- * held are kept, and answered when it is let go.
+ * It implements the kernel's protocol itself, so that no library is needed. Requests of a held kind
+ * are kept, and answered when they are released.
  */
 #ifndef COLLECTOR_TEST_FUSE_FILE_H
 #define COLLECTOR_TEST_FUSE_FILE_H
@@ -31,7 +31,7 @@
 #define FUSE_FILE_NODE	  2
 #define FUSE_REQUEST_SIZE (1 << 17)
 #define FUSE_HELD_MAX	  4096
-#define FUSE_VALID_S	  3600 /* names; attributes are asked for each time */
+#define FUSE_VALID_S	  3600 /* for names; attributes are requested each time */
 
 typedef struct FuseFile
 {
@@ -40,7 +40,7 @@ typedef struct FuseFile
 	int fd;
 	pthread_t thread;
 	pid_t watcher;
-	atomic_uint held_opcode; /* 0: none is held */
+	atomic_uint held_opcode; /* kind of requests that are held; 0: none */
 	atomic_uint held_count;
 	uint64_t held[FUSE_HELD_MAX];
 	char request[FUSE_REQUEST_SIZE];
@@ -60,7 +60,7 @@ fuse_answer(const FuseFile *file, uint64_t unique, int error, const void *body, 
 	if (length > 0)
 		memcpy(answer + sizeof(header), body, length);
 	written = write(file->fd, answer, header.len);
-	(void) written; /* whoever asked may be gone */
+	(void) written; /* the process that made the request may have ended */
 }
 
 static inline struct fuse_attr
@@ -142,9 +142,9 @@ fuse_run(void *argument)
 }
 
 /*
- * Whoever closes the file waits for an answer, and no signal ends that. A program that fails or is
- * killed in the meantime would never be gone, as its threads keep the server's descriptor. So a
- * child ends the file system if the thread that opened it has ended.
+ * Forks a child that ends the file system if the thread that opened it has ended. A process that
+ * closes the file waits for an answer, and no signal ends that. A program that fails or is killed
+ * in the meantime would never end, because its threads keep the server's descriptor.
  */
 static inline pid_t
 fuse_watch(const FuseFile *file, pid_t parent)
@@ -166,9 +166,9 @@ fuse_watch(const FuseFile *file, pid_t parent)
 }
 
 /*
- * Mounts one more, in a mount namespace of this process. False where this machine does not let us.
- * With the option allow_other processes of other users may ask, but none of an outer user
- * namespace; without it, those of this user in any user namespace.
+ * Mounts another file system, in a mount namespace of this process. Returns false if this machine
+ * does not permit it. With the option allow_other, processes of other users have access, but none
+ * of an outer user namespace; without it, those of this user in any user namespace.
  */
 static inline bool
 fuse_file_open_with(FuseFile *file, const char *option)
@@ -198,7 +198,7 @@ fuse_file_open(FuseFile *file)
 	return fuse_file_open_with(file, "");
 }
 
-/* From now on requests of this kind wait. */
+/* From here on requests of this kind wait. */
 static inline void
 fuse_file_hold(FuseFile *file, unsigned int opcode)
 {
@@ -216,7 +216,7 @@ fuse_file_let_go(FuseFile *file)
 	atomic_store(&file->held_count, 0);
 }
 
-/* What waits still fails. */
+/* Lets requests that still wait fail. */
 static inline void
 fuse_file_close(FuseFile *file)
 {

@@ -3,7 +3,7 @@
  *		A real PostgreSQL for tests: this checkout's private cluster, started by the test itself.
  *
  * The checkout is found from the test program's own path, so tests run from any directory. All
- * functions fail the test where something goes wrong.
+ * functions fail the test on any error.
  */
 #ifndef COLLECTOR_TEST_PRIVATE_SERVER_H
 #define COLLECTOR_TEST_PRIVATE_SERVER_H
@@ -31,7 +31,7 @@
 
 typedef struct PrivateServer
 {
-	char top[PATH_MAX]; /* the checkout */
+	char top[PATH_MAX]; /* directory of the checkout */
 	char name[64];
 	char socket[PATH_MAX];
 	char data[PATH_MAX];
@@ -56,7 +56,7 @@ server_find_checkout(PrivateServer *server)
 	}
 }
 
-/* Runs .dev/cluster ACTION; its standard output goes to text, where given. */
+/* Runs .dev/cluster ACTION; stores its standard output in text, unless that is NULL. */
 static int
 server_control(const PrivateServer *server, const char *action, char text[SERVER_TEXT_BYTES])
 {
@@ -64,7 +64,10 @@ server_control(const PrivateServer *server, const char *action, char text[SERVER
 	size_t length;
 	FILE *output;
 
-	/* a server must not inherit our output: whoever reads it would wait for the server's end */
+	/*
+	 * a server must not inherit this program's output, because its reader would wait for the
+	 * server's end
+	 */
 	snprintf(command, sizeof(command), "'%s/.dev/cluster' %s --name %s 2>/dev/null </dev/null%s",
 			 server->top, action, server->name, text ? "" : " >/dev/null");
 	output = popen(command, "re");
@@ -100,7 +103,7 @@ server_start(PrivateServer *server, const char *name)
 	setenv("PGDATABASE", "postgres", 1);
 }
 
-/* The server's process: the first line of postmaster.pid. */
+/* Returns the server's process: the first line of postmaster.pid. */
 static inline pid_t
 server_pid(const PrivateServer *server)
 {
@@ -126,7 +129,7 @@ server_has_pid_file(const PrivateServer *server)
 	return access(path, F_OK) == 0;
 }
 
-/* A connection of the test's own. */
+/* Opens a connection for the test itself. */
 static inline PGconn *
 server_connect(const char *database)
 {
@@ -140,7 +143,7 @@ server_connect(const char *database)
 }
 
 /*
- * Runs SQL over a connection; returns the first value of its last result: it holds for 7 more
+ * Runs SQL over a connection. Returns the first value of its last result, which is valid for 7 more
  * calls.
  */
 static inline const char *

@@ -1,6 +1,6 @@
 /*
  * process_fixture.h
- *		A table of processes, samples as the kernel takes them, and programs that sleep.
+ *		A table of processes, samples in the form of the kernel's, and programs that sleep.
  */
 #ifndef COLLECTOR_TEST_PROCESS_FIXTURE_H
 #define COLLECTOR_TEST_PROCESS_FIXTURE_H
@@ -61,7 +61,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* A sample as the kernel would take it of a process that runs. */
+/* Returns a sample of a running process in the form of the kernel's. */
 static inline struct pfs_sample
 sample_of(pid_t pid)
 {
@@ -76,7 +76,7 @@ sample_of(pid_t pid)
 }
 
 /*
- * Files are closed at exec before the program has its arguments, which are the last that it gets.
+ * Waits for a program's arguments: exec closes files before it sets them, which is its last step.
  */
 static inline void
 wait_for_arguments(pid_t pid)
@@ -112,7 +112,7 @@ start_sleeper(const char *path)
 		_exit(1);
 	}
 	close(fds[1]);
-	assert_int_equal(read(fds[0], &byte, 1), 0); /* closed by exec */
+	assert_int_equal(read(fds[0], &byte, 1), 0); /* exec has closed the other end */
 	close(fds[0]);
 	wait_for_arguments(pid);
 	return pid;
@@ -125,7 +125,9 @@ stop_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* A child of the user that has mapped one file executable so many times, and waits to be killed. */
+/*
+ * Starts a child of the user that maps one file executable this many times, and waits to be killed.
+ */
 static inline pid_t
 start_mapper(int mappings, uid_t user)
 {
@@ -155,8 +157,8 @@ start_mapper(int mappings, uid_t user)
 }
 
 /*
- * A program with these variables. They are there once its exec is over, which posix_spawn does not
- * wait for.
+ * Starts a program with these variables, and waits until its exec has set them, for which
+ * posix_spawn does not wait.
  */
 static inline pid_t
 start_with(char *const *arguments, char *const *variables)

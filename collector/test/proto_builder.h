@@ -1,6 +1,6 @@
 /*
  * proto_builder.h
- *		Protobuf messages, field by field, for tests of those that read them.
+ *		Writes protobuf messages, field by field, for tests of their readers.
  */
 #ifndef COLLECTOR_TEST_PROTO_BUILDER_H
 #define COLLECTOR_TEST_PROTO_BUILDER_H
@@ -75,7 +75,7 @@ proto_message(Proto *proto, unsigned field, const Proto *message)
 	proto_bytes(proto, field, message->bytes, message->length);
 }
 
-/* Numbers as a packed list: so many, of type int. */
+/* Appends a packed list of count numbers of type int. */
 static inline void
 proto_list(Proto *proto, unsigned field, int count, ...)
 {
@@ -101,7 +101,7 @@ proto_fixed_list(Proto *proto, unsigned field, const uint64_t *numbers, size_t c
 	proto_message(proto, field, &list);
 }
 
-/* A message of two texts, its fields 1 and 2: a label's name and value. */
+/* Appends a message of two texts, its fields 1 and 2: a label's name and value. */
 static inline void
 proto_pair(Proto *proto, unsigned field, const char *name, const char *value)
 {

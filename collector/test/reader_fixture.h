@@ -1,6 +1,6 @@
 /*
  * reader_fixture.h
- *		Records as the kernel writes them, through the reader into a batch.
+ *		Sends records in the form of the kernel's through the reader into a batch.
  */
 #ifndef COLLECTOR_TEST_READER_FIXTURE_H
 #define COLLECTOR_TEST_READER_FIXTURE_H
@@ -77,7 +77,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* A sample of a process, without a stack. */
+/* Returns a sample of a process, without a stack. */
 static inline Record
 record_of(pid_t pid)
 {
@@ -92,7 +92,7 @@ record_of(pid_t pid)
 	record.sample.arg_start = stat.arg_start;
 	record.sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	strcpy(record.sample.process_comm, "tester");
-	memcpy(record.sample.comm, "sixteen bytes 16", PFS_COMM_BYTES); /* no NUL at the end */
+	memcpy(record.sample.comm, "sixteen bytes 16", PFS_COMM_BYTES); /* without a NUL at the end */
 	return record;
 }
 
@@ -152,7 +152,7 @@ finish(Fixture *fixture)
 	unwind_counts_fini(&counts);
 }
 
-/* Functions of a stack of the batch, leaf first, joined by ';'. */
+/* Returns the functions of a stack of the batch, leaf first, joined by ';'. */
 static inline void
 stack_text(const Batch *batch, uint32_t stack, char *text, size_t size)
 {
@@ -176,7 +176,7 @@ stack_text(const Batch *batch, uint32_t stack, char *text, size_t size)
 	}
 }
 
-/* Public functions, so that a symbol table of any kind has them. */
+/* Global functions, so that every kind of symbol table has them. */
 void test_leaf(void);
 void start_thread(void);
 
@@ -186,7 +186,7 @@ test_leaf(void)
 	__asm__ volatile("nop; nop; nop; nop");
 }
 
-/* Named like a root, so that a stack which ends here is whole. */
+/* A function with the name of a root, so that a stack which ends here is whole. */
 __attribute__((noinline)) void
 start_thread(void)
 {
@@ -199,14 +199,17 @@ address_of(void (*function)(void))
 	return (uint64_t) (uintptr_t) function;
 }
 
-/* One more user frame; a return address is that of a function + 1: one less is looked up. */
+/*
+ * Adds one more user frame; a return address is that of a function + 1, because one less is looked
+ * up.
+ */
 static inline void
 add_frame(Record *record, uint64_t address)
 {
 	record->stack[record->sample.user_count++] = address;
 }
 
-/* The batch has one sample, of that stack. */
+/* Asserts that the batch has one sample, with this stack. */
 static inline void
 assert_only_stack(const Fixture *fixture, const char *expected)
 {

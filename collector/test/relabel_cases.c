@@ -1,12 +1,13 @@
 /*
  * relabel_cases.c
- *		Applies rules to labels, for a comparison with Prometheus' own package (sources/relabel).
+ *		Applies relabelling rules to labels, for a comparison with Prometheus' own package
+ *		(sources/relabel).
  *
- * A case on standard input, and what became of it on standard output, are fields, each of which
- * ends with a zero byte:
- *		number of rules; of each: action, source labels with commas, separator, regex, modulus,
- *		target, replacement ("-" before the last six: default); number of labels; names and values
- *		"error", "dropped", or "kept", number of labels; names and values by name
+ * Cases on standard input and results on standard output consist of fields, each of which ends with
+ * a zero byte. A case: number of rules; for each rule: action, source labels with commas,
+ * separator, regex, modulus, target, replacement (the last six begin with "="; "-" means the
+ * default); number of labels; names and values. A result: "error", "dropped", or "kept", then
+ * number of labels, names and values by name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ put_field(const char *text)
 	fputc('\0', stdout);
 }
 
-/* "-" alone is a default; any other value stands behind a "=". */
+/* Returns a field's value: "-" alone is a default; any other value follows a "=". */
 static const char *
 given(const char *field)
 {

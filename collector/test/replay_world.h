@@ -1,10 +1,10 @@
 /*
  * replay_world.h
- *		The kernel's own C, compiled into a test, over the memory of a live process, which may fail
- *		or lie from any read on.
+ *		The BPF programs' C code, compiled into a test, over the memory of a live process, whose
+ *		reads may fail or return wrong values from a number on.
  *
- * A test includes this once, in the place of the programs' own headers. The programs' maps and
- * helpers are those below.
+ * A test includes this file once, instead of the programs' own headers. It defines the programs'
+ * maps and helpers.
  */
 #ifndef COLLECTOR_TEST_REPLAY_WORLD_H
 #define COLLECTOR_TEST_REPLAY_WORLD_H
@@ -38,9 +38,9 @@
 
 #include "runtimes/runtime_kind.h"
 
-#define REPLAY_READS_MAX 100000 /* of one walk */
+#define REPLAY_READS_MAX 100000 /* limit of the reads of one walk */
 
-/* What the programs see of a machine: the memory of one process. */
+/* The part of a machine that the programs see: the memory of one process. */
 static struct ReplayWorld
 {
 	struct pfs_scratch scratch;
@@ -49,10 +49,12 @@ static struct ReplayWorld
 	pfs_registers registers;
 	pid_t pid;
 	__u64 now_ns;
-	__u64 read_ns; /* that a reading takes */
+	__u64 read_ns; /* duration of a read */
+	__u64 look_ns; /* duration of a reading of the clock */
 	int reads;
-	int failing_read; /* this one and those behind it fail; 0: none */
-	int lying_read;	  /* this one and those behind it find the lie in each word; 0: none */
+	int failing_read; /* number of the first read that fails; 0: none */
+	/* number of the first read that returns a wrong value in each word; 0: none */
+	int lying_read;
 	__u64 lie;
 } replay_world;
 
@@ -100,7 +102,7 @@ bpf_probe_read_kernel(void *to, __u32 size, const void *from)
 __u64
 bpf_ktime_get_ns(void)
 {
-	return replay_world.now_ns;
+	return replay_world.now_ns += replay_world.look_ns;
 }
 
 __u32
@@ -182,6 +184,7 @@ replay_world_reset(pid_t pid, __u64 thread_pointer)
 	world->failing_read = before.failing_read;
 	world->lying_read = before.lying_read;
 	world->read_ns = before.read_ns;
+	world->look_ns = before.look_ns;
 	world->lie = before.lie;
 #ifdef PFS_ARM64
 	world->task.thread.uw.tp_value = thread_pointer;
@@ -197,7 +200,7 @@ replay_words(const struct pfs_chain *chain)
 	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
 }
 
-/* Reads a file that a process has mapped. Returns false if it holds no interpreter. */
+/* Reads a file that a process has mapped. Returns false if it contains no interpreter. */
 static inline bool
 replay_read_file(const char *path, const char *name, uint64_t start, uint64_t offset,
 				 RuntimeTarget *target)

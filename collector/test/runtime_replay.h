@@ -1,7 +1,7 @@
 /*
  * runtime_replay.h
  *		Runs the kernel's walk of an interpreter's chain, in plain memory, over a live process. A
- *		test includes this file once, in the place of the programs' own headers.
+ *		test includes this file once, instead of the programs' own headers.
  */
 #ifndef COLLECTOR_RUNTIME_REPLAY_H
 #define COLLECTOR_RUNTIME_REPLAY_H
@@ -45,7 +45,7 @@ typedef struct Replay
 {
 	pid_t pid;
 	int output;
-	char text[65536]; /* what it has written before "ready" */
+	char text[65536]; /* output of the program before "ready" */
 	RuntimeTarget target;
 	ThreadRegisters registers;
 	Patience patience;
@@ -91,7 +91,7 @@ replay_start(Replay *replay, const char *const arguments[])
 static bool
 replay_is_sleep(long call)
 {
-#ifdef SYS_select /* arm64 has no such call */
+#ifdef SYS_select /* arm64 has no such system call */
 	if (call == SYS_select)
 		return true;
 #endif
@@ -171,7 +171,7 @@ replay_find_file(Replay *replay, enum pfs_runtime_kind kind)
 				4 ||
 			name_at == 0 || line[name_at] != '/' || rights[2] != 'x')
 			continue;
-		/* of a program in another root the name is that root's */
+		/* if the program has another root, its name is relative to that root */
 		snprintf(file, sizeof(file), "/proc/%d/map_files/%lx-%lx", (int) replay->pid, start, end);
 		found = replay_read_file(file, line + name_at, start, offset, &replay->target) &&
 				replay->target.file.kind->kind == kind;
@@ -183,7 +183,7 @@ replay_find_file(Replay *replay, enum pfs_runtime_kind kind)
 	replay->target.file.kind->describe(&replay->target);
 }
 
-/* Finds the interpreter, and the place of the first thread's state. */
+/* Finds the interpreter, and the address of the first thread's state. */
 static void
 replay_find(Replay *replay, enum pfs_runtime_kind kind)
 {
@@ -212,7 +212,7 @@ replay_walk(const Replay *replay)
 	return (const struct pfs_chain *) world->scratch.words;
 }
 
-/* The next frame of a chain, behind marks. Returns false at the end. */
+/* Reads the next frame of a chain, after marks. Returns false at the end. */
 static bool
 replay_next(const struct pfs_chain *chain, uint32_t *next, UserFrame *frame)
 {
@@ -224,7 +224,7 @@ replay_next(const struct pfs_chain *chain, uint32_t *next, UserFrame *frame)
 	return false;
 }
 
-/* Reads the function of a frame, and its line. The function's name is NULL if it is not known. */
+/* Reads the function of a frame, and its line. The function's name is NULL if it is unknown. */
 static void
 replay_read_code(Replay *replay, const UserFrame *frame, RuntimeCode *code, int32_t *line)
 {
@@ -241,7 +241,7 @@ replay_read_code(Replay *replay, const UserFrame *frame, RuntimeCode *code, int3
 	*line = kind->line_of != NULL ? kind->line_of(&replay->target, code, frame) : code->line;
 }
 
-/* A function of the chain, as it is named. */
+/* A function of the chain, by its names. */
 typedef struct ReplayFrame
 {
 	char name[128];
@@ -251,8 +251,8 @@ typedef struct ReplayFrame
 } ReplayFrame;
 
 /*
- * Names the frames of the chain, innermost first, and returns their number; marks is how many marks
- * are among them. Frames whose code cannot be read have an empty name.
+ * Names the frames of the chain, innermost first, and returns their number; sets marks to the
+ * number of marks among them. Frames whose code cannot be read have an empty name.
  */
 static inline size_t
 replay_frames(Replay *replay, const struct pfs_chain *chain, ReplayFrame *frames, size_t room,
@@ -282,8 +282,8 @@ replay_frames(Replay *replay, const struct pfs_chain *chain, ReplayFrame *frames
 }
 
 /*
- * Walks with each read failing, and with each read finding what cannot be, and those behind it too.
- * The chain ends, and keeps no more than a record holds; if it leads to itself, it ends in time.
+ * Walks with failures from each read on, and with wrong values from each read on. The chain ends,
+ * and keeps no more than a record holds; if it leads to itself, it ends in time.
  */
 static void
 replay_check_broken(const Replay *replay)
@@ -307,7 +307,7 @@ replay_check_broken(const Replay *replay)
 		world->failing_read = 0;
 		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
 		assert_true(chain->found <= found);
-		assert_true(world->reads <= reads + 2); /* other ways to a name are tried */
+		assert_true(world->reads <= reads + 2); /* after a failure other ways to a name are tried */
 	}
 	for (int i = 1; i <= reads; i++)
 	{
@@ -332,8 +332,8 @@ replay_check_broken(const Replay *replay)
 }
 
 /*
- * Calls check for each path of the patterns: one of programs that are installed, and one that a
- * variable of the environment may have, for those elsewhere. Without any the test is skipped.
+ * Calls check for each path of two patterns: that of installed programs, and that of an environment
+ * variable, for programs in other places. If there are no paths the test is skipped.
  */
 static void
 replay_each(const char *pattern, const char *variable, void (*check)(const char *path))

@@ -1,6 +1,6 @@
 /*
  * sampler_figures.h
- *		Figures of a sampler's sources by name.
+ *		Returns figures of a sampler's sources by name.
  */
 #ifndef COLLECTOR_TEST_SAMPLER_FIGURES_H
 #define COLLECTOR_TEST_SAMPLER_FIGURES_H
@@ -16,7 +16,7 @@
 
 #include "kernel/sampler.h"
 
-/* The figure of that name, which some source must have. */
+/* Returns the figure with that name, which some source must have. */
 static inline uint64_t
 figure_of(const Sampler *sampler, const char *name)
 {

@@ -1,6 +1,6 @@
 /*
  * stop_events.h
- *		Makes all perf events of this process end, as those of a CPU do that goes away.
+ *		Ends all perf events of this process, like those of a CPU that goes offline.
  */
 #ifndef COLLECTOR_TEST_STOP_EVENTS_H
 #define COLLECTOR_TEST_STOP_EVENTS_H
@@ -15,10 +15,10 @@
 
 #define STOP_EVENTS_MAX_FD 256
 
-/* For as long as a CPU needs at least to go and come. */
+/* Time that a CPU needs at least to go offline and online. */
 #define AWAY_US 20000
 
-/* The state that the kernel leaves them in is the same. Their number. */
+/* Ends the events, in which the kernel leaves an equal state. Returns their number. */
 static inline uint32_t
 stop_events(void)
 {

@@ -1,6 +1,6 @@
 /*
  * test_aarch64.c
- *		What the compiler of unwind tables makes of code of AArch64, on any machine.
+ *		The compiler of unwind tables with code of AArch64, on any machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,21 +21,24 @@
 #define LR			30
 #define SP			31
 
-/* As the linker makes it for a library: stubs of the loader, a function, a variable of threads. */
+/*
+ * The linker's output for a library: stubs of the loader, of a function, of a thread-local
+ * variable.
+ */
 static const uint32_t plain_plt[] = {
 	0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f, 0xd503201f,
 	0xd503201f, 0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0xa9bf0fe2, 0xf00000e2,
 	0xf00000e3, 0xf947f042, 0x913fa063, 0xd61f0040, 0xd503201f, 0xd503201f,
 };
 
-/* The table that -z force-bti makes of these. */
+/* The linkage table that -z force-bti makes of plain_plt's symbols. */
 static const uint32_t protected_plt[] = {
 	0xd503245f, 0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f,
 	0xd503201f, 0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0xd503245f, 0xa9bf0fe2,
 	0xf00000e2, 0xf00000e3, 0xf947f042, 0x913fa063, 0xd61f0040, 0xd503201f,
 };
 
-/* Stack bytes below the caller's, at each instruction. */
+/* Bytes of the stack below the caller's frame, at each instruction. */
 static const uint8_t plain_depths[] = { 0, 16, 16, 16, 16, 0,  0,  0,  0, 0,
 										0, 0,  0,  16, 16, 16, 16, 16, 0, 0 };
 static const uint8_t protected_depths[] = { 0, 0, 16, 16, 16, 16, 0,  0,  0,  0,
@@ -58,7 +61,7 @@ plt_input(uint16_t machine, const uint32_t *words, size_t count)
 					   .code_end = PLT_ADDRESS + 4096 };
 }
 
-/* The rule at an address; NULL: none. */
+/* Returns the rule at an address; NULL if there is none. */
 static const struct pfs_unwind_rule *
 rule_at(const UnwindTable *table, const RuleSet *rules, uint64_t address)
 {
@@ -95,7 +98,10 @@ assert_plt(const uint32_t *words, const uint8_t *depths, size_t count)
 	rule_set_fini(&rules);
 }
 
-/* Linkers write no CFI for it, and its stubs leave the caller's frame pointer in its place. */
+/*
+ * Linkers write no CFI for the linkage table, whose stubs leave the caller's frame pointer in its
+ * register.
+ */
 static void
 test_linkage_table(void **state)
 {
@@ -105,8 +111,9 @@ test_linkage_table(void **state)
 }
 
 /*
- * Of other machines it has CFI, and other code; outside of the code it is no code. A file that has
- * no CFI at all is walked by frame pointers: a table of the linkage table alone would forbid that.
+ * On other machines linkage tables have CFI and other code. Rules exist inside the code only. A
+ * file without any CFI is walked by frame pointers: a table of the linkage table alone would forbid
+ * that.
  */
 static void
 test_no_linkage_table(void **state)
@@ -134,8 +141,8 @@ test_no_linkage_table(void **state)
 }
 
 /*
- * The .plt that the linker makes for a program of two functions: the first stub, of 32 bytes, and
- * theirs, of 16 bytes, or of 24 with -z force-bti. Their slots are those at 0x21000 and 0x21008.
+ * The .plt that the linker makes for a program with two functions: the first stub, of 32 bytes, and
+ * their stubs, of 16 bytes, or of 24 with -z force-bti. Their slots are at 0x21000 and 0x21008.
  */
 static const uint32_t plain_stubs[] = {
 	0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f, 0xd503201f, 0xd503201f,
@@ -147,7 +154,10 @@ static const uint32_t protected_stubs[] = {
 	0xd503245f, 0x90000110, 0xf9400611, 0x91002210, 0xd61f0220, 0xd503201f,
 };
 
-/* Each instruction has the name and the start of its stub; those of the first stub have no name. */
+/*
+ * Each instruction has the name and the start of its stub; instructions of the first stub have no
+ * name.
+ */
 static void
 assert_stub_names(const uint32_t *words, size_t count, uint64_t stub_bytes)
 {
@@ -197,7 +207,10 @@ test_names_of_stubs(void **state)
 	assert_stub_names(protected_stubs, 20, 24);
 }
 
-/* Both instructions that say how a return address is signed change nothing: the walk strips it. */
+/*
+ * Both instructions that describe how a return address is signed change nothing, because the walk
+ * strips the signature.
+ */
 static void
 test_signed_return_address(void **state)
 {
@@ -208,7 +221,7 @@ test_signed_return_address(void **state)
 		0x2d,						  /* paciasp */
 		DW_CFA_advance_loc | 1, 0x2c, /* paciasppc */
 		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | LR, 3, 0, 0, 0, 0, 0, 0,
-		0, 0, 0, 0, /* no more */
+		0, 0, 0, 0, /* the end of the section */
 	};
 	const CfiInput input = { .machine = EM_AARCH64,
 							 .eh_frame = { eh_frame, sizeof(eh_frame), 0x8000 },

@@ -1,6 +1,6 @@
 /*
  * test_agent_proc.c
- *		Parsers of what the kernel says about processes and CPUs.
+ *		Parsers of the kernel's files about processes and CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +90,7 @@ test_stat(void **state)
 {
 	ProcStat stat;
 
-	/* the name of a process may hold anything */
+	/* the name of a process may contain any characters */
 	assert_int_equal(proc_stat_parse("7 (a) R 9 (b)) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
 									 "98765 1000 10 18446744073709551615 1 1 140721 0 0 "
 									 "0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 140999 0 0 0 0\n",
@@ -207,7 +207,7 @@ test_files(void **state)
 	assert_int_equal(proc_exe_read(0x7fffffff, exe, sizeof(exe), &deleted), -ENOENT);
 }
 
-/* Without those of the kernel's own that are no mapping of the process. */
+/* Counts mappings, without those of the kernel that are not mappings of the process. */
 static size_t
 next_of_process(const MappingList *list, size_t at)
 {
@@ -216,7 +216,7 @@ next_of_process(const MappingList *list, size_t at)
 	return at;
 }
 
-/* Maps a page of a new file executably, and removes the file unless it is to stay. */
+/* Maps a page of a new file as executable, and removes the file unless keep is true. */
 static void
 map_file(const char *path, bool remove)
 {
@@ -230,7 +230,7 @@ map_file(const char *path, bool remove)
 		assert_int_equal(unlink(path), 0);
 }
 
-/* Asked one by one, where the kernel can be asked, mappings are those of the text. */
+/* If the kernel answers queries about single mappings, the answers equal the text. */
 static void
 test_mapping_list(void **state)
 {
@@ -278,8 +278,8 @@ test_mapping_list(void **state)
 }
 
 /*
- * A file whose path is longer than any that the kernel reports at once. The tree of directories is
- * gone again.
+ * Creates a file whose path is longer than any that the kernel reports at once. Removes the tree of
+ * directories again.
  */
 static int
 open_deep_file(void)
@@ -310,8 +310,8 @@ open_deep_file(void)
 }
 
 /*
- * If a path has no room in an answer, the text is read. A name stands in the list once; a list is
- * cut at its limit, and where its names or the reading of its text take too much.
+ * If a path has no room in an answer, the text is read. A name occurs in the list once; a list is
+ * cut at its limit, and also if its names or the text take too much memory.
  */
 static void
 test_long_paths(void **state)
@@ -347,7 +347,7 @@ test_long_paths(void **state)
 	mapping_list_release(NULL, &list);
 }
 
-/* Two pages of which the second one is code now and then: they are one mapping then. */
+/* Two pages, the second of which is executable from time to time: then both are one mapping. */
 typedef struct Changing
 {
 	uint8_t *pages;
@@ -364,7 +364,7 @@ keep_changing(void *argument)
 	return NULL;
 }
 
-/* Mappings that change between two questions come disjoint all the same. */
+/* Mappings that change between two queries are disjoint nevertheless. */
 static void
 test_changing_mappings(void **state)
 {
@@ -389,7 +389,7 @@ test_changing_mappings(void **state)
 	munmap(changing.pages, 8192);
 }
 
-/* What uname says where, as it is on the machines of each distribution. */
+/* Parses the fields of uname as the kernels of each distribution fill them. */
 static void
 test_kernel_versions(void **state)
 {
@@ -401,7 +401,7 @@ test_kernel_versions(void **state)
 		unsigned int patch;
 		bool locks_up;
 	} kernels[] = {
-		/* as released */
+		/* released by kernel.org */
 		{ "5.18.19", "#1 SMP", "", 19, false },
 		{ "5.19.0", "#1 SMP", "", 0, true },
 		{ "5.19.17", "#1 SMP", "", 17, true },

@@ -1,10 +1,10 @@
 /*
  * test_arrow.c
- *		Records as Parca's agents send them, in both versions, and what they must not be.
+ *		Records of Parca's agents, in both versions, and malformed ones.
  *
- * Those under arrow/ were made with Arrow's own library from arrow/request.json:
- *		receive/parca -records FILE <request.json
- * v2_zstd has two record batches; v1 has ids of stacks, which come in a stream of their own.
+ * The records under arrow/ were made with Arrow's own library from arrow/request.json:
+ * receive/parca -records FILE <request.json. v2_zstd has two record batches; v1 has ids of stacks,
+ * which arrive in a stream of their own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define NODE	  "host1"
 #define SECOND_US INT64_C(1000000)
-#define BEGIN_US  (INT64_C(1767225600) * SECOND_US) /* of request.json */
+#define BEGIN_US  (INT64_C(1767225600) * SECOND_US) /* the time at which request.json begins */
 #define CPU		  "parca_agent:samples:count:cpu:nanoseconds:delta"
 #define WALL	  "parca_agent:wallclock:nanoseconds:samples:count:delta"
 #define HEAP	  "memory:inuse_space:bytes:space:bytes"
@@ -83,7 +83,7 @@ label(const BatchSeries *series, const char *name)
 	return "";
 }
 
-/* Root first, "file+address" for frames without a name. */
+/* Appends the frames of a stack, root first, "file+address" for frames without a name. */
 static void
 print_stack(const Batch *batch, uint32_t index, char *text, size_t room)
 {
@@ -117,7 +117,7 @@ print_stack(const Batch *batch, uint32_t index, char *text, size_t room)
 	}
 }
 
-/* Sum of what matches; *rows of it. */
+/* Returns the sum of the matching samples, and their number of rows in *rows. */
 static int64_t
 sum_of(const Batch *batch, const char *type, const char *comm, const char *stack, size_t *rows)
 {
@@ -174,7 +174,8 @@ assert_all(const Batch *batch, const ArrowResult *result)
 	assert_sum(batch, CPU, "one", "bb22:" MAIN " UNKNOWN()+40", 1, 1);
 	assert_sum(batch, CPU, "", "parca: agent-internal-error-frame()+0=aborted@:0", 1, 1);
 	assert_sum(batch, WALL, "one", "bb22:" LEAF KERNEL, 12000, 1);
-	assert_sum(batch, HEAP, "one", "bb22:" LEAF, 3145728, 2); /* times of their own */
+	/* each sample has a time of its own */
+	assert_sum(batch, HEAP, "one", "bb22:" LEAF, 3145728, 2);
 }
 
 static void
@@ -220,7 +221,8 @@ test_labels_and_times(void **state)
 
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &keeps_all, true, &batch, &result),
 					 DECODE_OK);
-	assert_int_equal(batch_samples(batch, &rows), 27); /* each has a time, or a label, of its own */
+	/* each sample has a time, or a label, of its own */
+	assert_int_equal(batch_samples(batch, &rows), 27);
 	count = batch_series(batch, &series);
 	for (size_t i = 0; i < count; i++)
 		threads += label(&series[i], "thread_id")[0] != '\0';
@@ -231,7 +233,7 @@ test_labels_and_times(void **state)
 	free_record(samples);
 }
 
-/* A window is ten seconds from the oldest sample: these are six apart. */
+/* A window is ten seconds from the oldest sample; these samples are six seconds apart. */
 static void
 test_window(void **state)
 {
@@ -271,7 +273,7 @@ test_wanted(void **state)
 	ids = arrow_column(&stream, "stacktrace_id");
 	assert_non_null(ids);
 	assert_int_equal(ids->field->type, ARROW_BINARY);
-	assert_int_equal(stream.rows, 7); /* each once */
+	assert_int_equal(stream.rows, 7); /* each stack occurs once */
 	for (uint32_t i = 0; i < stream.rows; i++)
 	{
 		ArrowPlace place;
@@ -334,10 +336,13 @@ test_no_records(void **state)
 	assert_refused((Span){ (const uint8_t *) "\xFF\xFF\xFF\xFF\0\0\0\0", 8 },
 				   "the request has no records");
 	assert_refused((Span){ (const uint8_t *) "not a stream", 12 },
-				   "the bytes are no stream of Arrow's");
+				   "the bytes are not an Arrow stream");
 }
 
-/* Cut anywhere but between its messages. The end may be missing. */
+/*
+ * A record that is cut anywhere, except between its messages, is refused. The end mark may be
+ * missing.
+ */
 static void
 test_truncated(void **state)
 {
@@ -364,7 +369,7 @@ test_truncated(void **state)
 	}
 }
 
-/* A byte after the other is changed: whatever comes of it, no sum may be read beyond a buffer. */
+/* Changes one byte after the other: whatever the result, no sum may be read beyond a buffer. */
 static void
 test_changed(void **state)
 {
@@ -388,7 +393,7 @@ test_changed(void **state)
 	free_record(stacks);
 }
 
-/* The first of its bytes that are such; each record has it once. */
+/* Returns the first occurrence of these bytes, which each record contains once. */
 static uint8_t *
 find_bytes(Span span, const void *wanted, size_t length)
 {
@@ -398,7 +403,7 @@ find_bytes(Span span, const void *wanted, size_t length)
 	return found;
 }
 
-/* A buffer that says that it is two gigabytes, unpacked. */
+/* A buffer whose header claims two gigabytes of unpacked bytes is refused. */
 static void
 test_bomb(void **state)
 {
@@ -421,7 +426,7 @@ test_bomb(void **state)
 	free_record(samples);
 }
 
-/* Buffers that all lie in the same bytes would be unpacked again and again. */
+/* Buffers that all refer to the same bytes would be unpacked again and again. */
 static void
 test_same_bytes(void **state)
 {

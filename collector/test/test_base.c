@@ -114,7 +114,7 @@ number_equal(const void *item, const void *key)
 	return *(const uint64_t *) item == *(const uint64_t *) key;
 }
 
-/* Against an oracle: the position of a number is known, since numbers are added in order. */
+/* The oracle: the position of a number is known, because numbers are added in order. */
 static void
 test_table(void **state)
 {
@@ -167,7 +167,10 @@ test_table_budget(void **state)
 	assert_int_equal(budget.used_bytes, 0);
 }
 
-/* Keys are what the plain rule says of their words; contents that are alike have different ones. */
+/*
+ * Keys equal those that the plain rule computes from the words; similar contents have different
+ * keys.
+ */
 static void
 test_content_keys(void **state)
 {
@@ -187,7 +190,7 @@ test_content_keys(void **state)
 		assert_true(content_key(sum).words[1] == (uint64_t) naive);
 	}
 
-	/* all pieces of a text, cut in two at all places, and as many zeros */
+	/* all pieces of a text, cut in two at every place, and as many zeros */
 	table_init_keyed(&table, &budget, sizeof(int));
 	for (size_t length = 0; length < sizeof(text); length++)
 		for (size_t cut = 0; cut <= length; cut++)
@@ -211,7 +214,7 @@ test_content_keys(void **state)
 	assert_int_equal(budget.used_bytes, 0);
 }
 
-/* A hash must spread inputs that differ in few bits: more than half of 4,096 buckets get hit. */
+/* A hash must spread inputs that differ in few bits: more than half of 4,096 buckets are hit. */
 static void
 test_hash_spreads(void **state)
 {
@@ -259,7 +262,7 @@ test_arena(void **state)
 	assert_int_equal(budget.used_bytes, 0);
 }
 
-/* A pool that two share: who is refused learns whether it is for the other's sake. */
+/* Two shares of one pool: a refused caller learns whether the other share is the reason. */
 static void
 test_memory_share(void **state)
 {
@@ -277,12 +280,13 @@ test_memory_share(void **state)
 	}
 	assert_true(budget_charge(&budget, 20000));
 	assert_int_equal(pool.used_bytes, one.used_bytes + 20000);
-	assert_false(budget_charge(&budget, 80000)); /* its own limit */
+	assert_false(budget_charge(&budget, 80000)); /* the budget's own limit */
 	assert_false(other.is_crowded);
 	assert_false(budget_charge(&budget, 50000));
 	assert_true(other.is_crowded);
 	assert_false(other.is_beyond);
-	assert_null(share_realloc(&one, grown, 100001)); /* and is there as it was */
+	/* after the refusal, the memory is unchanged */
+	assert_null(share_realloc(&one, grown, 100001));
 	assert_true(one.is_beyond);
 	assert_false(one.is_crowded);
 	assert_null(share_realloc(&one, grown, 0));
@@ -291,7 +295,8 @@ test_memory_share(void **state)
 	budget_release(&budget, 70000);
 	assert_int_equal(other.used_bytes, 0);
 	assert_int_equal(pool.used_bytes, 0);
-	assert_null(share_realloc(NULL, share_realloc(NULL, NULL, 200000), 0)); /* nobody counts */
+	/* without a share nothing is counted */
+	assert_null(share_realloc(NULL, share_realloc(NULL, NULL, 200000), 0));
 }
 
 typedef struct Charging
@@ -310,7 +315,7 @@ charge_main(void *argument)
 	return NULL;
 }
 
-/* By a thread that comes to wait for what the others hold. */
+/* Runs in a thread that begins to wait for memory that the others hold. */
 static void
 begin_waiting(pthread_t *thread, Charging *charging)
 {
@@ -319,7 +324,9 @@ begin_waiting(pthread_t *thread, Charging *charging)
 		usleep(1000);
 }
 
-/* Two that cannot both grow: one waits and ends, whatever the other asks for meanwhile. */
+/*
+ * Of two shares that cannot both grow, one waits and ends, whatever the other requests meanwhile.
+ */
 static void
 test_memory_turns(void **state)
 {
@@ -336,14 +343,14 @@ test_memory_turns(void **state)
 	assert_true(share_charge(&one, 60));
 	assert_true(share_charge(&other, 30));
 	begin_waiting(&thread, &charging);
-	assert_false(share_charge(&one, 5)); /* there is room, but not beside the other */
+	assert_false(share_charge(&one, 5)); /* the pool has room, but not beside the other share */
 	assert_true(one.is_crowded);
 	share_end(&one, 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_true(charging.is_charged);
 	assert_false(other.is_crowded);
 
-	/* until it ends nobody else waits */
+	/* until that share ends nobody else waits */
 	share_begin(&one, &pool, 0);
 	assert_true(share_charge(&one, 30));
 	assert_false(share_charge(&one, 20));
@@ -354,7 +361,7 @@ test_memory_turns(void **state)
 	assert_int_equal(other.used_bytes, 90);
 	share_end(&other, 0);
 
-	/* what nobody at work holds is not waited for */
+	/* memory that no working share holds is not waited for */
 	assert_true(pool_charge(&pool, 90));
 	share_begin(&one, &pool, 40);
 	assert_false(share_charge(&one, 20));
@@ -365,7 +372,7 @@ test_memory_turns(void **state)
 	turns_fini(&turns);
 }
 
-/* What is written to standard error between log_capture and log_captured. */
+/* Saved standard error: between log_capture() and log_captured() its output goes to a file. */
 static int saved_stderr;
 static int capture_fd;
 
@@ -390,7 +397,7 @@ log_captured(void)
 	return text;
 }
 
-/* The line behind its time stamp. */
+/* Returns the line without its time stamp. */
 static const char *
 after_time(const char *line, const char *next)
 {
@@ -532,17 +539,17 @@ test_log_threads(void **state)
 	free(text);
 }
 
-/* The offset follows a clock that is set, and nothing else. */
+/* The offset follows only a clock that is set. */
 static void
 test_clock_offset(void **state)
 {
 	(void) state;
 	assert_int_equal(clock_offset_ns(0, 1000, 501020, 1040), 500000);
 	assert_int_equal(clock_offset_ns(500000, 2000, 502010, 2030), 500000);
-	/* the thread was away before the middle reading, and after it */
+	/* the thread was preempted before the middle reading, and after it */
 	assert_int_equal(clock_offset_ns(500000, 3000, 700000, 200010), 500000);
 	assert_int_equal(clock_offset_ns(500000, 3000, 503010, 200010), 500000);
-	/* a first offset that was off is corrected by closer readings */
+	/* a first offset that was wrong is corrected by closer readings */
 	assert_int_equal(clock_offset_ns(510000, 3000, 503020, 3040), 500000);
 	assert_int_equal(clock_offset_ns(500000, 3000, -3599996990, 3020), -3600000000);
 }

@@ -1,6 +1,6 @@
 /*
  * test_batch.c
- *		A batch holds everything once, sums samples, and stays whole when its budget is out.
+ *		A batch holds each item once, sums samples, and stays whole when its budget is used up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@
 #define BUDGET_BYTES (8 * 1024 * 1024)
 
 /*
- * Allocation n from now on fails, once; -1: none does. These stand before the library's own
- * functions, which glibc offers under another name as well.
+ * Allocation n from here on fails, once; -1: none fails. These functions replace the library's own
+ * ones, which glibc offers under another name as well.
  */
 static long fail_countdown = -1;
 
@@ -85,7 +85,7 @@ add_function(Batch *batch, const char *name, int32_t start_line)
 	return index;
 }
 
-/* Names that are the same once they are text are one function, whichever came first. */
+/* Names that are equal once they are valid text are one function, whichever came first. */
 static void
 test_functions_by_bytes(void **state)
 {
@@ -135,7 +135,7 @@ test_strings_are_copied(void **state)
 	batch_free(batch);
 }
 
-/* What stands behind the bytes does not count: a character that they cut in two is none. */
+/* Bytes after the length do not count: a character that the length cuts in two is dropped. */
 static void
 test_bytes_are_utf8(void **state)
 {
@@ -291,7 +291,7 @@ test_series_labels_are_sorted(void **state)
 	batch_free(batch);
 }
 
-/* Random samples against a dense array that is trusted as the oracle. */
+/* Compares random samples with a dense array, the oracle. */
 static void
 test_samples_are_summed(void **state)
 {
@@ -380,7 +380,7 @@ test_sums_do_not_overflow(void **state)
 	batch_free(batch);
 }
 
-/* Fills a batch to its budget, for a row of budgets, so that each kind of growth fails once. */
+/* Fills a batch up to its budget, for many budgets, so that each kind of growth fails once. */
 static void
 test_budget(void **state)
 {
@@ -423,7 +423,7 @@ test_budget(void **state)
 	batch_free(NULL);
 }
 
-/* One item of each kind; adding it a second time changes nothing. */
+/* Adds one item of each kind; adding it a second time changes nothing. */
 static int
 add_one_of_each(Batch *batch, uint32_t n)
 {
@@ -454,7 +454,7 @@ add_one_of_each(Batch *batch, uint32_t n)
 	return err;
 }
 
-/* Fails each allocation once: the add that met it says so, and goes well when it is repeated. */
+/* Fails each allocation once: the call that met it reports it, and succeeds when it is repeated. */
 static void
 test_out_of_memory(void **state)
 {
@@ -494,7 +494,7 @@ test_out_of_memory(void **state)
 	}
 }
 
-/* Batches with things in common, and with indexes that differ, become one that holds each once. */
+/* Batches with common items, and with different indexes, become one that holds each item once. */
 static void
 test_batches_are_merged(void **state)
 {
@@ -507,7 +507,7 @@ test_batches_are_merged(void **state)
 	const BatchMapping *mappings;
 	const BatchLoss *losses;
 
-	/* the second one's items are those of the first in reverse, and five more */
+	/* the second batch has the items of the first in reverse order, and five more */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(add_one_of_each(parts[0], i), 0);
 	for (int i = 14; i >= 0; i--)
@@ -525,7 +525,7 @@ test_batches_are_merged(void **state)
 	assert_int_equal(batch_mappings(merged, &mappings), batch_mappings(whole, &mappings));
 	assert_int_equal(batch_losses(merged, &losses), batch_losses(whole, &losses));
 
-	/* what is there already adds nothing but its values */
+	/* items that the batch has already add only their values */
 	assert_int_equal(batch_add_batch(whole, merged), 0);
 	assert_int_equal(batch_samples(whole, &samples), 15);
 	for (int i = 0; i < 15; i++)
@@ -536,7 +536,9 @@ test_batches_are_merged(void **state)
 	batch_free(whole);
 }
 
-/* Parts by series hold what their series need and nothing else; together they are the whole. */
+/*
+ * Parts by series contain exactly the items that their series need; together they equal the whole.
+ */
 static void
 test_parts_by_series(void **state)
 {
@@ -584,7 +586,7 @@ test_parts_by_series(void **state)
 	batch_free(together);
 }
 
-/* A part by stacks has these stacks in order, with their locations, and nothing else. */
+/* A part by stacks contains exactly these stacks in order, with their locations. */
 static void
 test_parts_by_stacks(void **state)
 {
@@ -641,7 +643,9 @@ test_parts_by_stacks(void **state)
 	batch_free(whole);
 }
 
-/* Traces follow their samples when batches are merged; each needs a sample's parts and an id. */
+/*
+ * Traces follow their samples when batches are merged; each needs all parts of a sample and an id.
+ */
 static void
 test_traces(void **state)
 {
@@ -696,7 +700,7 @@ test_merging_without_memory(void **state)
 		err = batch_add_batch(merged, part);
 		failed = fail_countdown < 0;
 		fail_countdown = -1;
-		if (err == 0) /* an arena can do with less than it asks for first */
+		if (err == 0) /* an arena can work with less than it first requests */
 			assert_int_equal(batch_samples(merged, &samples), 20);
 		else
 			assert_int_equal(err, failed ? -ENOMEM : 0);

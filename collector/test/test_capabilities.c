@@ -1,6 +1,6 @@
 /*
  * test_capabilities.c
- *		The rights that are left of root, as the kernel reports them.
+ *		The capabilities that root keeps, as the kernel reports them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "kernel/capabilities.h"
 
-/* A set of capabilities out of our status. */
+/* Reads a set of capabilities from /proc/self/status. */
 static uint64_t
 read_set(const char *name)
 {
@@ -35,7 +35,7 @@ read_set(const char *name)
 	return set;
 }
 
-/* Exit code: 0, or which set holds too much. */
+/* Returns an exit code: 0, or the number of the set that holds too much. */
 static int
 drop_and_look(void)
 {

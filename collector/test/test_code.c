@@ -1,6 +1,6 @@
 /*
  * test_code.c
- *		Code that no file names: frames of several words, and the table of code objects.
+ *		Code without a file: frames of several words, and the table of code objects.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ test_each_once(void **state)
 	code_table_free(table);
 }
 
-/* What does not fit is refused and counted; who gives back makes room. */
+/* Objects that do not fit are refused and counted; released ones make room. */
 static void
 test_bounded(void **state)
 {
@@ -102,7 +102,7 @@ test_bounded(void **state)
 	code_table_stats(table, &stats);
 	assert_in_range(stats.bytes, LIMIT_BYTES * 9 / 10, LIMIT_BYTES);
 	assert_int_equal(stats.refused, 1);
-	/* those that are there are found as before */
+	/* the present objects are found as before */
 	snprintf(text, sizeof(text), "function_%d", 7);
 	assert_ptr_equal(code_table_add(table, &name), objects[7]);
 	code_object_release(objects[7]);
@@ -116,7 +116,7 @@ test_bounded(void **state)
 	code_table_free(table);
 }
 
-/* Long names are cut, between characters. */
+/* Long names are cut between characters. */
 static void
 test_cut(void **state)
 {
@@ -142,7 +142,7 @@ test_cut(void **state)
 		code_object_release(same);
 		code_object_release(object);
 	}
-	/* no characters at all */
+	/* a name without any complete character */
 	memset(text, 0x80, sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	object = code_table_add(table, &name);
@@ -171,7 +171,7 @@ add_and_release(void *argument)
 	return NULL;
 }
 
-/* The last one to give an object back frees it while others ask for its name. */
+/* The last release of an object frees it while other threads look its name up. */
 static void
 test_threads(void **state)
 {
@@ -190,7 +190,7 @@ test_threads(void **state)
 	((uint64_t) (code) | (uint64_t) (interpreter) << 56 | (uint64_t) (more) << 60)
 #define MORE(payload) ((uint64_t) (payload) | UINT64_C(15) << 60)
 
-/* Frames of one word and of several, each with what belongs to it. */
+/* Frames of one word and of several words, each with its own parts. */
 static void
 test_frames(void **state)
 {
@@ -244,7 +244,7 @@ test_frames(void **state)
 	assert_false(user_frame_next(words, count, &at, &frame));
 }
 
-/* What is left of a frame at an edge is no frame, and does not hide those that are whole. */
+/* The rest of a frame at an edge is not a frame, and does not hide the whole ones. */
 static void
 test_cut_frames(void **state)
 {

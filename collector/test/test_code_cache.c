@@ -1,6 +1,6 @@
 /*
  * test_code_cache.c
- *		Who loses code objects if the budget is used up.
+ *		The owner whose code objects are dropped if the budget is used up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,10 @@ has(const CodeCache *cache, const ProcessCodes *codes, uint64_t address)
 	return code_cache_find(cache, codes, &key) != NULL;
 }
 
-/* However many processes it has, and however recently the other was asked for. */
+/*
+ * The owner with the most objects loses them, however many processes it has, and however recently
+ * they were used.
+ */
 static void
 test_owner_displaces_its_own(void **state)
 {
@@ -61,7 +64,7 @@ test_owner_displaces_its_own(void **state)
 		add(cache, hostile[i % 8], i);
 	for (uint64_t i = 0; i < 5; i++)
 		assert_true(has(cache, bystander, i));
-	/* the process that was asked for longest ago went first, each time */
+	/* each time, the process whose objects were used longest ago lost them first */
 	assert_true(has(cache, hostile[999 % 8], 999));
 	for (int i = 0; i < 8; i++)
 		code_cache_close(cache, hostile[i]);
@@ -75,7 +78,7 @@ count_release(void *context)
 	++*(int *) context;
 }
 
-/* State beside the objects is charged as they are: who has most loses it. */
+/* Other state is charged like the objects: the owner that has most of it loses it. */
 static void
 test_state_is_charged(void **state)
 {
@@ -95,15 +98,15 @@ test_state_is_charged(void **state)
 		hostile[i] = code_cache_open(cache, 2, count_release, &released[i]);
 		code_cache_use(hostile[i], (uint64_t) (2 + i));
 		code_cache_charge(cache, hostile[i], LIMIT_BYTES / 4);
-		/* the same state again takes no more room */
+		/* equal state takes no more memory */
 		code_cache_charge(cache, hostile[i], LIMIT_BYTES / 4);
 	}
 	assert_int_equal(released[8], 0);
 	assert_true(has(cache, bystander, 1));
-	/* three fit beside the bystander's */
+	/* the budget holds three of them beside the bystander's */
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(released[i], i < 5);
-	/* a state that alone exceeds the budget goes at once, and so does what its owner has else */
+	/* state that alone exceeds the budget is dropped at once, with everything else of its owner */
 	code_cache_charge(cache, hostile[7], 2 * LIMIT_BYTES);
 	assert_int_equal(released[7], 1);
 	assert_int_equal(released[8], 0);

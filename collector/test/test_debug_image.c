@@ -1,7 +1,6 @@
 /*
  * test_debug_image.c
- *		Container images as tar itself writes them, compressed and within each other; and broken
- *		ones.
+ *		Container images as tar itself writes them, compressed and nested; and damaged ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +21,7 @@
 
 #define FILES_MAX 16
 
-/* What a walk has passed on. */
+/* The files that a walk has found. */
 typedef struct Found
 {
 	int count;
@@ -97,7 +96,7 @@ walk(const char *path, Found *found)
 	return end;
 }
 
-/* Writes a file that begins as an ELF file, of the size; returns the sum of its bytes. */
+/* Writes a file of a size that begins like an ELF file; returns the sum of its bytes. */
 static uint32_t
 make_elf(const char *path, size_t size)
 {
@@ -167,7 +166,7 @@ test_formats(void **state)
 		assert_found("a.tar.gz", "./usr/bin/app", sizes[i], sum);
 		zstd_file("a.tar", "a.tar.zst");
 		assert_found("a.tar.zst", "./usr/bin/app", sizes[i], sum);
-		/* members of gzip one after the other, as parallel compressors write them */
+		/* several gzip members in one file, as parallel compressors write them */
 		sh("head -c 700 a.tar | gzip >two.gz && tail -c +701 a.tar | gzip >>two.gz");
 		assert_found("two.gz", "./usr/bin/app", sizes[i], sum);
 	}
@@ -192,7 +191,9 @@ test_long_names(void **state)
 	assert_found("pax.tar", expected, 1000, sum);
 }
 
-/* An image of "docker save": layers within a tar. What is in archives in layers is not of it. */
+/*
+ * An image of "docker save": layers within a tar. Archives inside layers are not part of the image.
+ */
 static void
 test_layers(void **state)
 {
@@ -236,16 +237,16 @@ test_broken(void **state)
 	assert_int_equal(found.count, 0);
 	sh("tar -cf outer.tar cut a.tar && : >empty && echo text >text");
 	assert_int_not_equal(walk("outer.tar", &found), IMAGE_NONE);
-	assert_int_equal(found.count, 1); /* of the whole archive beside the broken one */
+	assert_int_equal(found.count, 1); /* files of the whole archive beside the damaged one */
 	assert_int_equal(walk("empty", &found), IMAGE_NONE);
 	assert_int_equal(walk("text", &found), IMAGE_NONE);
 	assert_int_equal(walk("tree/app", &found), IMAGE_NONE);
-	/* a checksum that is wrong */
+	/* a wrong checksum */
 	sh("cp a.tar bad && printf x | dd of=bad bs=1 seek=1 conv=notrunc 2>/dev/null");
 	assert_int_equal(walk("bad", &found), IMAGE_NONE);
 }
 
-/* Changes bytes of a header, with its checksum made right again. */
+/* Changes bytes of a header, and corrects its checksum. */
 static void
 patch_header(const char *path, size_t at, const char *bytes, size_t length)
 {
@@ -284,7 +285,7 @@ test_sizes(void **state)
 	patch_header("bad", 124, "000000x0000", 12);
 	assert_int_equal(walk("bad", &found), IMAGE_BROKEN);
 	assert_int_equal(found.count, 0);
-	patch_header("bad", 124, "\x80\0\0\0\0\0\0\0\0\0\x0b\xb8", 12); /* 3,000 in binary */
+	patch_header("bad", 124, "\x80\0\0\0\0\0\0\0\0\0\x0b\xb8", 12); /* 3,000 as a binary number */
 	assert_int_equal(walk("bad", &found), IMAGE_DONE);
 	assert_int_equal(found.count, 1);
 }

@@ -1,6 +1,6 @@
 /*
  * test_discovery.c
- *		Discoveries against files and servers that misbehave.
+ *		Discoveries from files and from servers that misbehave.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ typedef struct Server
 	int fd;
 	int port;
 	pthread_t thread;
-	const char *(*answer)(const char *request); /* a body; NULL: hold the request open */
+	const char *(*answer)(const char *request); /* returns a body; NULL: holds the request open */
 	atomic_int requests;
 } Server;
 
@@ -107,7 +107,7 @@ server_start(Server *server, const char *(*answer)(const char *request))
 	assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
 }
 
-/* The clients must have closed their connections. */
+/* Stops the server. The clients must have closed their connections. */
 static void
 server_stop(Server *server)
 {
@@ -195,7 +195,7 @@ watched_stop(Watched *watched)
 	http_client_free(watched->client);
 }
 
-/* Lets the watch send what is due at now_ns, until the server has had so many requests. */
+/* Lets the watch send what is due at now_ns, until the server has had this many requests. */
 static int64_t
 run_until(Watched *watched, Server *server, int requests, int64_t now_ns)
 {
@@ -209,7 +209,7 @@ run_until(Watched *watched, Server *server, int requests, int64_t now_ns)
 	return due_ns;
 }
 
-/* The client's socket that is connected to a port. */
+/* Returns the client's socket that is connected to a port. */
 static int
 find_socket(int port)
 {
@@ -235,7 +235,7 @@ option_of(int fd, int level, int name)
 	return value;
 }
 
-/* A watch goes over the connection that its list has opened. */
+/* A watch uses the connection that its list has opened. */
 static void
 test_watches_are_probed(void **state)
 {
@@ -254,7 +254,7 @@ test_watches_are_probed(void **state)
 	fd = find_socket(server.port);
 	assert_true(fd >= 0);
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
-	/* a connection that went silent is given up within a minute */
+	/* a connection that went silent is abandoned within a minute */
 	assert_in_range(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE) +
 						option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL) *
 							option_of(fd, IPPROTO_TCP, TCP_KEEPCNT),
@@ -263,7 +263,7 @@ test_watches_are_probed(void **state)
 	server_stop(&server);
 }
 
-/* How long the watch waits before its sixth list, if each watch ends as the server says. */
+/* Returns the time until the watch's sixth list, if each watch ends as the server chooses. */
 static int64_t
 last_wait_ms(Watched *watched, Server *server)
 {
@@ -273,7 +273,8 @@ last_wait_ms(Watched *watched, Server *server)
 	for (int round = 0; round < 5; round++)
 	{
 		begun_ns = clock_ns(CLOCK_MONOTONIC);
-		due_ns = run_until(watched, server, server->requests + 2, due_ns); /* list and watch */
+		/* the list and the watch */
+		due_ns = run_until(watched, server, server->requests + 2, due_ns);
 	}
 	return (due_ns - begun_ns) / MS;
 }
@@ -306,7 +307,7 @@ typedef struct Groups
 {
 	int count;
 	size_t targets;
-	bool refuses; /* them, for now */
+	bool refuses; /* true: groups are refused for now */
 } Groups;
 
 static bool
@@ -370,7 +371,9 @@ write_targets(const Files *files, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Only its rights change, not its time: what could not be read is tried again all the same. */
+/*
+ * If only the rights of a file change, not its time, a file that could not be read is tried again.
+ */
 static void
 test_unreadable_file_is_read_later(void **state)
 {
@@ -389,13 +392,13 @@ test_unreadable_file_is_read_later(void **state)
 	assert_int_equal(files.groups.count, 1);
 	assert_int_equal(files.groups.targets, 2);
 
-	/* once it was read, or is wrong, it is left alone until it changes */
+	/* a file that was read, or is invalid, is not read again until it changes */
 	file_discovery.tick(files.discovery, 3);
 	assert_int_equal(files.groups.count, 1);
 	files_stop(&files);
 }
 
-/* A group for which there is no room yet is discovered again. */
+/* A group for which there is no memory yet is discovered again. */
 static void
 test_refused_group_is_read_later(void **state)
 {
@@ -414,7 +417,7 @@ test_refused_group_is_read_later(void **state)
 	files_stop(&files);
 }
 
-/* Whoever opens a FIFO waits for a writer, and there is none. */
+/* A FIFO without a writer, which would block its reader. */
 static void
 test_fifo_stops_nobody(void **state)
 {

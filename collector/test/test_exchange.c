@@ -1,7 +1,7 @@
 /*
  * test_exchange.c
- *		"import" against a server: whose functions its statements run, and that it stores a file as
- *		the server's own functions do, apart from files that it refuses.
+ *		"import" with a server: the functions that its statements run, and equality of the stored
+ *		rows with those of the server's own functions, except for files that "import" refuses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,8 +71,8 @@ assert_text(const char *path, const char *expected)
 }
 
 /*
- * The database's search_path leads to functions and operators that match our statements better
- * than the server's own. The imported file is compressed.
+ * The database's search_path contains functions and operators that match the collector's statements
+ * better than the server's own. The imported file is compressed.
  */
 static void
 test_planted_functions(void **state)
@@ -110,7 +110,7 @@ test_planted_functions(void **state)
 	options.selector = "folded:samples:count:::delta";
 	options.from = "2026-01-01Z";
 	options.to = "2026-01-02Z";
-	options.format = 1; /* folded */
+	options.format = 1; /* FORMAT_FOLDED */
 	options.output = path;
 	assert_int_equal(export_run(&options), EXIT_OK);
 	assert_text(path, "main;work 12\n");
@@ -159,7 +159,7 @@ put_bytes(Buffer *to, unsigned field, const void *bytes, size_t length)
 	buffer_put_bytes(to, bytes, length);
 }
 
-/* A message of numbers, by their fields 1, 2, 3 …; and one more message in it, or none. */
+/* Writes a message of numbers in its fields 1, 2, 3 …, and one more message in it, or none. */
 static void
 put_message(Buffer *to, unsigned field, const int64_t *numbers, unsigned count,
 			unsigned inner_field, const Buffer *inner)
@@ -178,7 +178,7 @@ put_message(Buffer *to, unsigned field, const int64_t *numbers, unsigned count,
 	put_message(to, field, (const int64_t[]){ __VA_ARGS__ }, \
 				sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), 0, NULL)
 
-/* Texts of the odd profile by their index; lengths, since some have zero bytes. */
+/* Texts of the odd profile by their index; with lengths, because some contain zero bytes. */
 static const struct
 {
 	const char *bytes;
@@ -223,7 +223,10 @@ put_odd_samples(Buffer *to)
 {
 	Buffer labels = { NULL };
 
-	/* a key that is no name, one that the importer has, a number, a key twice, one that is taken */
+	/*
+	 * a key that is not a valid name, one that the importer sets, a number, a key twice, a key in
+	 * use
+	 */
 	MESSAGE(&labels, 3, 8, 10);
 	MESSAGE(&labels, 3, 9, 14);
 	MESSAGE(&labels, 3, 11, 0, -5, 11);
@@ -231,16 +234,16 @@ put_odd_samples(Buffer *to)
 	MESSAGE(&labels, 3, 13, 10);
 	MESSAGE(&labels, 3, 15, 14);
 	put_sample(to, (const int64_t[]){ 70, 9 }, 2, 3, 30, NULL);
-	put_sample(to, (const int64_t[]){ 70, 9 }, 2, 4, 0, NULL); /* adds up */
-	put_sample(to, (const int64_t[]){ 9 }, 1, 5, -5, &labels); /* negative */
+	put_sample(to, (const int64_t[]){ 70, 9 }, 2, 4, 0, NULL); /* added to the sample before */
+	put_sample(to, (const int64_t[]){ 9 }, 1, 5, -5, &labels); /* a negative value */
 	put_sample(to, (const int64_t[]){ 9, 9, 70 }, 3, 0, 7, &labels);
 	put_sample(to, NULL, 0, 2, 20, NULL); /* without a stack */
 	put_sample(to, (const int64_t[]){ 9 }, 1, 1, 1, NULL);
-	put_sample(to, (const int64_t[]){ 9 }, 1, -1, -1, NULL); /* to nothing */
+	put_sample(to, (const int64_t[]){ 9 }, 1, -1, -1, NULL); /* a stack of an unknown location */
 	buffer_fini(&labels);
 }
 
-/* A profile of all that is odd and allowed. time_s 0: it does not say. */
+/* Writes a profile with everything that is odd and allowed. time_s 0: without a time. */
 static Buffer
 odd_profile(int64_t time_s)
 {
@@ -297,7 +300,7 @@ decode_into(const Buffer *profile, size_t batch_bytes, Batch **batch)
 	return decode_profile(&request, profile->bytes, profile->length, *batch, &result);
 }
 
-/* Nothing of a profile that is not in the batch goes with it to the database. */
+/* No part of a profile that is not in the batch is sent to the database. */
 static void
 assert_no_samples(Batch *batch)
 {
@@ -309,7 +312,10 @@ assert_no_samples(Batch *batch)
 	batch_free(batch);
 }
 
-/* Samples and notes, or neither of them, wherever a batch has no more room. */
+/*
+ * At whatever point a batch is full, it has both the samples and the notes of a profile, or
+ * neither.
+ */
 static void
 test_no_room(void **state)
 {
@@ -333,7 +339,7 @@ test_no_room(void **state)
 	buffer_fini(&profile);
 }
 
-/* A sum that no batch can hold is found before anything of the profile is there to be stored. */
+/* A sum that no batch can hold is found before any part of the profile can be stored. */
 static void
 test_sum_for_server(void **state)
 {
@@ -352,7 +358,7 @@ test_sum_for_server(void **state)
 #define WIDE_TYPES	 64
 #define WIDE_SAMPLES 80000
 
-/* Few bytes, many values: their memory does not follow from the bytes, so it has a bound. */
+/* Few bytes may contain many values: their memory has a limit of its own. */
 static void
 test_many_values(void **state)
 {
@@ -363,7 +369,7 @@ test_many_values(void **state)
 	Batch *batch;
 
 	memset(values, 1, sizeof(values));
-	put_bytes(&sample, 2, values, sizeof(values)); /* packed */
+	put_bytes(&sample, 2, values, sizeof(values)); /* as a packed field */
 	put_bytes(&profile, 6, "", 0);
 	for (int i = 1; i <= WIDE_TYPES; i++)
 	{
@@ -382,7 +388,7 @@ test_many_values(void **state)
 	buffer_fini(&profile);
 }
 
-/* What a road left: all but the name of its profile types, and the ids of series. */
+/* Rows that an importer stored, without the names of profile types and the ids of series. */
 #define ROAD_ROWS 19
 #define ROWS_OF(road)                                                                           \
 	"SELECT substr(s.profile_type, 7), s.labels, k.period, k.first_seen, k.last_seen, p.time,"  \
@@ -470,9 +476,9 @@ import_skipping(const char *directory, ExitCode expected)
 	assert_int_equal(import_run(&options, operands, 1), expected);
 }
 
-/* Files of other tools, one by one: what the command stores is what the functions store. */
+/* Files of other tools, one by one: the command stores the same rows as the functions. */
 
-/* Those that both refuse; extension/test/unit/test_inputs.c has why. */
+/* Files that both importers refuse, with the reasons in extension/test/unit/test_inputs.c. */
 static const char *const refused_inputs[] = { "folded_austin_full.txt", "folded_difference.txt",
 											  "folded_fractions.txt", "folded_utf16.txt" };
 
@@ -556,7 +562,7 @@ test_inputs(void **state)
 	}
 	free(names);
 	assert_rows_equal();
-	/* of a key that is a name and one that becomes it, the first has it */
+	/* if a valid key equals another one that was made valid, the first of them is used */
 	assert_string_equal(sql_in("roads", "SELECT concat_ws(' ', labels->>'http_route', "
 										"labels->>'http_route_2') FROM "
 										"profstore.series('client:samples:count:::delta') "
@@ -565,7 +571,7 @@ test_inputs(void **state)
 	server_control(&server, "purge", NULL);
 }
 
-/* A profile of ours names the frames to drop; only the server decides which these are. */
+/* A profile names the frames to drop; only the server decides which frames match. */
 static void
 drop_frames(const char *path)
 {
@@ -576,7 +582,7 @@ drop_frames(const char *path)
 	close(file);
 }
 
-/* With standard output on a full disk. */
+/* Lists the files on a full disk. */
 static ExitCode
 import_to_full_disk(const ExchangeOptions *options, char **files, size_t count)
 {
@@ -595,7 +601,10 @@ import_to_full_disk(const ExchangeOptions *options, char **files, size_t count)
 	return code;
 }
 
-/* A list of files that are stored is whole, or the command fails: on both roads. */
+/*
+ * If the list of stored files cannot be written completely, the command fails, with either
+ * importer.
+ */
 static void
 test_full_disk(void **state)
 {
@@ -626,8 +635,8 @@ test_full_disk(void **state)
 /* --- a server that refuses --- */
 
 /*
- * Has whatever stores samples, on either road, come by "calls" and "error": a statement that may
- * raise one.
+ * Adds a statement to both functions "calls" and "error", which every import runs; it may raise an
+ * error.
  */
 static void
 refuse_by(const char *error)
@@ -668,7 +677,7 @@ assert_samples(const char *expected)
 	assert_string_equal(sql_in("refused", "SELECT count(*) FROM profstore.samples"), expected);
 }
 
-/* What becomes of the other files where the server refuses one. */
+/* If the server refuses a file, the other files are stored or reported. */
 static void
 test_refused(void **state)
 {
@@ -689,7 +698,7 @@ test_refused(void **state)
 	sql_in("refused", "SELECT profstore.ensure_partitions(d, d) FROM (VALUES (now()), "
 					  "(to_timestamp(1700000000))) AS days (d)");
 
-	/* after the first failure no other file of the batch is asked for */
+	/* after the first failure the server gets no other file of the batch */
 	refuse_by(refuse);
 	assert_int_equal(import_refused(files, 1, true), EXIT_IO);
 	calls = refused_calls();
@@ -700,7 +709,7 @@ test_refused(void **state)
 	assert_int_equal(import_refused(files, 3, false), EXIT_IO);
 	assert_int_equal(refused_calls(), calls + 2);
 
-	/* one that only the server decodes: a deadlock is over the next time */
+	/* a file that only the server decodes: after a deadlock it is repeated */
 	write_odd_profile(path[0], 1700000000);
 	drop_frames(path[0]);
 	refuse_by("IF (SELECT last_value FROM public.calls) < 3 THEN RAISE 'deadlock' "
@@ -720,7 +729,7 @@ test_refused(void **state)
 
 /* --- both roads, the same --- */
 
-/* Equal files by import_pprof and its relatives, and by the command. */
+/* Equal files are recognized by import_pprof(), by its relatives, and by the command. */
 static void
 test_roads(void **state)
 {
@@ -734,7 +743,7 @@ test_roads(void **state)
 		snprintf(path[i], sizeof(path[i]), "%s/%d", api, i);
 	assert_int_equal(chmod(directory, 0755) | mkdir(api, 0755), 0);
 	write_odd_profile(path[0], 1700000000);
-	write_odd_profile(path[1], 1700000100); /* last_seen moves by minutes */
+	write_odd_profile(path[1], 1700000100); /* last_seen is rounded to minutes */
 	write_text(path[2], "main;h\xc3\xb6her 12\nmain;work 3\nmain;work 4\n");
 	write_text(path[3], perf_text);
 	for (int i = 0; i < 4; i++)
@@ -744,7 +753,7 @@ test_roads(void **state)
 	sql_in("postgres", "CREATE DATABASE roads");
 	sql_in("roads", "CREATE EXTENSION profstore");
 
-	/* times of the files */
+	/* times are those of the files */
 	unlink(path[4]);
 	import_by_sql("import_pprof", path[0], "api", "NULL");
 	import_by_sql("import_pprof", path[1], "api", "NULL");
@@ -760,7 +769,7 @@ test_roads(void **state)
 	import_all(directory, "2024-01-01 00:00Z", EXIT_OK);
 	assert_roads_equal(ROAD_ROWS);
 
-	/* files that are listed as stored are left out: all of them, then all but one */
+	/* files that are listed as stored are skipped: all of them, then all except one */
 	write_text("/tmp/test_roads_skip", "");
 	append_line(directory, "/api/2: folded, 2 samples\n");
 	append_line(directory, "/api/3: perf-script, 3 samples\n");
@@ -772,7 +781,7 @@ test_roads(void **state)
 	assert_string_equal(sql_in("roads", "SELECT count(*) FROM profstore.samples"), "40");
 	unlink("/tmp/test_roads_skip");
 
-	/* one that is none does not stop the others */
+	/* an invalid file does not stop the others */
 	write_text(path[0], "\x1f\x8b no gzip");
 	write_text(path[4], "main;last 1\n");
 	import_all(directory, "2024-01-02 00:00Z", EXIT_IO);
@@ -790,10 +799,10 @@ test_roads(void **state)
 #define JOB_STACKS 3000
 
 /* Lanes that store the same new content at once store it once. */
-/* Standard error, as a terminal or a file, and what is written to it. */
+/* Standard error, as a terminal or a file, and the output to it. */
 typedef struct Screen
 {
-	int standard_error; /* as it was */
+	int standard_error; /* the saved descriptor */
 	int reading_end;
 	pthread_t reader;
 	char text[64 * 1024];
@@ -807,7 +816,7 @@ read_screen(void *argument)
 	size_t room;
 	ssize_t count;
 
-	/* the terminal's end is an error, EIO */
+	/* at the end of a terminal, read() fails with EIO */
 	while ((room = sizeof(screen->text) - 1 - screen->length) > 0 &&
 		   (count = read(screen->reading_end, screen->text + screen->length, room)) > 0)
 		screen->length += (size_t) count;
@@ -847,7 +856,7 @@ screen_end(Screen *screen)
 	close(screen->reading_end);
 }
 
-/* A bar for a terminal, which ends full, and nothing of it for a file. */
+/* A terminal gets a progress bar, which ends full; a file gets none. */
 static void
 assert_bar(const char *text, bool is_terminal)
 {

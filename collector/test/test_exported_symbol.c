@@ -1,7 +1,7 @@
 /*
  * test_exported_symbol.c
- *		Symbols by the hash table of real libraries, against a look at every symbol; and by tables
- *		that lie.
+ *		Symbols found by the hash tables of real libraries, compared with a search of all symbols;
+ *		and false tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define FUNCTIONS (1U << STT_FUNC)
 
-/* The file that a function of a library is mapped from, in memory. */
+/* Maps the file of a library's function into memory. */
 static ElfSource
 read_library(const void *function)
 {
@@ -55,7 +55,7 @@ find(const ElfSource *source, const char *name, ExportedSymbol *found)
 		   exported_symbol_find(&headers, name, FUNCTIONS, found);
 }
 
-/* Each function of the C library is found, where the first symbol of its name says. */
+/* Each function of the C library is found at the address of the first symbol with its name. */
 static void
 test_all(void **state)
 {
@@ -94,7 +94,7 @@ test_all(void **state)
 	free((void *) (uintptr_t) source.memory);
 }
 
-/* A damaged table leads nowhere outside of the file, and to no name but the one that is sought. */
+/* A damaged table leads neither outside of the file nor to another name. */
 static void
 test_damage(void **state)
 {

@@ -1,9 +1,9 @@
 /*
  * test_features.c
- *		Kernels that can lock up are refused, with the reason and what to do, but where that is
- *		allowed.
+ *		Kernels that can lock up are refused, with reason and hint, unless they are allowed by a
+ *		flag.
  *
- * The program has a uname of its own, which the library takes; all else is this machine's.
+ * The program replaces uname(); everything else is that of this machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ uname(struct utsname *names)
 	return 0;
 }
 
-static int refusal; /* of reading memory of processes; 0: none */
+static int refusal; /* errno of reading memory of processes; 0: allowed */
 
 ssize_t
 process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
@@ -70,7 +70,10 @@ feature_of_copies(bool allowed)
 	return feature_of("user_copy_in_interrupt", allowed);
 }
 
-/* A security module forbids reading memory of processes: reported, but sampling goes on. */
+/*
+ * If a security module forbids reading memory of processes, this is reported, but sampling
+ * continues.
+ */
 static void
 test_process_memory(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_files.c
- *		Files that others named: inside of a root directory, regular ones alone, by openat2 and
- *		without it.
+ *		Files whose paths others chose: regular files inside a root directory only, with and without
+ *		openat2().
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ make(const char *format, ...)
 	assert_int_equal(system(command), 0);
 }
 
-/* root/ is what a container sees; beside it lies what it must not reach. */
+/* Creates root/, which a container sees, and files beside it, which it must not reach. */
 static int
 make_files(void **state)
 {
@@ -66,7 +66,7 @@ remove_files(void **state)
 	return 0;
 }
 
-/* Reads a file below root/ into text; 0 or -errno. */
+/* Reads a file below root/ into text. Returns 0 or -errno. */
 static int
 read_inside(const char *path, char text[32])
 {
@@ -98,7 +98,7 @@ stays_inside(void **state)
 	static const struct
 	{
 		const char *path;
-		const char *text; /* NULL: */
+		const char *text; /* NULL: refused */
 		int err;
 	} cases[] = {
 		{ "/etc/hosts", "hosts", 0 },
@@ -161,7 +161,7 @@ bounds_paths(void **state)
 	assert_int_equal(read_inside(path, text), 0);
 }
 
-/* Opening is an event that others see, and that a driver acts on. */
+/* Opening a file is an event that others see, and on which a driver acts. */
 static void
 never_opens_what_is_no_file(void **state)
 {
@@ -187,7 +187,7 @@ never_opens_what_is_no_file(void **state)
 	assert_int_equal(open_file_trusted("/dev/null", &status), -ENOEXEC);
 }
 
-/* A process whose root is root/; 0 where nobody lets us make one. */
+/* Starts a process whose root is root/. Returns 0 if the machine does not allow it. */
 static pid_t
 start_in_root(void)
 {
@@ -201,7 +201,7 @@ start_in_root(void)
 	{
 		char root[128];
 
-		/* also where a check fails before we end it */
+		/* ends the process also if a check fails first */
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
 		snprintf(root, sizeof(root), "%s/root", directory);
 		if (chroot(root) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(root) != 0))
@@ -254,8 +254,9 @@ follows_links_in_the_root_of_a_process(void **state)
 }
 
 /*
- * Notes that say nothing, then one with a build ID, in a section of its own; was that found? A file
- * of thousands of sections with the same notes would else be read for a minute.
+ * Writes notes without meaning, then one with a build ID, in a section of its own. Returns true if
+ * that is found. A file of thousands of sections with equal notes would otherwise be read for a
+ * minute.
  */
 static bool
 finds_build_id_behind(uint32_t notes)
@@ -315,7 +316,7 @@ test_comments(void **state)
 	CHECK_COMMENT("another compiler 1.0", "");
 }
 
-/* This test's own compiler, and a program without a word. */
+/* Reads the compiler of this test, and of a program without a compiler's name. */
 static void
 test_compiler(void **state)
 {
@@ -341,7 +342,7 @@ test_compiler(void **state)
 	close(source.fd);
 }
 
-/* System calls of this thread that read; -1 if the kernel does not count them. */
+/* Counts this thread's system calls that read; -1 if the kernel does not count them. */
 static long
 count_reads(void)
 {
@@ -356,7 +357,7 @@ count_reads(void)
 	return reads;
 }
 
-/* Headers and names are read many at a time, and are those that the file has. */
+/* Headers and names are read many at a time, and equal those of the file. */
 static void
 reads_headers_together(void **state)
 {
@@ -379,7 +380,7 @@ reads_headers_together(void **state)
 	loaded.memory = bytes;
 	assert_int_equal(elf_headers_read(&in_memory, &loaded), 0);
 	no_reads = count_reads();
-	no_reads = count_reads() - no_reads; /* what counting takes */
+	no_reads = count_reads() - no_reads; /* the number of reads that counting itself makes */
 	reads = count_reads();
 	assert_int_equal(elf_headers_read(&headers, &source), 0);
 	assert_true(headers.section_count > 20);

@@ -1,6 +1,6 @@
 /*
  * test_flags.c
- *		Command-line flags: what is taken, and what is said about the rest.
+ *		Command-line flags: accepted values, and messages about others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ test_usage_errors(void **state)
 	assert_null(strstr(failure.hint, "Perhaps"));
 	assert_int_equal(PARSE("--", "--frequency"), EXIT_USAGE);
 	assert_string_equal(failure.message, "unexpected argument");
-	/* of two it is neither */
+	/* an ambiguous prefix means neither flag */
 	assert_int_equal(PARSE("--label", "3"), EXIT_USAGE);
 	assert_string_equal(failure.message, "unrecognized flag");
 }
@@ -122,7 +122,7 @@ test_value_errors(void **state)
 	assert_int_equal(PARSE("--label-pid=yes"), EXIT_CONFIG);
 }
 
-/* Each number of the hints on limits must have a unit behind it. */
+/* Each number of the hints on limits must have a unit after it. */
 static void
 assert_limits(const Flag *flags, size_t count)
 {
@@ -153,13 +153,13 @@ test_limits_as_typed(void **state)
 					   "",		  1000,			 INT64_C(31622400000) };
 
 	assert_int_equal(flag_take(&age, "4000d", &failure), EXIT_CONFIG);
-	assert_string_equal(failure.hint, "It takes from 1s to 366d.");
+	assert_string_equal(failure.hint, "It takes values from 1s to 366d.");
 	assert_limits(agent, agent_flags(&options, agent));
 	assert_limits(receive, receive_flags(&received, receive));
 	assert_limits(serve, serve_flags(&served, serve));
 }
 
-/* A file of these lines; its name holds until the next. */
+/* Writes a file with these lines; its name is valid until the next call. */
 static const char *
 write_config(const char *lines)
 {
@@ -174,7 +174,7 @@ write_config(const char *lines)
 	return path;
 }
 
-/* The agent's options by a configuration of these lines and one more argument. */
+/* Reads the agent's options from a configuration of these lines and one more argument. */
 static AgentConfig *
 read_config(const char *lines, const char *argument)
 {
@@ -205,7 +205,7 @@ test_configuration(void **state)
 	assert_string_equal(options.node, options.host_name);
 	assert_string_equal(options.cache_directory, "");
 	assert_int_equal(options.off_cpu_ms, 10);
-	assert_int_equal(options.frequency_hz, 29); /* the command line has the last word */
+	assert_int_equal(options.frequency_hz, 29); /* the command line overrides the file */
 	assert_int_equal(config->rules.labels.count, 2);
 	assert_false(config->kubernetes.wanted);
 	assert_non_null(config->process_rules);

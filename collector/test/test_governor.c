@@ -1,6 +1,6 @@
 /*
  * test_governor.c
- *		The governor as a pure function, driven by a collector whose cost follows its frequency.
+ *		The governor as a pure function, with a collector whose cost depends on its frequency.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,12 +53,12 @@ test_below(void **state)
 	Run run;
 
 	begin(&run, &limits);
-	pass(&run, 600, NS_PER_S / 1000, 0); /* 1.9 % */
+	pass(&run, 600, NS_PER_S / 1000, 0); /* 1.9 % of a CPU */
 	assert_int_equal(run.governor.frequency_hz, 19);
 	assert_false(run.governor.symbols_wait);
 }
 
-/* Three CPU seconds at once are what a minute of 5 % allows. */
+/* Three CPU seconds at once are the allowance of a minute at 5 %. */
 static void
 test_burst(void **state)
 {
@@ -85,7 +85,7 @@ test_excess(void **state)
 	begin(&run, &limits);
 	pass(&run, 60, NS_PER_S / 100, 0);
 	assert_int_equal(run.governor.frequency_hz, 4);
-	/* from then on the ceiling holds, and the frequency does not swing */
+	/* from here on the ceiling holds, and the frequency does not swing */
 	before_ns = run.reading.cpu_ns;
 	frequency_hz = run.governor.frequency_hz;
 	for (int i = 0; i < 600; i++)
@@ -96,7 +96,7 @@ test_excess(void **state)
 	}
 	assert_true(run.reading.cpu_ns - before_ns <= 600 * NS_PER_S / 20);
 	assert_int_equal(changes, 0);
-	/* nothing is left to do below the lowest frequency, but symbols wait */
+	/* below the lowest frequency the governor only makes symbols wait */
 	pass(&run, 60, NS_PER_S / 20, 0);
 	assert_int_equal(run.governor.frequency_hz, GOVERNOR_FREQUENCY_HZ_MIN);
 	assert_true(run.governor.symbols_wait);
@@ -118,10 +118,10 @@ test_recovery(void **state)
 	}
 	assert_int_equal(run.governor.frequency_hz, 19);
 	assert_false(run.governor.symbols_wait);
-	assert_true(seconds_at[4] >= 29 && seconds_at[9] >= 29); /* slowly */
+	assert_true(seconds_at[4] >= 29 && seconds_at[9] >= 29); /* it recovers slowly */
 }
 
-/* A frequency below the lowest that it chooses is left alone. */
+/* A configured frequency below the lowest that the governor chooses stays as it is. */
 static void
 test_low_frequency(void **state)
 {
@@ -148,7 +148,7 @@ test_clock_steps_back(void **state)
 	assert_true(run.governor.credit_ns > credit_ns);
 	run.reading.cpu_ns += NS_PER_S;
 	pass(&run, 1, 0, 0);
-	assert_true(run.governor.credit_ns > credit_ns); /* it was not drawn twice */
+	assert_true(run.governor.credit_ns > credit_ns); /* the worker's time was not charged twice */
 	governor_observe(&run.governor, &run.reading);	 /* no time has passed */
 	assert_int_equal(run.governor.frequency_hz, 19);
 }
@@ -167,13 +167,13 @@ test_memory(void **state)
 		shrinks += run.governor.shrink;
 		assert_false(run.governor.refuse);
 	}
-	assert_int_equal(shrinks, 2); /* every five seconds */
+	assert_int_equal(shrinks, 2); /* once every five seconds */
 	run.reading.resident_bytes = 257 * MB;
 	pass(&run, 1, 0, 0);
 	assert_true(run.governor.refuse);
 	run.reading.resident_bytes = 230 * MB;
 	pass(&run, 1, 0, 0);
-	assert_true(run.governor.refuse); /* until there is room again */
+	assert_true(run.governor.refuse); /* until memory is available again */
 	run.reading.resident_bytes = 200 * MB;
 	pass(&run, 1, 0, 0);
 	assert_false(run.governor.refuse || run.governor.shrink);
@@ -199,7 +199,10 @@ test_default_ceiling(void **state)
 #define OWNER UINT64_C(1000)
 #define OTHER UINT64_C(1001)
 
-/* Seconds of CPU time that tables take which an owner wants all the time, each of a quarter. */
+/*
+ * Returns the CPU seconds of tables for an owner that always requests more, each of a quarter
+ * second.
+ */
 static double
 seconds_of_tables(TableAccount *account, uint64_t owner, uint64_t from_s, uint64_t to_s)
 {
@@ -215,7 +218,10 @@ seconds_of_tables(TableAccount *account, uint64_t owner, uint64_t from_s, uint64
 	return seconds;
 }
 
-/* An owner's tables that turn get a burst, then a quarter of --max-cpu; those of others come. */
+/*
+ * An owner whose tables alternate gets a burst, then a quarter of --max-cpu; other owners' tables
+ * are made.
+ */
 static void
 test_tables(void **state)
 {
@@ -223,14 +229,14 @@ test_tables(void **state)
 	double first = seconds_of_tables(&account, OWNER, 100, 200);
 	double later;
 
-	/* half a minute of 4 %, and 1 % of the time since */
+	/* half a minute of 4 %, and 1 % of the time after it */
 	assert_true(first > 1.2 && first <= 1.2 + 1 + 0.5);
 	later = seconds_of_tables(&account, OWNER, 200, 1200);
 	assert_true(later > 9 && later <= 10.5);
 	assert_true(table_account_may(&account, OTHER, 1200 * NS_PER_S));
 }
 
-/* While the agent takes too much, nobody gets a table on credit. */
+/* While the agent exceeds its share, no table is made on credit. */
 static void
 test_tables_rest(void **state)
 {
@@ -245,7 +251,7 @@ test_tables_rest(void **state)
 	assert_true(table_account_may(&account, OWNER, 101 * NS_PER_S));
 }
 
-/* Owners without number push out who owes least, never who owes most. */
+/* Owners without a number replace the one that owes least, never the one that owes most. */
 static void
 test_tables_owners(void **state)
 {

@@ -91,7 +91,7 @@ test_readings(void **state)
 	assert_false(nvml_needs_glances(nvml, 0));
 	assert_true(nvml_needs_glances(nvml, 1));
 
-	/* the first reading has nothing to compare with */
+	/* the first reading has no earlier one to compare with */
 	nvml_read(nvml, 0, 10 * SECOND, &reading);
 	assert_false(reading.has_active);
 	assert_false(reading.has_energy);
@@ -103,7 +103,7 @@ test_readings(void **state)
 	assert_true(reading.has_energy);
 	assert_true(reading.energy_mj >= 4900 && reading.energy_mj < 100000);
 
-	/* a percentage that is none, and a counter that began anew */
+	/* an invalid percentage, and a counter that began anew */
 	fake->percent = NAN;
 	fake->restart = 100000;
 	usleep(1000);
@@ -115,7 +115,7 @@ test_readings(void **state)
 	nvml_read(nvml, 0, 14 * SECOND, &reading);
 	assert_int_equal(reading.active_ns, SECOND);
 
-	/* glances are weighted by the time since the one before */
+	/* readings are weighted by the time since the previous one */
 	nvml_read(nvml, 1, 10 * SECOND, &reading);
 	assert_false(reading.has_active);
 	fake->utilization = 100;
@@ -150,7 +150,7 @@ test_processes(void **state)
 	assert_int_equal(reading.process_count, 1);
 	assert_int_equal(reading.failures, 0);
 
-	/* what a device does not support is no failure, unlike an error; neither stops the rest */
+	/* an unsupported quantity is not a failure, unlike an error; neither stops the others */
 	fake->energy_result = 999;
 	fake->processes_result = NVML_NOT_SUPPORTED;
 	nvml_read(nvml, 1, 4 * SECOND, &reading);
@@ -159,7 +159,7 @@ test_processes(void **state)
 	assert_false(reading.has_memory);
 	assert_true(reading.has_active);
 
-	/* more processes than there is room for are a failure, and counted */
+	/* more processes than the array holds are a failure, and counted */
 	fake->energy_result = 0;
 	fake->processes_result = 0;
 	for (int i = 0; i < NVML_PROCESSES_MAX; i++)
@@ -181,7 +181,7 @@ label_of(const BatchSeries *series, const char *name)
 	return "";
 }
 
-/* Returns the sum of a type's samples of a device and process name; comm "": of the host. */
+/* Returns the sum of a type's samples of a device and process name; comm "": those of the host. */
 static int64_t
 sum_of(const Batch *batch, const char *type, const char *gpu, const char *comm)
 {
@@ -232,7 +232,7 @@ ended_pid(void)
 	return pid;
 }
 
-/* Activity of a device is that of its processes and of the host together. */
+/* The activity of a device equals that of its processes and of the host together. */
 static void
 test_meter(void **state)
 {
@@ -261,13 +261,13 @@ test_meter(void **state)
 	own = sum_of(fixture->batch, "gpu:active:", "0", "test_gpu_meter");
 	host = sum_of(fixture->batch, "gpu:active:", "0", "");
 	print_message("own %.3f s, host %.3f s\n", (double) own / 1e9, (double) host / 1e9);
-	/* 30 to 10, of a quarter of the time */
+	/* 30 to 10, during a quarter of the time */
 	assert_true(llabs(own - 3 * host) < 1000);
 	assert_true(own + host > (int64_t) SECOND * 2 / 4 && own + host < (int64_t) SECOND * 4 / 4);
 	/* device 1 has no processes */
 	assert_true(sum_of(fixture->batch, "gpu:active:", "1", "") > (int64_t) SECOND * 2 * 4 / 10);
 	assert_true(sum_of(fixture->batch, "gpu:energy:", "0", "") > 200000);
-	/* sizes are those of one reading, however many there were in a window */
+	/* sizes are those of one reading, however many a window has */
 	assert_int_equal(sum_of(fixture->batch, "gpu:memory:", "0", "test_gpu_meter"), DEVICE_MEMORY);
 	assert_int_equal(sum_of(fixture->batch, "gpu:memory:", "0", ""), 1000);
 	assert_int_equal(losses_total(&fixture->losses, LOSS_GPU_UNREAD), 0);
@@ -286,7 +286,7 @@ test_meter(void **state)
 	code_table_free(names);
 }
 
-/* Readings that cost much are made rarely: a thousandth of a CPU is their limit. */
+/* Expensive readings are rare: their limit is a thousandth of a CPU. */
 static void
 test_budget(void **state)
 {
@@ -295,22 +295,24 @@ test_budget(void **state)
 	CodeTable *names;
 
 	reset_fake();
-	fake->burn_ns = 5000000; /* of each device */
+	fake->burn_ns = 5000000; /* ns of CPU time for each device */
 	assert_int_equal(code_table_create(1 << 20, &names), 0);
 	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
 								   &fixture->reader),
 					 0);
 	stats = run_meter_for(fixture, names, NS_PER_S, 3500000);
-	assert_int_equal(stats.readings, 2); /* the first one and the last one */
+	assert_int_equal(stats.readings, 2); /* the first reading and the last one */
 	finish(fixture);
-	/* the energy of the windows that were left out is in the next reading */
+	/* the energy of the omitted windows is in the next reading */
 	assert_true(sum_of(fixture->batch, "gpu:energy:", "0", "") > 340000);
 	reader_free(fixture->reader);
 	fixture->reader = NULL;
 	code_table_free(names);
 }
 
-/* A driver that does not answer delays nobody; the thread is left behind and frees itself. */
+/*
+ * A driver that does not answer delays no other thread; its thread is abandoned and frees itself.
+ */
 static void
 test_hang(void **state)
 {
@@ -336,10 +338,10 @@ test_hang(void **state)
 	fixture->reader = NULL;
 	code_table_free(names);
 	atomic_store(&fake->hangs, false);
-	usleep(100000); /* the thread finds that the parts are gone, and ends */
+	usleep(100000); /* the thread finds that it was abandoned, and ends */
 }
 
-/* Waits until the library was started so many times. */
+/* Waits until the library was started this many times. */
 static void
 await_starts(unsigned int starts)
 {
@@ -351,8 +353,8 @@ await_starts(unsigned int starts)
 }
 
 /*
- * A driver that has no device, or answers for none, is opened again; one that fails some calls is
- * not.
+ * A driver without a device, or whose devices all fail, is opened again; one of which some calls
+ * fail is not.
  */
 static void
 test_reopening(void **state)
@@ -380,7 +382,7 @@ test_reopening(void **state)
 	await_starts(2);
 	fake->missing = 0;
 	await_starts(3);
-	/* two readings whose calls about energy fail */
+	/* two readings in which the calls for energy fail */
 	until_ns = clock_ns(CLOCK_MONOTONIC) + 20 * NS_PER_S;
 	while (losses_total(&fixture->losses, LOSS_GPU_UNREAD) < 2 * FAKE_DEVICES &&
 		   clock_ns(CLOCK_MONOTONIC) < until_ns)
@@ -402,7 +404,7 @@ test_reopening(void **state)
 	code_table_free(names);
 }
 
-/* A process that was sampled is found by its pid; one that was not is read. */
+/* A process that was sampled is found by its pid; another one is read from /proc. */
 static void
 test_pids(void **state)
 {
@@ -420,7 +422,7 @@ test_pids(void **state)
 
 	assert_int_equal(code_table_create(1 << 20, &names), 0);
 	amount.frame = code_table_add(names, &(CodeName){ "[gpu]", "device", "", 0, 0 });
-	record.sample.exec_id = 77; /* which /proc does not show */
+	record.sample.exec_id = 77; /* a process that /proc does not show */
 	strcpy(record.sample.process_comm, "test_gpu_meter");
 	add_frame(&record, address_of(test_leaf));
 	add_frame(&record, address_of(start_thread) + 1);
@@ -444,7 +446,8 @@ test_pids(void **state)
 	close(ready[1]);
 	waitpid(child, NULL, 0);
 	close(ready[0]);
-	reader_add_amount(fixture->reader, &amount); /* of the host: it has ended */
+	/* counted for the host, because the process has ended */
+	reader_add_amount(fixture->reader, &amount);
 	finish(fixture);
 	assert_int_equal(sum_of(fixture->batch, "gpu:memory:", "", "test_gpu_meter"), 15);
 	assert_int_equal(sum_of(fixture->batch, "gpu:memory:", "", ""), 5);

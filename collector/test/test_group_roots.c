@@ -25,17 +25,20 @@
 #include "process/owner.h"
 #include "profiler.skel.h"
 
-/* Groups of a container's processes, of one beside it and of one outside; the first is ours. */
+/*
+ * Groups of a container's processes, of one beside it and of one outside; the first is the test's
+ * own.
+ */
 static const char *const groups[] = { "/pod/agent", "/pod/other", "/other", "" };
 
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
-/* A place for groups in one hierarchy, with a process in each of them. */
+/* A directory for groups in one hierarchy, with a process in each group. */
 typedef struct Place
 {
 	char directory[128];
 	pid_t members[GROUPS];
-	CgroupLabels seen[GROUPS]; /* by the host */
+	CgroupLabels seen[GROUPS]; /* as the host sees them */
 } Place;
 
 static bool
@@ -69,7 +72,7 @@ remove_place(Place *place)
 	(void) rmdir(place->directory);
 }
 
-/* False if there is no such hierarchy, or labels are not made of it. */
+/* Returns false if this hierarchy does not exist, or labels are not taken from it. */
 static bool
 make_place(Place *place, const char *hierarchy)
 {
@@ -102,7 +105,7 @@ make_place(Place *place, const char *hierarchy)
 	return usable;
 }
 
-/* As the sampler does it, but with this program alone. */
+/* Reads control groups like the sampler, but with this program alone. */
 static bool
 find_roots(void)
 {
@@ -128,7 +131,7 @@ enum
 	NOT_POSSIBLE,
 };
 
-/* In a process of its own, in the first group and a namespace that begins there. */
+/* Runs in a process of its own, in the first group and a namespace that begins there. */
 static int
 look_from_within(const Place *place)
 {
@@ -148,7 +151,7 @@ look_from_within(const Place *place)
 	return SEEN_ALIKE;
 }
 
-/* Of each kind of hierarchy that this machine has. */
+/* Runs the test for each kind of hierarchy that this machine has. */
 static void
 test_seen_from_namespace(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_health.c
- *		The agent's status: written, read back, judged.
+ *		The agent's status: written, read back, assessed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ test_judged(void **state)
 	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
 	assert_int_equal(judge(&health, 1180 * NS, ""), EXIT_OK);
 	assert_int_equal(judge(&health, 1181 * NS, "181 s old"), EXIT_INTERNAL);
-	assert_int_equal(judge(&health, 900 * NS, "old"), EXIT_INTERNAL); /* from before a reboot */
+	assert_int_equal(judge(&health, 900 * NS, "old"), EXIT_INTERNAL); /* written before a reboot */
 
 	health.walker_busy_ms = 180 * S;
 	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
@@ -65,7 +65,9 @@ test_judged(void **state)
 	assert_int_equal(judge(&health, 1000 * NS, "held samples for 181 s"), EXIT_INTERNAL);
 	health.held_ms = 0;
 
-	/* nothing waits for the database, and nothing comes either: two intervals and a minute */
+	/*
+	 * no sample waits for the database, and none arrives: the limit is two intervals and a minute
+	 */
 	health.interval_ms = 10 * S;
 	health.newest_stored_ms = 80 * S;
 	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
@@ -98,7 +100,7 @@ test_file(void **state)
 	assert_int_equal(health_read(path, &found), 0);
 	assert_memory_equal(&found, &written, sizeof(found));
 
-	/* cut short, with no number, with keys that only look like others */
+	/* a file that is cut short, without a number, or with keys that only resemble the known ones */
 	file = fopen(path, "we");
 	fputs("time_ns=1\nring_busy_ms=2\n", file);
 	fclose(file);
@@ -109,7 +111,7 @@ test_file(void **state)
 	assert_int_equal(health_read(path, &found), -EINVAL);
 
 	unlink(path);
-	assert_int_equal(rmdir(directory), 0); /* nothing else was left behind */
+	assert_int_equal(rmdir(directory), 0); /* the directory contains no other file */
 	assert_int_equal(health_write(path, &written), -ENOENT);
 }
 

@@ -1,7 +1,7 @@
 /*
  * test_import_options.c
- *		What "import" reads before it needs a database: formats of files, labels, operands between
- *		flags, lists of files to skip, and frames of lz4.
+ *		Input that "import" reads before it needs a database: formats of files, labels, operands
+ *		between flags, lists of files to skip, and frames of lz4.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ test_labels(void **state)
 	assert_labels("1a=c", NULL);
 }
 
-/* expected NULL: the path does not fit */
+/* Matches a path with a pattern; expected is NULL if the path must not match. */
 static void
 assert_path(const char *pattern, const char *path, const char *expected)
 {
@@ -112,7 +112,7 @@ test_path_labels(void **state)
 				"{\"instance\":\"host-1\",\"service\":\"api\"}");
 	assert_path("{service}/{instance}/*.pb.gz", "host-1/7.pb.gz", NULL);
 	assert_path("{service}/{instance}/*.pb.gz", "/data/api/host-1/7.pb", NULL);
-	/* what stands first is short, "*" may be nothing, "{}" may not */
+	/* the first placeholder matches as little as possible, "*" may match nothing, "{}" may not */
 	assert_path("{a}-{b}.pb*", "x/1-2-3.pb", "{\"b\":\"2-3\",\"a\":\"1\"}");
 	assert_path("{a}-{b}", "-2", NULL);
 	assert_path("*{a}", "xyz", "{\"a\":\"xyz\"}");
@@ -140,7 +140,7 @@ test_operands(void **state)
 	assert_string_equal(options.labels, "a=b");
 }
 
-/* A list that cannot be read to its end says so: it is no list of nothing. */
+/* A list that cannot be read to its end is an error, not an empty list. */
 static void
 test_skip_unreadable(void **state)
 {
@@ -156,7 +156,9 @@ test_skip_unreadable(void **state)
 	file_list_free(&list);
 }
 
-/* Cut anywhere, or with any byte changed, the file is refused or unchanged in meaning. */
+/*
+ * A file that is cut anywhere, or has any byte changed, is refused or unpacked to the same content.
+ */
 static void
 test_lz4(void **state)
 {
@@ -172,7 +174,7 @@ test_lz4(void **state)
 	assert_true(lz4_is_frame(packed, length));
 	assert_false(lz4_is_frame(packed, 3));
 	assert_false(lz4_is_frame(text, strlen(text)));
-	memcpy(packed + length, packed, length); /* two frames */
+	memcpy(packed + length, packed, length); /* two frames in one file */
 	assert_int_equal(lz4_unpack(packed, 2 * length, 1000, &out), 0);
 	assert_int_equal(out.length, 2 * strlen(text));
 	assert_memory_equal(out.bytes + strlen(text), text, strlen(text));

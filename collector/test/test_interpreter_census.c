@@ -1,7 +1,7 @@
 /*
  * test_interpreter_census.c
- *		Interpreters of running processes. This program looks like a CPython of unknown version, by
- *		the section and the function that CPython has.
+ *		Interpreters of running processes. This program looks like a CPython of unknown version,
+ *		because it has CPython's section and function.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * test_jit.c
- *		Perf maps: lines, what lay where when, and maps of a process that writes, rewrites and fakes
- *		them.
+ *		Perf maps: lines, code at an address over time, and maps of a process that writes, rewrites
+ *		and fakes them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@
 
 #define LIMIT_BYTES ((size_t) 16 << 20)
 
-/* That a file's time may be late, and more. */
+/* Largest delay of a file's time, with a margin. */
 #define FILE_CLOCK_US 60000
 
 static void
@@ -42,7 +42,7 @@ test_lines(void **state)
 		const char *line;
 		uint64_t start;
 		uint64_t end;
-		const char *name; /* NULL: it is no line */
+		const char *name; /* NULL: not a valid line */
 	} cases[] = {
 		{ "7f0000001000 20 foo", 0x7f0000001000, 0x7f0000001020, "foo" },
 		{ "0x00007f0000001000 0x0000000000000020 a b, c", 0x7f0000001000, 0x7f0000001020,
@@ -133,7 +133,7 @@ test_marks(void **state)
 	}
 }
 
-/* All reports in their order, for an oracle that is slow and simple. */
+/* All reports in their order, for a slow and simple oracle. */
 typedef struct Told
 {
 	uint64_t start;
@@ -148,7 +148,7 @@ typedef struct Told
 #define ADDRESSES  400
 #define LOOK_NS(i) (1000 + 100 * (uint64_t) (i))
 
-/* exact: the looks' moments are those at which code came, not those between which it did. */
+/* Returns the code at an address. exact: readings happen at the moments at which code appears. */
 static CodeObject *
 plain_answer(const Told *told, size_t count, bool exact, uint64_t address, uint64_t time_ns)
 {
@@ -156,7 +156,7 @@ plain_answer(const Told *told, size_t count, bool exact, uint64_t address, uint6
 
 	for (size_t i = 0; i < count; i++)
 	{
-		size_t gone = LOOKS; /* the look that saw it gone */
+		size_t gone = LOOKS; /* the reading in which the code was missing */
 
 		if (address < told[i].start || address >= told[i].end)
 			continue;
@@ -177,7 +177,7 @@ plain_answer(const Told *told, size_t count, bool exact, uint64_t address, uint6
 	return found;
 }
 
-/* Whatever comes and goes, and when it is asked about: the answer is the plain one's. */
+/* For random code and random times, the map's answer equals that of the oracle. */
 static void
 test_code_map(void **state)
 {
@@ -201,7 +201,7 @@ test_code_map(void **state)
 	{
 		CodeMap map;
 		size_t count = 0;
-		/* sizes from crowded to sparse, so that rows of empty places come and go */
+		/* sizes from crowded to sparse, so that there are runs of empty places */
 		uint64_t most = (uint64_t) 1 << (round % 6);
 		bool exact = round >= ROUNDS / 2;
 
@@ -244,7 +244,10 @@ test_code_map(void **state)
 	free(told);
 }
 
-/* Lines that would cost the square of their number, did each go over what others left. */
+/*
+ * Lines whose cost would be quadratic if each one passed over all places that earlier ones left
+ * empty.
+ */
 static void
 test_code_map_cost(void **state)
 {
@@ -261,7 +264,7 @@ test_code_map_cost(void **state)
 	code_map_look(&map, 1);
 	for (uint64_t i = 0; i < count; i++)
 		assert_int_equal(code_map_add(&map, 16 * i, 16 * i + 16, code_object_retain(code)), 0);
-	/* half of them goes, then line after line looks at the places that are left */
+	/* half of the code is removed, then each line passes over the empty places */
 	assert_int_equal(code_map_add(&map, 0, 8 * count, code_object_retain(code)), 0);
 	for (uint64_t i = 0; i < count; i++)
 		assert_int_equal(code_map_add(&map, 16 * (i % 1000), 8 * count, code_object_retain(code)),
@@ -273,7 +276,9 @@ test_code_map_cost(void **state)
 	code_table_free(table);
 }
 
-/* More that goes at once than is remembered: no answer, rather than a wrong or a slow one. */
+/*
+ * If more code goes at once than is remembered, there is no answer rather than a wrong or slow one.
+ */
 static void
 test_much_gone(void **state)
 {
@@ -303,7 +308,7 @@ test_much_gone(void **state)
 	code_table_free(table);
 }
 
-/* A map of this very process, as a runtime in it would write it. */
+/* A map of this process, as a runtime in it would write it. */
 typedef struct World
 {
 	char path[64];
@@ -356,7 +361,7 @@ now(void)
 	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What the frame of a sample of time_ns is called; "" where nobody knows. */
+/* Returns the name of the frame at time_ns; "" if it is unknown. */
 static const char *
 name_at(World *world, uint64_t address, uint64_t time_ns)
 {
@@ -384,7 +389,7 @@ test_growing_map(void **state)
 	write_map(&world, "w", "1000 10 first\n2000 10 sec");
 	assert_string_equal(name_at(&world, 0x1008, now()), "first");
 	assert_string_equal(name_at(&world, 0x2008, now()), "");
-	/* nobody knows whether the third was there yet when the first had been seen last */
+	/* the third function may or may not have existed when the first was last seen */
 	before_ns = now();
 	write_map(&world, "a", "ond\n1000 10 third\n");
 	assert_string_equal(name_at(&world, 0x1008, before_ns), "");
@@ -395,7 +400,9 @@ test_growing_map(void **state)
 	end(&world);
 }
 
-/* What one look sees may have come and gone before: its last line is right from then on only. */
+/*
+ * Code of one reading may have been replaced before it: only its last line is valid, from then on.
+ */
 static void
 test_passing_code(void **state)
 {
@@ -413,7 +420,7 @@ test_passing_code(void **state)
 	end(&world);
 }
 
-/* By its time, the file was written before a sample, though no look was that near to it. */
+/* By its time stamp the file was written before a sample, though no reading was that early. */
 static void
 test_time_of_map(void **state)
 {
@@ -429,7 +436,10 @@ test_time_of_map(void **state)
 	assert_string_equal(name_at(&world, 0x1008, time_ns), "second");
 	end(&world);
 
-	/* a time that is not so says nothing: before the look that did not see the line, or to come */
+	/*
+	 * an invalid time stamp is ignored: before the reading that did not see the line, or in the
+	 * future
+	 */
 	for (int i = 0; i < 2; i++)
 	{
 		const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
@@ -447,7 +457,7 @@ test_time_of_map(void **state)
 	}
 }
 
-/* Who uses memory again may have done so since the last look: a sample after it has to wait. */
+/* Memory that is used again may have been used since the last reading: a later sample must wait. */
 static void
 test_stale_map(void **state)
 {
@@ -458,7 +468,7 @@ test_stale_map(void **state)
 	write_map(&world, "w", "1000 10 first\n");
 	assert_string_equal(name_at(&world, 0x1008, now()), "first");
 	looked_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	/* at once, so there is no look between */
+	/* at once, so no reading is in between */
 	assert_string_equal(name_at(&world, 0x1008, looked_ns), "first");
 	write_map(&world, "a", "1000 10 second\n");
 	(void) usleep(FILE_CLOCK_US);
@@ -469,7 +479,7 @@ test_stale_map(void **state)
 	end(&world);
 }
 
-/* Snapshots: shorter, longer, of another file, and empty for a moment. */
+/* Changed maps: shorter, longer, of another file, and empty for a moment. */
 static void
 test_rewritten_map(void **state)
 {
@@ -491,20 +501,20 @@ test_rewritten_map(void **state)
 	write_map(&world, "w", "1000 10 first\n2000 10 longer than what it was\n3000 1 x\n");
 	assert_string_equal(name_at(&world, 0x2008, before_ns), "");
 	assert_string_equal(name_at(&world, 0x2008, now()), "longer than what it was");
-	/* the same again is as sure as ever */
+	/* an unchanged map is as certain as before */
 	write_map(&world, "w", "2000 10 longer than what it was\n");
 	assert_string_equal(name_at(&world, 0x2008, now()), "longer than what it was");
 	snprintf(other, sizeof(other), "%s.other", world.path);
 	assert_int_equal(rename(world.path, other), 0);
 	write_map(&world, "w", "2000 10 another file\n");
 	assert_int_equal(unlink(other), 0);
-	(void) usleep(1000000); /* it is looked for once a second */
+	(void) usleep(1000000); /* the map is searched for once a second */
 	(void) name_at(&world, 0x2008, now());
 	assert_string_equal(name_at(&world, 0x2008, now()), "another file");
 	end(&world);
 }
 
-/* A map that is not read to its end yet may say otherwise there. */
+/* A map that is not read to its end may have a contradicting line there. */
 static void
 test_long_map(void **state)
 {
@@ -529,7 +539,10 @@ test_long_map(void **state)
 	end(&world);
 }
 
-/* What is no map, or not the process's: nothing of it counts, and nobody waits for it. */
+/*
+ * Files that are not a map, or belong to another process, are ignored, and no sample waits for
+ * them.
+ */
 static void
 test_false_maps(void **state)
 {
@@ -574,7 +587,10 @@ test_false_maps(void **state)
 	end(&world);
 }
 
-/* A map that was written before the process began is another one's, unless this one has it open. */
+/*
+ * A map that was written before the process began belongs to another one, unless this process has
+ * it open.
+ */
 static void
 test_map_of_former_process(void **state)
 {
@@ -601,8 +617,8 @@ test_map_of_former_process(void **state)
 }
 
 /*
- * A process that is the first one of a pid namespace, and shares /tmp with the host. It makes its
- * map, opens it where it is asked to, and waits. 0: this machine does not let us.
+ * Starts the first process of a pid namespace, which shares /tmp with the host. It writes its map,
+ * opens it if requested, and waits. Returns 0 if this machine does not allow that.
  */
 static pid_t
 start_in_namespace(const char *map, bool keeps_open)
@@ -671,7 +687,7 @@ test_map_of_namespaces(void **state)
 	}
 }
 
-/* A process of so many mappings that to look through them takes its time. */
+/* Starts a process with so many mappings that reading them takes long. */
 static pid_t
 start_much_mapped(void)
 {
@@ -698,7 +714,7 @@ start_much_mapped(void)
 	return pid;
 }
 
-/* What it costs to find a process's dump, in another thread, is paid for, too. */
+/* The search for a process's dump, in another thread, is charged, too. */
 static void
 test_costly_process(void **state)
 {
@@ -717,7 +733,7 @@ test_costly_process(void **state)
 	assert_int_equal(mapping_list_read((uint32_t) pid, MAPPINGS_MAX, &list), 0);
 	cost_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost_ns;
 	mapping_list_release(NULL, &list);
-	/* four times as much, were both equal */
+	/* four times as much as if both were equal */
 	assert_true(reading.looks.paid_ns - now_ns > 1000000000 / 200 + cost_ns);
 	jit_source_fini(&source);
 	prober_free(reading.prober);

@@ -1,7 +1,7 @@
 /*
  * test_jitdump.c
- *		Jitdumps: records cut at every byte and made up, and the dump of a process that loads, moves
- *		and replaces code at times that it reports.
+ *		Jitdumps: records cut at every byte and invented ones, and the dump of a process that loads,
+ *		moves and replaces code at times that it reports.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,7 +155,10 @@ test_header(void **state)
 	}
 }
 
-/* Of each the result by how many of its bytes have come; there is nothing behind them to read. */
+/*
+ * Expected result of each record by the number of bytes that have arrived; nothing after them is
+ * readable.
+ */
 static void
 check_cuts(const Bytes *bytes, size_t needed)
 {
@@ -210,7 +213,7 @@ test_records(void **state)
 	check_cuts(&other, 16);
 }
 
-/* Numbers that no runtime writes: at each place of each kind, every one of these. */
+/* Invalid numbers: each of these is put into each field of each kind of record. */
 static void
 test_bad_numbers(void **state)
 {
@@ -248,7 +251,7 @@ test_bad_numbers(void **state)
 	assert_true(results[0] > 100 && results[1] > 100);
 }
 
-/* A dump of this very process, mapped as a runtime in it would do. */
+/* A dump of this process, mapped as a runtime in it would do. */
 typedef struct World
 {
 	char path[64];
@@ -294,14 +297,14 @@ append(const World *world, const uint8_t *bytes, size_t length)
 static uint64_t
 now(void)
 {
-	/* beyond the pause between two readings */
+	/* longer than the pause between two readings */
 	const struct timespec pause = { 0, 12000000 };
 
 	(void) nanosleep(&pause, NULL);
 	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What the frame of a sample of time_ns is called; "" where nobody knows. */
+/* Returns the name of the frame at time_ns; "" if it is unknown. */
 static CodeName
 code_at(World *world, uint64_t address, uint64_t time_ns)
 {
@@ -329,7 +332,7 @@ name_at(World *world, uint64_t address, uint64_t time_ns)
 	return code_at(world, address, time_ns).name;
 }
 
-/* Soon, however busy the machine is, code is called so. */
+/* Waits until code has this name, at most for a limit that a busy machine needs. */
 static void
 expect_name(World *world, uint64_t address, const char *expected)
 {
@@ -340,7 +343,9 @@ expect_name(World *world, uint64_t address, const char *expected)
 	assert_string_equal(name, expected);
 }
 
-/* One address that is three functions' in turn, and code that moves: to the nanosecond. */
+/*
+ * Three functions in turn at one address, and code that moves: names are exact to the nanosecond.
+ */
 static void
 test_names_of_the_time(void **state)
 {
@@ -357,7 +362,7 @@ test_names_of_the_time(void **state)
 	put_move(&bytes, t + 20, CODE, CODE + 0x100, 16);
 	put_debug(&bytes, t + 25, CODE, "third.jl", 33);
 	put_load(&bytes, t + 30, CODE, 16, "third");
-	put_prefix(&bytes, 3, 16, t + 31); /* "close" */
+	put_prefix(&bytes, 3, 16, t + 31); /* a record "close" */
 	append(&world, bytes.at, bytes.length);
 	expect_name(&world, CODE + 8, "third");
 	assert_string_equal(name_at(&world, CODE + 8, t), "");
@@ -379,7 +384,7 @@ test_names_of_the_time(void **state)
 	end(&world);
 }
 
-/* It comes byte by byte, and code behind names later than them. */
+/* The dump arrives byte by byte, and code gets its name only from records that have arrived. */
 static void
 test_growing_dump(void **state)
 {
@@ -405,7 +410,7 @@ test_growing_dump(void **state)
 	end(&world);
 }
 
-/* A deleted file is still mapped; emptied and written anew, it describes other code. */
+/* A deleted file stays mapped; after it was emptied and rewritten, it describes other code. */
 static void
 test_rewritten_dump(void **state)
 {
@@ -431,7 +436,7 @@ test_rewritten_dump(void **state)
 	end(&world);
 }
 
-/* Bytes that are no record end the file: earlier records stay valid for their time only. */
+/* Invalid bytes end the file: earlier records stay valid for their time only. */
 static void
 test_broken_dump(void **state)
 {
@@ -465,7 +470,7 @@ test_broken_dump(void **state)
 	end(&world);
 }
 
-/* More than is read at once, most of it code. */
+/* A dump that is larger than one read, most of it code. */
 static void
 test_long_dump(void **state)
 {
@@ -490,7 +495,7 @@ test_long_dump(void **state)
 	do
 		name = name_at(&world, CODE, now());
 	while (name[0] == '\0');
-	assert_string_equal(name, "even"); /* 994 */
+	assert_string_equal(name, "even"); /* function 994 */
 	assert_string_equal(name_at(&world, CODE, t + 988), "odd");
 	end(&world);
 }

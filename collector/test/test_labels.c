@@ -38,7 +38,7 @@ test_systemd(void **state)
 	check("0::/system.slice/nginx.service\n", "/system.slice/nginx.service", "", "nginx.service");
 	check("0::/user.slice/user-0.slice/session-3.scope\n",
 		  "/user.slice/user-0.slice/session-3.scope", "", "session-3.scope");
-	/* below the manager of a user that user makes groups, of any name */
+	/* below the manager of a user, that user creates groups of any name */
 	check("0::/user.slice/user-1.slice/user@1.service/app.slice/editor.service\n",
 		  "/user.slice/user-1.slice/user@1.service/app.slice/editor.service", "", "user@1.service");
 	check("0::/user.slice/user-1.slice/user@1.service/evil.slice/docker-" ID
@@ -46,13 +46,13 @@ test_systemd(void **state)
 		  "/user.slice/user-1.slice/user@1.service/evil.slice/docker-" ID
 		  ".scope/postgresql.service",
 		  "", "user@1.service");
-	/* likewise a service, or scope, whose groups are delegated to it */
+	/* a service or scope, too, may create groups below its own if they are delegated to it */
 	check("0::/system.slice/ci.service/postgresql.service\n",
 		  "/system.slice/ci.service/postgresql.service", "", "ci.service");
 	check("0::/user.slice/user-0.slice/session-3.scope/postgresql.service\n",
 		  "/user.slice/user-0.slice/session-3.scope/postgresql.service", "", "session-3.scope");
 	check("0::/init.scope\n", "/init.scope", "", "init.scope");
-	/* removed */
+	/* a group that was removed */
 	check("0::/system.slice/nginx.service (deleted)\n", "/system.slice/nginx.service", "",
 		  "nginx.service");
 	check("0::/..hidden\n", "/..hidden", "", "");
@@ -60,7 +60,7 @@ test_systemd(void **state)
 	check("", "", "", "");
 }
 
-/* Is the path of the text not one from the root of its hierarchy? */
+/* Returns true if the path in the text does not begin at the root of its hierarchy. */
 static bool
 is_relative(const char *text)
 {
@@ -70,7 +70,7 @@ is_relative(const char *text)
 	return labels.is_relative;
 }
 
-/* In a control group namespace the kernel writes paths as they are seen from its root. */
+/* In a control group namespace the kernel writes paths relative to the namespace's root. */
 static void
 test_namespaces(void **state)
 {
@@ -87,7 +87,7 @@ test_namespaces(void **state)
 	check("4:memory:/docker/" ID "\n", "/docker/" ID, ID, "");
 	check("7:pids:/../c\n", "/a/c", "", "");
 	assert_false(is_relative("7:pids:/../c\n"));
-	/* above the root of the hierarchy nothing is; of hierarchy 9 no root is known */
+	/* nothing lies above the root of the hierarchy; the root of hierarchy 9 is unknown */
 	check("7:pids:/../../../c\n", "/../../../c", "", "");
 	assert_true(is_relative("7:pids:/../../../c\n"));
 	check("9:cpu:/../c\n", "/../c", "", "");
@@ -121,7 +121,7 @@ test_containers(void **state)
 		  "containerd.service");
 	check("0::/machine.slice/libpod-" ID ".scope\n", "/machine.slice/libpod-" ID ".scope", ID,
 		  "libpod-" ID ".scope");
-	/* what a container calls its groups is its own affair */
+	/* a container chooses the names of its own groups */
 	check("0::/lxc.payload.web/system.slice/cron.service\n",
 		  "/lxc.payload.web/system.slice/cron.service", "web", "");
 	check("0::/docker/" ID "/docker/" OTHER_ID "\n", "/docker/" ID "/docker/" OTHER_ID, ID, "");
@@ -133,16 +133,16 @@ test_containers(void **state)
 
 #define POD_UID "pod6a4b8f0e_8a3b_4b4f_9d52_1c1e4f5f0001"
 
-/* The paths of Kubernetes' runtimes, by both of their drivers and in both hierarchies. */
+/* Paths of Kubernetes' runtimes, by both of their drivers and in both hierarchies. */
 static void
 test_kubernetes(void **state)
 {
 	static const char *const groups[] = {
-		/* cgroupfs driver: containerd, CRI-O and cri-dockerd alike, by class of service */
+		/* cgroupfs driver of containerd, CRI-O and cri-dockerd, by class of service */
 		"/kubepods/" POD "/" ID,
 		"/kubepods/burstable/" POD "/" ID,
 		"/kubepods/besteffort/" POD "/" ID,
-		/* systemd driver, each runtime's own name */
+		/* systemd driver, with the name of each runtime */
 		"/kubepods.slice/kubepods-" POD_UID ".slice/cri-containerd-" ID ".scope",
 		"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-" POD_UID
 		".slice/cri-containerd-" ID ".scope",
@@ -152,7 +152,7 @@ test_kubernetes(void **state)
 		".scope",
 		/* containerd with a cgroupfs path under systemd's service */
 		"/system.slice/containerd.service/kubepods-burstable-" POD_UID ".slice:cri-containerd:" ID,
-		/* a group that the container made for itself */
+		/* a group that the container created itself */
 		"/kubepods/" POD "/" ID "/init",
 		/* nodes that are containers themselves (kind, k3d): the outermost counts */
 		"/docker/" ID "/kubepods/besteffort/" POD "/" OTHER_ID,
@@ -164,11 +164,13 @@ test_kubernetes(void **state)
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 	{
 		static const char *const hierarchies[] = {
-			"0::%s\n",								  /* version 2 */
-			"11:cpu,cpuacct:%s\n3:pids:%s\n",		  /* version 1 */
-			"5:memory:%s\n1:name=systemd:%s\n0::/\n", /* both, all in version 1 */
-			"4:devices:/\n0::%s\n",					  /* both, in version 2 */
-			"6:memory:/../../..%s\n",				  /* from another control group namespace */
+			"0::%s\n",						  /* version 2 */
+			"11:cpu,cpuacct:%s\n3:pids:%s\n", /* version 1 */
+			/* both hierarchies, all controllers in version 1 */
+			"5:memory:%s\n1:name=systemd:%s\n0::/\n",
+			/* both hierarchies, the container in version 2 */
+			"4:devices:/\n0::%s\n",
+			"6:memory:/../../..%s\n", /* from another control group namespace */
 		};
 		static const CgroupRoot roots[] = {
 			{ 0, "" }, { 3, "" }, { 5, "" }, { 6, "/a/b/c" }, { 11, "" }
@@ -200,12 +202,12 @@ test_kubernetes(void **state)
 	}
 }
 
-/* Runtimes without Kubernetes. */
+/* Paths of runtimes without Kubernetes. */
 static void
 test_other_runtimes(void **state)
 {
-	check("0::/default/" ID "\n", "/default/" ID, ID, ""); /* nerdctl, cgroupfs driver */
-	/* without root: a name that the user might have made up */
+	check("0::/default/" ID "\n", "/default/" ID, ID, ""); /* nerdctl with the cgroupfs driver */
+	/* without root: a name that the user may have invented */
 	check("0::/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope\n",
 		  "/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope", "",
 		  "user@1000.service");
@@ -215,7 +217,7 @@ test_other_runtimes(void **state)
 		  "", "user@1000.service");
 	check("9:perf_event:/ecs/0123456789abcdef0123456789abcdef/" ID "\n",
 		  "/ecs/0123456789abcdef0123456789abcdef/" ID, ID, "");
-	/* of Fargate: the task's hash, and a number of its container */
+	/* Fargate: the task's hash, and a number of its container */
 	check("0::/ecs/0123456789abcdef0123456789abcdef/0123456789abcdef0123456789abcdef-2574839563\n",
 		  "/ecs/0123456789abcdef0123456789abcdef/0123456789abcdef0123456789abcdef-2574839563",
 		  "0123456789abcdef0123456789abcdef-2574839563", "");
@@ -224,7 +226,7 @@ test_other_runtimes(void **state)
 		  "/docker/" ID "/system.slice/nginx.service", ID, "");
 }
 
-/* What only looks like an ID is none. */
+/* A name that only resembles an ID is not an ID. */
 static void
 test_no_containers(void **state)
 {
@@ -233,7 +235,7 @@ test_no_containers(void **state)
 	check("0::/jobs/x" ID "\n", "/jobs/x" ID, "", "");
 	check("0::/jobs/0123456789abcdef0123456789abcdef-\n", "/jobs/0123456789abcdef0123456789abcdef-",
 		  "", "");
-	/* who watches a container is not in it */
+	/* the process that watches a container is not in it */
 	check("0::/machine.slice/libpod-conmon-" ID ".scope\n",
 		  "/machine.slice/libpod-conmon-" ID ".scope", "", "libpod-conmon-" ID ".scope");
 	check("0::/kubepods.slice/kubepods-pod1.slice/crio-conmon-" ID ".scope\n",
@@ -244,7 +246,7 @@ test_no_containers(void **state)
 		  "/kubepods/pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001", "", "");
 }
 
-/* Old hierarchies, and both kinds side by side. */
+/* Old hierarchies, and both kinds on one machine. */
 static void
 test_hierarchies(void **state)
 {
@@ -255,7 +257,7 @@ test_hierarchies(void **state)
 		  "/system.slice/cron.service", "", "cron.service");
 	/* the hierarchy that names the container is preferred to the unified one */
 	check("4:memory:/docker/" ID "\n0::/system.slice/containerd.service\n", "/docker/" ID, ID, "");
-	/* controllers and names of hierarchies may hold commas and '=', paths may hold ':' */
+	/* names of controllers and hierarchies may contain commas and '=', paths may contain ':' */
 	check("3:cpu,cpuacct:/a:b/c.service\n", "/a:b/c.service", "", "c.service");
 }
 
@@ -285,7 +287,7 @@ test_controllers(void **state)
 	snprintf(text, sizeof(text), "%scpu\t3\t1\t1\npids\t8\t1\t1\nmemory\t4\t22\t1\n", head);
 	assert_int_equal(cgroup_controller_parse(text, &hierarchy), PFS_CONTROLLER_MEMORY);
 	assert_int_equal(hierarchy, 4);
-	/* memory is switched off, or in the unified hierarchy */
+	/* the memory controller is switched off, or in the unified hierarchy */
 	snprintf(text, sizeof(text), "%scpu\t3\t1\t1\npids\t8\t1\t1\nmemory\t0\t22\t1\n", head);
 	assert_int_equal(cgroup_controller_parse(text, &hierarchy), PFS_CONTROLLER_PIDS);
 	assert_int_equal(hierarchy, 8);
@@ -311,7 +313,7 @@ test_cgroup_table(void **state)
 	cgroup_table_learn(table, &other, &labels);
 	assert_true(cgroup_table_find(table, &key, &labels));
 	assert_string_equal(labels.path, "/a");
-	/* the one that was not asked for goes */
+	/* the entry that was not used is removed */
 	key.unified_id = 2;
 	cgroup_table_learn(table, &key, &labels);
 	assert_false(cgroup_table_find(table, &other, &labels));
@@ -334,12 +336,12 @@ test_label_sets(void **state)
 	assert_ptr_equal(label_set_find(table, labels, 2, 1), set);
 	assert_null(label_set_find(table, labels, 1, 1));
 	assert_null(label_set_find(table, others, 2, 1));
-	assert_null(label_set_add(table, others, 2, 1)); /* there is room for one */
+	assert_null(label_set_add(table, others, 2, 1)); /* the table has room for one entry */
 	assert_string_equal(label_set_value(set, "b"), "2");
 	assert_string_equal(label_set_value(set, "c"), "");
 	label_set_release(set);
 	label_set_table_sweep(table, 2 * LABEL_SET_KEEP_NS);
-	assert_int_equal(label_set_table_count(table), 1); /* held still */
+	assert_int_equal(label_set_table_count(table), 1); /* the set is still referenced */
 	label_set_release(set);
 	label_set_table_sweep(table, 2 * LABEL_SET_KEEP_NS + 1);
 	assert_int_equal(label_set_table_count(table), 1);
@@ -358,7 +360,7 @@ issue(Labeller *labeller, IssuedLabels *issued, const char *comm, const char *ex
 	return labeller_issue(labeller, issued, &facts, now_ns);
 }
 
-/* New processes by the thousand, each with a name of its own, are one series from some point on. */
+/* Thousands of new processes, each with a name of its own, become one series from a limit on. */
 static void
 test_new_series(void **state)
 {
@@ -383,7 +385,7 @@ test_new_series(void **state)
 	assert_int_equal(named, LABELLER_BURST);
 	assert_string_equal(label_set_value(set, "comm"), LABELLER_OTHER);
 	assert_string_equal(label_set_value(set, "node"), "host");
-	/* a minute later there may be some more */
+	/* a minute later a few more names are allowed */
 	named = 0;
 	for (int i = 0; i < LABELLER_BURST; i++)
 	{
@@ -399,7 +401,7 @@ test_new_series(void **state)
 	labeller_free(labeller);
 }
 
-/* How many of so many processes, each with a name of its own, keep their names. */
+/* Returns how many of a number of processes, each with a name of its own, keep their names. */
 static int
 storm(Labeller *labeller, Allowance *owner, const char *prefix, int processes, uint64_t now_ns)
 {
@@ -420,7 +422,7 @@ storm(Labeller *labeller, Allowance *owner, const char *prefix, int processes, u
 	return named;
 }
 
-/* One owner's storm of names is at its own expense; many storms leave a few names to everybody. */
+/* A flood of names reduces only its owner's share; many floods leave a few names to each owner. */
 static void
 test_new_series_of_owners(void **state)
 {
@@ -442,7 +444,10 @@ test_new_series_of_owners(void **state)
 	labeller_free(labeller);
 }
 
-/* Names that a process had before are no new series, and what was capped once may be had later. */
+/*
+ * Names that a process had before are not new series, and a name that was refused may be allowed
+ * later.
+ */
 static void
 test_names_of_process(void **state)
 {
@@ -472,7 +477,7 @@ test_names_of_process(void **state)
 	labeller_free(labeller);
 }
 
-/* Below its own group an owner may make groups of any name: they make no other owners. */
+/* An owner may create groups of any name below its own group: these are not other owners. */
 static void
 test_owner_length(void **state)
 {

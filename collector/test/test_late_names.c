@@ -1,7 +1,7 @@
 /*
  * test_late_names.c
- *		Names that come after the samples: an interval does not wait for the symbol worker, and the
- *		names go out once it answers.
+ *		Names that arrive after the samples: an interval does not wait for the symbol worker, and
+ *		the names are stored once it answers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,13 +30,13 @@ typedef struct Fixture
 	LateNames *late;
 	UnwindCounts counts;
 	MappedFile *program;
-	uint64_t offset; /* of a function of this program */
+	uint64_t offset; /* offset of a function of this program */
 	Batch *batch;
 } Fixture;
 
 static void named_function(void);
 
-/* Not called: a function whose name is asked for. */
+/* A function whose name is resolved; it is not called. */
 static __attribute__((noinline, used)) void
 named_function(void)
 {
@@ -78,7 +78,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* The number of locations in the batch that have lines of the function. */
+/* Returns the number of locations in the batch that have lines of the function. */
 static uint32_t
 named_locations(const Batch *batch)
 {
@@ -94,7 +94,10 @@ named_locations(const Batch *batch)
 	return named;
 }
 
-/* One sample whose stack is the function alone, resolved for a tenth of a second. */
+/*
+ * Builds one sample whose stack is the function alone, and resolves it for at most a tenth of a
+ * second.
+ */
 static void
 resolve_sample(Fixture *fixture, ResolveStats *stats)
 {
@@ -131,8 +134,8 @@ resolve_sample(Fixture *fixture, ResolveStats *stats)
 }
 
 /*
- * With a worker that does not answer the sample is stored by its address, long before the worker is
- * given up; then its name comes, of the same location.
+ * If a worker does not answer, the sample is stored by its address, long before the worker is
+ * abandoned; then the name of that location follows.
  */
 static void
 names_follow_samples(void **state)
@@ -149,7 +152,7 @@ names_follow_samples(void **state)
 	pid_t worker;
 
 	assert_int_equal(binary_open(fixture->symbolizer, "/proc/self/exe", "self", &binary), 0);
-	assert_int_equal(binary_symbolize(binary, 1, &lines), 0); /* there is a worker now */
+	assert_int_equal(binary_symbolize(binary, 1, &lines), 0); /* the worker answers from here on */
 	assert_true(binary_address(binary, fixture->offset, &address));
 	worker = symbolizer_worker_pid(fixture->symbolizer);
 	assert_true(worker > 0);
@@ -161,7 +164,7 @@ names_follow_samples(void **state)
 	assert_int_equal(named_locations(fixture->batch), 0);
 	assert_int_equal(late_names_count(fixture->late), 1);
 
-	/* nobody waits for them longer either */
+	/* other callers wait no longer for them */
 	assert_int_equal(batch_create(1 << 20, &names), 0);
 	assert_int_equal(late_names_resolve(fixture->late, fixture->symbolizer, 0,
 										clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 10, names),
@@ -179,7 +182,7 @@ names_follow_samples(void **state)
 	binary_release(binary);
 }
 
-/* An owner has a part of the list, and what does not fit is counted. */
+/* An owner has a share of the list, and entries that do not fit are counted. */
 static void
 bounds_what_is_owed(void **state)
 {
@@ -189,7 +192,7 @@ bounds_what_is_owed(void **state)
 
 	for (uint64_t i = 0; i < LATE_NAMES_OWNER_MAX + 5; i++)
 		late_names_add(fixture->late, fixture->program, i, hostile);
-	late_names_add(fixture->late, fixture->program, 0, hostile); /* is there already */
+	late_names_add(fixture->late, fixture->program, 0, hostile); /* the list contains it already */
 	assert_int_equal(late_names_count(fixture->late), LATE_NAMES_OWNER_MAX);
 	assert_int_equal(late_names_dropped(fixture->late), 5);
 	late_names_add(fixture->late, fixture->program, 1 << 20, honest);

@@ -1,6 +1,6 @@
 /*
  * test_metrics.c
- *		Figures as text, judged by a strict reader of OpenMetrics, and the page that serves them.
+ *		Figures as text, checked by a strict reader of OpenMetrics, and the page that serves them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #include "program/listeners.h"
 
 #define FAMILIES_MAX 64
-#define IDLE_CLIENTS 20 /* more than the page has connections */
+#define IDLE_CLIENTS 20 /* more than the connections of the page */
 
 /* --- a strict reader of both formats --- */
 
@@ -42,15 +42,16 @@ matches(const char *text, const char *pattern)
 
 typedef struct TextReader
 {
-	char families[FAMILIES_MAX][128]; /* those whose samples may not come again */
+	/* complete families, of which no further samples may follow */
+	char families[FAMILIES_MAX][128];
 	size_t family_count;
-	char type[16]; /* of the last family */
+	char type[16]; /* type of the last family */
 	char samples[FIGURES_MAX][128];
 	size_t sample_count;
 	bool ended;
 } TextReader;
 
-/* "# TYPE name type": the family must be new. */
+/* Reads "# TYPE name type": the family must be new. */
 static void
 read_type(TextReader *reader, const char *line)
 {
@@ -63,7 +64,9 @@ read_type(TextReader *reader, const char *line)
 	strcpy(reader->families[reader->family_count++], name);
 }
 
-/* A sample must belong to the last family, and have a name and labels of its own. */
+/*
+ * Reads a sample, which must belong to the last family, and whose name and labels must be unique.
+ */
 static void
 read_sample(TextReader *reader, const char *line, bool is_open)
 {
@@ -127,7 +130,7 @@ read_metrics(const char *text, size_t length, bool is_open)
 
 static Losses losses;
 
-/* The figures of an agent, without those that need a kernel. */
+/* Adds the figures of an agent, without those that need a kernel. */
 static void
 fill(void *context, Figures *figures)
 {
@@ -148,7 +151,7 @@ test_figures_are_metrics(void **state)
 	fill(NULL, &figures);
 	expected = figures.count;
 
-	/* the sampler's, the threads' and the time, with room for more */
+	/* figures of the sampler, of the threads and of the time, with a margin */
 	assert_true(expected > LOSS_COUNT / 2 && expected + 40 < FIGURES_MAX);
 	for (int is_open = 0; is_open <= 1; is_open++)
 	{
@@ -267,7 +270,7 @@ page_connect(int port)
 	return fd;
 }
 
-/* Reads to the end of the connection, and closes it. The result is to be freed. */
+/* Reads to the end of the connection, and closes it. The caller frees the result. */
 static char *
 page_read(int fd)
 {
@@ -362,7 +365,7 @@ test_the_page_refuses(void **state)
 	metrics_page_stop(page);
 }
 
-/* Clients that send nothing take all connections for some seconds, and then lose them. */
+/* Clients that send nothing use up all connections for some seconds, until they are closed. */
 static void
 test_idle_clients_do_not_keep_others_out(void **state)
 {

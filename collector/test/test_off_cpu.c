@@ -1,10 +1,10 @@
 /*
  * test_off_cpu.c
  *		Waits of this process's own threads, as this machine's kernel reports them: the time that a
- *		thread waited and the time that it ran are the time that went by.
+ *		thread waited and the time that it ran add up to the elapsed time.
  *
- * What a thread ran is asked of its own clock, so nothing here depends on what else the machine
- * does: whoever is kept from running waits, and that counts too.
+ * The time that a thread ran comes from its own clock, so the result does not depend on other
+ * processes: a thread that is kept from running waits, and that counts too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,9 +43,9 @@ typedef struct Waits
 	uint32_t tid;
 	uint64_t ns[PFS_KIND_COUNT];
 	uint64_t samples;
-	uint64_t late;		   /* with a copy of their stack */
-	uint64_t user_sides;   /* with an innermost frame */
-	uint64_t in_scheduler; /* whose kernel side begins in the scheduler once it was cut */
+	uint64_t late;		   /* samples with a copy of their stack */
+	uint64_t user_sides;   /* samples with an innermost frame */
+	uint64_t in_scheduler; /* samples whose kernel side begins in the scheduler after it was cut */
 	uint64_t without_kernel_side;
 } Waits;
 
@@ -62,7 +62,7 @@ typedef struct World
 		 * records
 		 */
 		mutex;
-	uint32_t pid; /* whose threads are looked at */
+	uint32_t pid; /* the process whose threads are counted */
 	Waits threads[THREADS];
 	size_t count;
 } World;
@@ -123,7 +123,7 @@ poll_until_stopped(void *argument)
 	return NULL;
 }
 
-/* False where this kernel, or our rights, do not do. */
+/* Starts the sampler. Returns false if this kernel, or the test's privileges, do not allow it. */
 static bool
 begin(World *world, uint64_t period_ns, uint32_t rate, uint64_t switches)
 {
@@ -176,15 +176,16 @@ sum(const Waits *waits)
 	return ns;
 }
 
-/* What a thread does, between two looks at its clocks. */
+/* The work of a thread between two readings of its clocks. */
 typedef struct Work
 {
 	void (*run)(void);
-	int cpu; /* that it is bound to; -1: to none */
+	int cpu; /* the CPU that the thread is bound to; -1: none */
 	uint32_t tid;
-	int64_t asked_ns;	 /* when it was to begin */
-	uint64_t unknown_ns; /* until it first looked at its clocks, which it waited or ran */
-	uint64_t waited_ns;	 /* time that went by from then on, without that it ran */
+	int64_t asked_ns; /* the time at which it should begin */
+	/* the time until it first read its clocks, during which it waited or ran */
+	uint64_t unknown_ns;
+	uint64_t waited_ns; /* elapsed time from then on, without the time that it ran */
 } Work;
 
 static void *
@@ -264,7 +265,7 @@ sleep_often(void)
 		(void) usleep(1000);
 }
 
-/* The kernel lets a thread that forks so wait for its child, whatever signals come. */
+/* The kernel lets a thread that calls vfork() wait for its child, whatever signals arrive. */
 static void
 wait_for_children(void)
 {
@@ -281,7 +282,7 @@ wait_for_children(void)
 	}
 }
 
-/* All waits are kept: the samples add up to the difference of the thread's clocks. */
+/* If all waits are kept, the samples add up to the difference of the thread's clocks. */
 static void
 test_all_is_the_wall(void **state)
 {
@@ -312,13 +313,13 @@ test_all_is_the_wall(void **state)
 				UINT64_C(20) * 30 * NS_PER_MS);
 	assert_true(waits_of(&world, works[1].tid)->ns[PFS_KIND_WAIT_UNINTERRUPTIBLE] >=
 				UINT64_C(5) * 40 * NS_PER_MS);
-	/* two that want one CPU: one at least waits as long as the other runs */
+	/* two threads that want one CPU: at least one waits as long as the other runs */
 	assert_true(waits_of(&world, works[2].tid)->ns[PFS_KIND_WAIT_PREEMPTED] +
 					waits_of(&world, works[3].tid)->ns[PFS_KIND_WAIT_PREEMPTED] >=
 				500 * NS_PER_MS * 9 / 10);
 }
 
-/* Of short waits a part is kept, and stands for all: within four deviations of the estimate. */
+/* A part of the short waits is kept, and represents all: within four deviations of the estimate. */
 static void
 test_short_waits_count(void **state)
 {
@@ -333,13 +334,13 @@ test_short_waits_count(void **state)
 		skip();
 	run_all(&work, 1);
 	assert_int_equal(sampler_counters(world.sampler, counters), 0);
-	/* switches whose waits are not kept cost time as well, which is on the account */
+	/* switches whose waits are not kept cost time as well, which is charged */
 	assert_true(counters[PFS_COUNTER_LOOK_NS] > 0);
 	assert_int_equal(sampler_foreign_ns(counters),
 					 counters[PFS_COUNTER_TIME_NS] + counters[PFS_COUNTER_LOOK_NS]);
 	end(&world);
 	waits = waits_of(&world, work.tid);
-	/* each wait adds d (period - d) at most, which is largest at half the period */
+	/* each wait adds a variance of at most d (period - d), which is largest at half the period */
 	deviation = sqrt(2000.0) * (double) period_ns / 2;
 	print_message("waited %.3f ms, told %.3f ms in %llu samples, deviation %.3f ms\n",
 				  (double) work.waited_ns / 1e6, (double) sum(waits) / 1e6,
@@ -362,7 +363,10 @@ block(void *argument)
 	return NULL;
 }
 
-/* A wait that began before we looked, and goes on: each interval has its part, and the last one. */
+/*
+ * A wait that began before the sampler and continues: each interval gets its part, and the last
+ * one, too.
+ */
 static void
 test_wait_that_goes_on(void **state)
 {
@@ -389,7 +393,7 @@ test_wait_that_goes_on(void **state)
 		sampler_tend(world.sampler);
 	}
 	tended_ns = clock_ns(CLOCK_MONOTONIC);
-	(void) usleep(20000); /* for the ring */
+	(void) usleep(20000); /* until the ring is read */
 	waits = waits_of(&world, blocked_tid);
 	assert_true(waits->samples >= 3);
 	assert_int_equal(waits->late, waits->samples);
@@ -400,19 +404,19 @@ test_wait_that_goes_on(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	end_ns = clock_ns(CLOCK_MONOTONIC);
 	end(&world);
-	/* attaching and the last look take a moment, on a busy machine a longer one */
+	/* attaching and the last reading take a moment, longer on a busy machine */
 	print_message("told %.3f ms of %.3f ms\n", (double) waits->ns[PFS_KIND_WAIT_SLEEP] / 1e6,
 				  (double) (tended_ns - attached_ns) / 1e6);
 	assert_true(sum(waits) == waits->ns[PFS_KIND_WAIT_SLEEP]);
 	assert_true(waits->ns[PFS_KIND_WAIT_SLEEP] >= 900 * NS_PER_MS);
-	/* its last part may be shorter than a period, and stand for one */
+	/* its last part may be shorter than a period, but count as one */
 	assert_true(waits->ns[PFS_KIND_WAIT_SLEEP] <= (uint64_t) (end_ns - begin_ns) + 10 * NS_PER_MS);
 	assert_true(waits->samples >= 4);
 	close(block_pipe[0]);
 	close(block_pipe[1]);
 }
 
-/* Who is killed in the middle of a wait has waited until then. */
+/* A thread that is killed during a wait has waited until then. */
 static void
 test_killed_while_waiting(void **state)
 {
@@ -436,7 +440,7 @@ test_killed_while_waiting(void **state)
 		_exit(0);
 	}
 	world.pid = (uint32_t) child;
-	/* from here on it waits, whatever for */
+	/* from here on the child waits */
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	close(ready[1]);
@@ -448,7 +452,7 @@ test_killed_while_waiting(void **state)
 	assert_in_range(sum(waits_of(&world, (uint32_t) child)), 290 * NS_PER_MS, lived_ns);
 }
 
-/* Too many waits: a longer period, and the same sum. */
+/* Too many waits lead to a longer period with an equal sum. */
 static void
 test_paced(void **state)
 {
@@ -483,7 +487,7 @@ test_paced(void **state)
 	assert_true(fabs(told - waited) < 4 * sqrt(3 * 2000.0) * (double) longest_ns / 2);
 }
 
-/* Too many switches: a part of the time stands for the whole. */
+/* Too many switches: a part of the time is measured and represents the whole. */
 static void
 test_looks_away(void **state)
 {
@@ -513,11 +517,11 @@ test_looks_away(void **state)
 	}
 	print_message("waited %.3f ms, told %.3f ms, one in %u\n", waited / 1e6, told / 1e6, one_in);
 	assert_int_equal(one_in, 16);
-	/* all of the first second, and nothing of those that follow it */
+	/* all of the first second, and nothing of the following ones */
 	assert_true(told > 0 && told < 0.8 * waited);
 }
 
-/* Waits that are shorter than the period when it looks away count in proportion. */
+/* Waits that are shorter than the period count in proportion while the sampler is suspended. */
 static void
 test_short_when_it_looks_away(void **state)
 {
@@ -551,14 +555,14 @@ test_short_when_it_looks_away(void **state)
 	for (size_t i = 0; i < world.count; i++)
 		told += (double) sum(&world.threads[i]);
 	print_message("%d threads waited %.3f s each, told %.3f s\n", BLOCKED, wall / 1e9, told / 1e9);
-	/* each adds d (period - d) at most, which is largest at half the period */
+	/* each wait adds a variance of at most d (period - d), which is largest at half the period */
 	assert_true(told > BLOCKED * 1.1e9 - 4 * sqrt(BLOCKED) * period / 2);
 	assert_true(told < BLOCKED * wall + 4 * sqrt(BLOCKED) * period / 2);
 	close(block_pipe[0]);
 	close(block_pipe[1]);
 }
 
-/* Where waits are not asked for nothing of this is loaded. */
+/* If waits are not requested, their programs and maps are not loaded. */
 static void
 test_off(void **state)
 {
@@ -575,7 +579,9 @@ test_off(void **state)
 	assert_int_equal(world.count, 0);
 }
 
-/* The run of frames in the section goes, with what stands before it; a stack is never cut whole. */
+/*
+ * The scheduler's frames at the inner end of a stack are removed; a stack is never removed whole.
+ */
 static void
 test_scheduler_code(void **state)
 {
@@ -607,7 +613,8 @@ test_scheduler_code(void **state)
 }
 
 /*
- * Half of the samples; of very many threads fewer, as each batch of waits is a round through all.
+ * Half of the samples; fewer if there are very many threads, because each batch of waits is a round
+ * through all.
  */
 static void
 test_allowed_waits(void **state)

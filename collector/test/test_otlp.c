@@ -1,7 +1,7 @@
 /*
  * test_otlp.c
- *		Requests of OTLP's profiles, in the layouts of 1.9 and 1.10, and as JSON: what becomes of
- *		them in a batch, what is rejected alone, and what is refused whole.
+ *		Requests of OTLP profiles, in the layouts of 1.9 and 1.10, and as JSON: their content in a
+ *		batch, profiles that are rejected alone, and requests that are refused whole.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,237 +19,15 @@
 #include "otlp/fields.h"
 #include "otlp/json.h"
 #include "otlp/labels.h"
+#include "otlp_request.h"
 #include "proto_builder.h"
 
-#define SECOND_US INT64_C(1000000)
-#define NOW_US	  (INT64_C(1767225600) * SECOND_US)
-#define BEGIN_NS  ((uint64_t) (NOW_US - 10 * SECOND_US) * 1000)
-#define CPU		  "process_cpu:samples:count:cpu:nanoseconds:delta"
+#define CPU "process_cpu:samples:count:cpu:nanoseconds:delta"
 
 static const AttributeRule rule = { "thread.id" };
 
-/* --- a request --- */
-
-#define ATTRIBUTES 11 /* in the table of dictionary() */
-
-/* Numbers of strings, functions, … are places in these. */
-static const char *const strings[] = { "",
-									   "samples",
-									   "count",
-									   "cpu",
-									   "nanoseconds",
-									   "leaf",
-									   "main",
-									   "work.c",
-									   "/bin/prog",
-									   "thread.name",
-									   "process.executable.build_id.gnu",
-									   "profile.frame.type",
-									   "cpython",
-									   "thread.id",
-									   "pprof.profile.comment",
-									   "pprof.profile.doc_url",
-									   "pprof.scope.sample_type_order" };
-
-static Proto
-attribute(unsigned key, const char *value)
-{
-	Proto any = { .length = 0 };
-	Proto item = { .length = 0 };
-
-	proto_text(&any, ANY_STRING, value);
-	proto_number(&item, ATTRIBUTE_KEY, key);
-	proto_message(&item, ATTRIBUTE_VALUE, &any);
-	return item;
-}
-
-/* A list of two texts, an empty one and one that is no text. */
-static Proto
-comments_attribute(void)
-{
-	Proto list = { .length = 0 };
-	Proto nested = { .length = 0 };
-	Proto any = { .length = 0 };
-	Proto item = { .length = 0 };
-
-	for (unsigned i = 0; i < 3; i++)
-	{
-		Proto text = { .length = 0 };
-
-		proto_text(&text, ANY_STRING, ((const char *[]){ "built by hand", "", "run at noon" })[i]);
-		proto_message(&list, ARRAY_VALUES, &text);
-	}
-	proto_message(&nested, ANY_ARRAY, &list);
-	proto_message(&list, ARRAY_VALUES, &nested);
-	proto_message(&any, ANY_ARRAY, &list);
-	proto_number(&item, ATTRIBUTE_KEY, 14);
-	proto_message(&item, ATTRIBUTE_VALUE, &any);
-	return item;
-}
-
-/* A list of so many texts. */
-static Proto
-texts_attribute(unsigned key, unsigned count)
-{
-	Proto list = { .length = 0 };
-	Proto any = { .length = 0 };
-	Proto item = { .length = 0 };
-
-	for (unsigned i = 0; i < count; i++)
-	{
-		Proto text = { .length = 0 };
-
-		proto_text(&text, ANY_STRING, strings[5 + i]);
-		proto_message(&list, ARRAY_VALUES, &text);
-	}
-	proto_message(&any, ANY_ARRAY, &list);
-	proto_number(&item, ATTRIBUTE_KEY, key);
-	proto_message(&item, ATTRIBUTE_VALUE, &any);
-	return item;
-}
-
-static Proto
-key_value(const char *key, const char *value)
-{
-	Proto any = { .length = 0 };
-	Proto item = { .length = 0 };
-
-	proto_text(&any, ANY_STRING, value);
-	proto_text(&item, KEY_VALUE_KEY, key);
-	proto_message(&item, KEY_VALUE_VALUE, &any);
-	return item;
-}
-
-static Proto
-dictionary(void)
-{
-	const Proto attributes[ATTRIBUTES] = { { .length = 0 },
-										   attribute(9, "worker"),
-										   attribute(10, "abcd"),
-										   attribute(11, "cpython"),
-										   attribute(13, "17"),
-										   comments_attribute(),
-										   attribute(15, "http://notes.example/"),
-										   texts_attribute(15, 1),
-										   texts_attribute(15, 2),
-										   texts_attribute(15, 0),
-										   texts_attribute(16, 1) };
-	Proto tables = { .length = 0 };
-	Proto item = { .length = 0 };
-	Proto line = { .length = 0 };
-
-	proto_message(&tables, DICTIONARY_MAPPINGS, &item);
-	proto_number(&item, MAPPING_FILENAME, 8);
-	proto_list(&item, MAPPING_ATTRIBUTES, 1, 2);
-	proto_message(&tables, DICTIONARY_MAPPINGS, &item);
-	for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
-		proto_text(&tables, DICTIONARY_STRINGS, strings[i]);
-	for (unsigned i = 0; i < ATTRIBUTES; i++)
-		proto_message(&tables, DICTIONARY_ATTRIBUTES, &attributes[i]);
-	for (unsigned i = 0; i < 3; i++)
-	{
-		item.length = 0;
-		if (i > 0)
-			proto_number(&item, FUNCTION_NAME, 4 + i);
-		if (i > 0)
-			proto_number(&item, FUNCTION_FILENAME, 7);
-		proto_message(&tables, DICTIONARY_FUNCTIONS, &item);
-	}
-
-	/* none; leaf, by its address; main, of an interpreter */
-	item.length = 0;
-	proto_message(&tables, DICTIONARY_LOCATIONS, &item);
-	proto_number(&item, LOCATION_MAPPING, 1);
-	proto_number(&item, LOCATION_ADDRESS, 0x1000);
-	proto_message(&tables, DICTIONARY_LOCATIONS, &item);
-	item.length = 0;
-	proto_number(&line, LINE_FUNCTION, 2);
-	proto_number(&line, LINE_LINE, 12);
-	proto_number(&item, LOCATION_ADDRESS, 12);
-	proto_message(&item, LOCATION_LINES, &line);
-	proto_list(&item, LOCATION_ATTRIBUTES, 1, 3);
-	proto_message(&tables, DICTIONARY_LOCATIONS, &item);
-
-	item.length = 0;
-	proto_message(&tables, DICTIONARY_STACKS, &item);
-	proto_list(&item, STACK_LOCATIONS, 2, 1, 2);
-	proto_message(&tables, DICTIONARY_STACKS, &item);
-	item.length = 0;
-	proto_list(&item, STACK_LOCATIONS, 1, 2);
-	proto_message(&tables, DICTIONARY_STACKS, &item);
-	return tables;
-}
-
-/* A sample of one value, or where it is 0 of two times. */
-static Proto
-sample(Dialect dialect, unsigned stack, int value, int attribute_index)
-{
-	const Layout *layout = dialect_layout(dialect);
-	Proto item = { .length = 0 };
-	const uint64_t times[] = { BEGIN_NS + 1000000, BEGIN_NS + 2000000 };
-
-	proto_number(&item, SAMPLE_STACK, stack);
-	if (attribute_index > 0)
-		proto_list(&item, layout->sample_attributes, 1, attribute_index);
-	if (value != 0)
-		proto_list(&item, layout->sample_values, 1, value);
-	else
-		proto_fixed_list(&item, SAMPLE_TIMES, times, 2);
-	return item;
-}
-
-static Proto
-value_type(unsigned type, unsigned unit)
-{
-	Proto item = { .length = 0 };
-
-	proto_number(&item, VALUE_TYPE_TYPE, type);
-	proto_number(&item, VALUE_TYPE_UNIT, unit);
-	return item;
-}
-
-static Proto
-profile(const Proto *samples, size_t count)
-{
-	const Proto type = value_type(1, 2);
-	const Proto period = value_type(3, 4);
-	Proto item = { .length = 0 };
-
-	proto_message(&item, PROFILE_SAMPLE_TYPE, &type);
-	for (size_t i = 0; i < count; i++)
-		proto_message(&item, PROFILE_SAMPLES, &samples[i]);
-	proto_fixed(&item, PROFILE_TIME, BEGIN_NS);
-	proto_message(&item, PROFILE_PERIOD_TYPE, &period);
-	proto_number(&item, PROFILE_PERIOD, 50000000);
-	return item;
-}
-
-static Proto
-request_of(const Proto *profiles, size_t count)
-{
-	const Proto service = key_value("service.name", "shop");
-	const Proto program = key_value("process.executable.name", "prog");
-	const Proto tenant = key_value("tenant", "somebody");
-	const Proto tables = dictionary();
-	Proto resource = { .length = 0 };
-	Proto scope = { .length = 0 };
-	Proto of_resource = { .length = 0 };
-	Proto request = { .length = 0 };
-
-	proto_message(&resource, RESOURCE_ATTRIBUTES, &service);
-	proto_message(&resource, RESOURCE_ATTRIBUTES, &program);
-	proto_message(&resource, RESOURCE_ATTRIBUTES, &tenant);
-	for (size_t i = 0; i < count; i++)
-		proto_message(&scope, SCOPE_PROFILES_PROFILES, &profiles[i]);
-	proto_message(&of_resource, RESOURCE_PROFILES_RESOURCE, &resource);
-	proto_message(&of_resource, RESOURCE_PROFILES_SCOPES, &scope);
-	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
-	proto_message(&request, REQUEST_DICTIONARY, &tables);
-	return request;
-}
-
-/* Of the requests below. */
-static MemoryShare *memory; /* NULL: nobody counts */
+/* Memory of the decoded requests; NULL: not counted. */
+static MemoryShare *memory; /* NULL: not counted */
 static bool is_json;
 
 static DecodeEnd
@@ -282,7 +60,7 @@ label(const BatchSeries *series, const char *name)
 	return "";
 }
 
-/* The sum over all rows of samples with a thread's name, or without, and of that depth. */
+/* Returns the sum over all rows of samples with or without a thread's name, and of this depth. */
 static int64_t
 sum_of(const Batch *batch, const char *thread, uint32_t depth)
 {
@@ -332,7 +110,7 @@ assert_stack(const Batch *batch)
 	assert_int_equal(leaf->address, 0x1000);
 	assert_int_equal(leaf->line_count, 0);
 	assert_string_equal(mappings[leaf->mapping].build_id, "abcd");
-	assert_int_equal(root->address, 0); /* a line number is none */
+	assert_int_equal(root->address, 0); /* a line without a number */
 	assert_string_equal(mappings[root->mapping].file, "[cpython]");
 	assert_string_equal(functions[root->lines[0].function].name, "main");
 	assert_int_equal(root->lines[0].line, 12);
@@ -381,7 +159,7 @@ test_layouts(void **state)
 	assert_usual(proto_span(&oldest), "1.8");
 }
 
-/* The fingerprint of a request whose profiles have ids. */
+/* Returns the fingerprint of a request whose profiles have ids. */
 static void
 fingerprint_of(Span body, uint8_t fingerprint[FINGERPRINT_BYTES])
 {
@@ -406,7 +184,7 @@ patch(Proto *body, const char *text, const char *by)
 		memcpy(at, by, strlen(by));
 }
 
-/* Profiles with one id, of equal times, values and depths, differ by any name of theirs. */
+/* Profiles with one id and equal times, values and depths differ if any of their names differs. */
 static void
 test_fingerprints(void **state)
 {
@@ -440,7 +218,7 @@ test_fingerprints(void **state)
 		assert_memory_not_equal(first, second, FINGERPRINT_BYTES);
 	}
 
-	/* profiles in another order are the same, samples of other series are not */
+	/* the order of profiles does not matter, series of samples do */
 	proto_list(&other, dialect_layout(DIALECT_1_10)->profile_attributes, 1, 6);
 	proto_text(&other, dialect_layout(DIALECT_1_10)->profile_id, "sixteen bytes of");
 	body = request_of(&other, 1);
@@ -491,7 +269,7 @@ assert_type(Span body, const char *version, const char *type)
 	batch_free(batch);
 }
 
-/* OTLP 1.8 says whether values add up, and is known by that. */
+/* OTLP 1.8 states whether values add up, which identifies this layout. */
 static void
 test_temporality(void **state)
 {
@@ -499,7 +277,7 @@ test_temporality(void **state)
 
 	for (unsigned temporality = 0; temporality < 3; temporality++)
 	{
-		/* a value for each time: without the temporality values could be attributes of 1.10 */
+		/* a value for each time: without the temporality the values could be attributes of 1.10 */
 		const Proto period = value_type(3, 4);
 		const uint64_t times[] = { BEGIN_NS };
 		Proto type = value_type(1, 2);
@@ -560,7 +338,7 @@ test_temporality_in_json(void **state)
 	is_json = false;
 }
 
-/* Of the only series that has no thread's name, or of all. */
+/* Returns the note of the only series without a thread's name, or of all series. */
 static void
 assert_note(const Batch *batch, const char *first, const char *second, const char *doc_url)
 {
@@ -569,7 +347,7 @@ assert_note(const Batch *batch, const char *first, const char *second, const cha
 	const size_t series_count = batch_series(batch, &series);
 
 	assert_int_equal(series_count, 2);
-	assert_int_equal(batch_notes(batch, &notes), series_count); /* one each */
+	assert_int_equal(batch_notes(batch, &notes), series_count); /* one note for each series */
 	assert_int_not_equal(notes[0].series, notes[1].series);
 	for (size_t i = 0; i < series_count; i++)
 	{
@@ -585,7 +363,9 @@ assert_note(const Batch *batch, const char *first, const char *second, const cha
 	}
 }
 
-/* Comments are attributes, in 1.8 a field; of two series, and not of another profile. */
+/*
+ * Comments are attributes, in 1.8 a field; they belong to two series, and not to another profile.
+ */
 static void
 test_notes(void **state)
 {
@@ -616,13 +396,15 @@ test_notes(void **state)
 			assert_note(batch, "leaf", "main", "http://notes.example/");
 		else
 			assert_note(batch, "built by hand", "run at noon", "http://notes.example/");
-		/* the empty comment and the one that is no text are one attribute */
+		/* the empty comment and the comment that is not a text are one attribute */
 		assert_int_equal(result.skipped_attributes, dialect == DIALECT_1_8 ? 0 : 1);
 		batch_free(batch);
 	}
 }
 
-/* A sample cannot have any; an index beyond the table refuses the profile, and leaves no note. */
+/*
+ * A sample cannot have comments; an index beyond the table refuses the profile, and leaves no note.
+ */
 static void
 test_notes_that_are_wrong(void **state)
 {
@@ -650,7 +432,7 @@ test_notes_that_are_wrong(void **state)
 	batch_free(batch);
 }
 
-/* Of a profile with this attribute: what is skipped, and the note that there is, or none. */
+/* Checks a profile with this attribute: the number of skipped ones, and the note, if any. */
 static void
 assert_skipped(uint64_t attribute_index, uint64_t skipped, const char *doc_url)
 {
@@ -675,7 +457,7 @@ assert_skipped(uint64_t attribute_index, uint64_t skipped, const char *doc_url)
 	batch_free(batch);
 }
 
-/* One URL of a list is kept, no order of types: what is not kept is counted. */
+/* One URL of a list is kept, and no order of types: the rest is counted. */
 static void
 test_notes_in_part(void **state)
 {
@@ -707,7 +489,7 @@ test_times(void **state)
 	batch_free(batch);
 }
 
-/* Those that a request in JSON stands for; NULL: it is broken. */
+/* Converts a request in JSON to protobuf; NULL: the JSON is malformed. */
 static uint8_t *
 json_bytes(const char *text, size_t length, Span *body)
 {
@@ -747,7 +529,10 @@ test_json(void **state)
 		assert_null(json_bytes(text, cut, &body));
 }
 
-/* Attributes of a sample without values, which those of 1.9 would be by their place. */
+/*
+ * A sample with attributes and without values. OTLP 1.9 has the values in the field that has the
+ * attributes in later versions.
+ */
 static void
 test_json_names(void **state)
 {
@@ -774,7 +559,7 @@ test_json_names(void **state)
 
 /* --- memory --- */
 
-/* From none to enough: whatever is refused halfway is given back. */
+/* With memory limits from none to enough: a request that is refused halfway releases its memory. */
 static void
 test_memory(void **state)
 {
@@ -794,7 +579,7 @@ test_memory(void **state)
 		share.is_beyond = false;
 		end = decode(proto_span(&request), true, &batch, &result);
 		assert_true(end == DECODE_OK || (end == DECODE_NO_ROOM && share.is_beyond));
-		assert_int_equal(pool.used_bytes, 0); /* but for the batch, which is not charged here */
+		assert_int_equal(pool.used_bytes, 0); /* except the batch, which is not charged here */
 		batch_free(batch);
 	}
 	assert_in_range(pool.limit_bytes, 32768, 1 << 20);
@@ -806,7 +591,7 @@ test_memory(void **state)
 #define TRACE_HEX "00112233445566778899aabbccddeeff"
 #define SPAN_HEX  "0123456789abcdef"
 
-/* A request of one sample with that link, and with ids as attributes of its resource. */
+/* Returns a request of one sample with this link, and with ids as attributes of its resource. */
 static Proto
 linked_request(const Proto *link)
 {
@@ -835,7 +620,7 @@ linked_request(const Proto *link)
 	return request;
 }
 
-/* The first bytes of the only trace's ids. */
+/* Returns the first bytes of the only trace's ids. */
 static void
 assert_ids(const Proto *link, uint8_t trace, uint8_t span)
 {
@@ -852,7 +637,7 @@ assert_ids(const Proto *link, uint8_t trace, uint8_t span)
 	batch_free(batch);
 }
 
-/* A link's ids go before those of attributes; what it does not know they say. */
+/* A link's ids are preferred to those of attributes, which supply the missing ones. */
 static void
 test_links(void **state)
 {
@@ -910,7 +695,7 @@ test_rejected(void **state)
 	assert_rejected(&bad, "a sample has several values, but no times");
 	bad = sample(DIALECT_1_10, 1, 0, 0);
 	proto_list(&bad, dialect_layout(DIALECT_1_10)->sample_values, 3, 1, 2, 3);
-	assert_rejected(&bad, "a sample has not as many values as times");
+	assert_rejected(&bad, "a sample has different numbers of values and times");
 }
 
 static void
@@ -936,13 +721,13 @@ test_refused(void **state)
 	Proto request = request_of(&mixed, 1);
 
 	assert_refused(proto_span(&request), "");
-	proto_list(&old, PROFILE_TIME, 2, 1, 2); /* 1.7 had locations there */
+	proto_list(&old, PROFILE_TIME, 2, 1, 2); /* in 1.7 this field contained locations */
 	request = request_of(&old, 1);
 	assert_refused(proto_span(&request), "1.7");
 	assert_refused((Span){ (const uint8_t *) "\x0A\xFF", 2 }, "");
 }
 
-/* A mapping that names an attribute of 3,000 fields 5,000 times: each look at it is paid for. */
+/* A mapping that names an attribute of 3,000 fields 5,000 times: each read of it is charged. */
 static void
 test_expensive_attribute(void **state)
 {
@@ -969,7 +754,7 @@ test_expensive_attribute(void **state)
 	assert_refused(proto_span(&request), "the request refers to large items too often");
 }
 
-/* Refuses a comment of 10,000 bytes that a profile has 10,000 times. */
+/* Refuses a comment of 10,000 bytes that occurs 10,000 times in a profile. */
 static void
 test_expensive_comments(void **state)
 {
@@ -998,7 +783,7 @@ test_expensive_comments(void **state)
 	assert_refused(proto_span(&request), "the request refers to large items too often");
 }
 
-/* Cut at each of its bytes, and each of them changed: whatever comes of it, within its bytes. */
+/* A request that is cut at any byte, or has any byte changed, is never read beyond its end. */
 static void
 test_changed(void **state)
 {
@@ -1044,7 +829,9 @@ put_key(AttributeLabels *set, Arena *arena, const char *key, const char *value)
 	assert_true(attribute_labels_put(set, arena, text, label_name(arena, text), value));
 }
 
-/* The key that is a name has it, the others theirs by their order, however they come. */
+/*
+ * The key that is a valid name keeps it, the others are numbered in their order, whatever that is.
+ */
 static void
 test_keys_meet(void **state)
 {

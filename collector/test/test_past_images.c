@@ -1,7 +1,7 @@
 /*
  * test_past_images.c
- *		What is remembered of processes: events by hand, and programs that are gone when they are
- *		asked for.
+ *		The history of processes: events by hand, and programs that have ended when the collector
+ *		reads them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ note_map_at(PastImages *images, uint32_t pid, uint64_t start, uint64_t end, cons
 	event.map = (ProcMapping){ .start = start, .end = end, .file_offset = 0x1000, .name = copy };
 	event.map.inode = name[0] == '/' ? strlen(name) : 0;
 	past_images_note(images, &event);
-	memset(copy, 'x', sizeof(copy)); /* names are not borrowed */
+	memset(copy, 'x', sizeof(copy)); /* names are copied */
 }
 
 static void
@@ -120,7 +120,7 @@ test_images_in_turn(void **state)
 	past_images_free(images);
 }
 
-/* Newer mappings cover older ones, and leave what they do not cover. */
+/* Newer mappings cover older ones, and leave the parts that they do not cover. */
 static void
 test_overlaps(void **state)
 {
@@ -142,8 +142,8 @@ test_overlaps(void **state)
 }
 
 /*
- * A child has its parent's mappings as they were; a pid that is used again has none of the process
- * before.
+ * A child has its parent's mappings at the fork; a pid that is used again has none of the earlier
+ * process.
  */
 static void
 test_forks(void **state)
@@ -162,7 +162,7 @@ test_forks(void **state)
 	assert_string_equal(mappings[1].name, "/lib/parents");
 	assert_string_equal(past_images_executable(images, 2, 10)->name, "/bin/parent");
 
-	note_fork(images, 99, 2, 20); /* of a process that nothing is known of */
+	note_fork(images, 99, 2, 20); /* a child of an unknown process */
 	assert_int_equal(find(images, 2, 20, &mappings), 0);
 	assert_int_equal(find(images, 2, 19, &mappings), 2);
 	past_images_free(images);
@@ -177,7 +177,7 @@ note_thread(PastImages *images, SidebandKind kind, uint32_t pid, uint64_t time_n
 }
 
 /*
- * Programs that exit do not push out the mappings of programs that run, nor make the records of
+ * Programs that exit neither push out the mappings of programs that run, nor make the records of
  * other processes uncertain.
  */
 static void
@@ -189,7 +189,7 @@ test_ended(void **state)
 	note_exec(images, 5, 10);
 	note_map_at(images, 5, 0x1000, 0x2000, "/bin/stays", 11);
 	note_thread(images, SIDEBAND_THREAD, 5, 12);
-	note_thread(images, SIDEBAND_EXIT, 5, 13); /* one of its threads goes on */
+	note_thread(images, SIDEBAND_EXIT, 5, 13); /* one of its threads continues */
 	for (uint32_t pid = 100; pid < 200; pid++)
 	{
 		note_exec(images, pid, pid);
@@ -199,11 +199,11 @@ test_ended(void **state)
 	assert_int_equal(find(images, 5, 300, &mappings), 1);
 	assert_mapping(&mappings[0], 0x1000, 0x2000, 0x1000, "/bin/stays");
 	assert_int_equal(past_images_untold_ns(images, 6), 0);
-	/* a sample of before may be of one that has ended, and was forgotten */
+	/* an earlier sample may belong to a process that has ended, and was forgotten */
 	assert_int_equal(past_images_changed(images, 150, 0x1000, 149, 300), PAST_UNTOLD);
 	assert_int_equal(past_images_changed(images, 150, 0x1000, 250, 300), PAST_UNCHANGED);
 
-	/* of those that run some have to go all the same, and then others may have been among them */
+	/* some running processes must be dropped nevertheless, and an unknown pid may be one of them */
 	for (uint32_t pid = 300; pid < 330; pid++)
 	{
 		note_exec(images, pid, pid);
@@ -214,7 +214,7 @@ test_ended(void **state)
 	past_images_free(images);
 }
 
-/* What was lost may have been anything; and the table has a limit. */
+/* A lost record may have contained anything; and the table has a limit. */
 static void
 test_forgetting(void **state)
 {
@@ -234,7 +234,7 @@ test_forgetting(void **state)
 	note_exec(images, 4, 3);
 	note_exec(images, 4, 4);
 	assert_int_equal(find(images, 4, 0, &mappings), 0);
-	for (uint64_t i = 0; i < 600; i++) /* too many for one image */
+	for (uint64_t i = 0; i < 600; i++) /* more mappings than one image may have */
 		note_map(images, 3, 0x10000 + 0x2000 * i, 0x11000 + 0x2000 * i, "");
 	assert_int_equal(find(images, 3, 0, &mappings), 0);
 	past_images_note(images, &lost);
@@ -277,7 +277,7 @@ test_replaced(void **state)
 	assert_int_equal(past_images_changed(images, 7, 0x5000, 5, 100), PAST_UNCHANGED);
 	assert_int_equal(past_images_file_mapped_ns(images, 7), 30);
 
-	/* a part of what is there already is nothing new, wherever its protection was changed */
+	/* a part of an existing mapping is not new, wherever its protection was changed */
 	note_map_at(images, 7, 0x1000, 0x4000, "/lib/a", 40);
 	assert_int_equal(past_images_changed(images, 7, 0x2000, 30, 50), PAST_UNCHANGED);
 	assert_int_equal(past_images_file_mapped_ns(images, 7), 30);
@@ -287,8 +287,8 @@ test_replaced(void **state)
 }
 
 /*
- * Of a process that was there before us only what it mapped since is known; and what was lost may
- * have been anything.
+ * Of a process that began before the collector only later mappings are known; a lost record may
+ * have contained anything.
  */
 static void
 test_beginning_unseen(void **state)
@@ -319,8 +319,8 @@ test_beginning_unseen(void **state)
 }
 
 /*
- * A process that lives on: what is read of it later must not stand for what was there when it was
- * sampled, nor the reverse.
+ * Mappings of a living process that are read later must not replace those at the time of the
+ * sample, nor the reverse.
  */
 static void
 test_resolved_as_sampled(void **state)
@@ -355,7 +355,10 @@ test_resolved_as_sampled(void **state)
 	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
 
-	/* a file takes the place of anonymous memory; it cannot be had, and is nothing else for that */
+	/*
+	 * a file replaces anonymous memory; it cannot be opened, but the place does not count as
+	 * anything else
+	 */
 	mapped_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	note_map_at(past, sample.pid, start, start + 0x1000, "/no/such/library", mapped_ns);
 	assert_true(process_resolve(processes, process, start, after_ns, true, mapped_ns, &where));
@@ -367,7 +370,7 @@ test_resolved_as_sampled(void **state)
 	assert_false(process_walk_held(processes, process, start, mapped_ns, false));
 	assert_true(process_walk_held(processes, process, code, mapped_ns, false));
 
-	/* read again, it is known what is there now; what was there then is still not that */
+	/* after another reading the present mapping is known, but the one at the sample still is not */
 	process_reread_before(processes, process, mapped_ns + 1, mapped_ns);
 	assert_true(process_resolve(processes, process, start, (uint64_t) clock_ns(CLOCK_MONOTONIC),
 								true, mapped_ns, &where));
@@ -382,7 +385,7 @@ test_resolved_as_sampled(void **state)
 	munmap((void *) (uintptr_t) start, 0x1000);
 }
 
-/* Takes the kernel's records from now on; without the right to, the test is skipped. */
+/* Subscribes to the kernel's records; skips the test if this is not permitted. */
 static void
 listen_or_skip(PastImages *past)
 {
@@ -427,8 +430,8 @@ test_mapped(void **state)
 }
 
 /*
- * A program that has ended and was waited for before anybody looks has its executable, mappings and
- * files all the same.
+ * A program that ends and is waited for before the collector reads it still has its executable,
+ * mappings and files.
  */
 static void
 test_gone(void **state)
@@ -473,7 +476,7 @@ test_gone(void **state)
 
 /*
  * A process that maps code in a loop is read again as often as others are, not at each of its
- * samples; and then as it is.
+ * samples; the last reading is then correct.
  */
 static void
 test_maps_in_a_loop(void **state)
@@ -502,7 +505,7 @@ test_maps_in_a_loop(void **state)
 
 		now_ns += 10 * ms;
 		snprintf(name, sizeof(name), "/lib/%d", i);
-		/* reported as later than any reading that this test can make */
+		/* a time after any reading that this test can make */
 		note_map_at(past, sample.pid, 0x1000, 0x2000, name, now_ns + 3600000 * ms);
 		process_follow(processes, process, now_ns);
 		process_reread_before(processes, process, UINT64_MAX, now_ns);
@@ -515,7 +518,7 @@ test_maps_in_a_loop(void **state)
 	past_images_free(past);
 }
 
-/* Names of one image take no more than their share: the older half of its mappings goes. */
+/* Names of one image take no more than their share: the older half of its mappings is dropped. */
 static void
 test_bounded_names(void **state)
 {
@@ -545,8 +548,8 @@ test_bounded_names(void **state)
 }
 
 /*
- * Hostile processes map many files of long names: those that were silent for longest go, and are
- * counted.
+ * Hostile processes map many files with long names: those that were silent for longest are dropped,
+ * and counted.
  */
 static void
 test_bounded_bytes(void **state)
@@ -577,17 +580,20 @@ test_bounded_bytes(void **state)
 		}
 	}
 	pushed_out = past_images_take_pushed_out(images);
-	/* 16 names of 1 KiB each, 17.5 KiB with all else: fourteen fit */
+	/* 16 names of 1 KiB each, 17.5 KiB with everything else: fourteen processes fit */
 	assert_in_range(pushed_out, 99 - 15, 99 - 13);
 	assert_int_equal(past_images_take_pushed_out(images), 0);
 	assert_int_equal(find(images, 1, 1, &mappings), 0);
 	assert_int_equal(find(images, (uint32_t) pushed_out, 1000, &mappings), 0);
 	assert_int_equal(find(images, (uint32_t) pushed_out + 1, 1000, &mappings), 16);
 	assert_int_equal(find(images, 99, 1000, &mappings), 16);
-	/* what is not known is said to be so */
+	/* the answer for dropped mappings is "unknown" */
 	assert_int_equal(past_images_changed(images, 2, 0x1000, 1, 1000), PAST_UNTOLD);
 
-	/* one that maps on and on pushes out no more than its own names take; all of it comes back */
+	/*
+	 * a process that maps without end replaces no more than its own names take; all other names are
+	 * available again
+	 */
 	for (uint32_t round = 0; round < 3; round++)
 	{
 		for (uint64_t i = 1; i <= 400; i++)
@@ -607,7 +613,7 @@ test_bounded_bytes(void **state)
 }
 
 /*
- * The events of a CPU that was offline for a moment report nothing any more: they are opened again,
+ * The events of a CPU that was offline for a moment do not report any more: they are opened again,
  * and the history notes that records may be missing.
  */
 static void
@@ -644,8 +650,8 @@ test_away_for_a_moment(void **state)
 }
 
 /*
- * Half a buffer of records ends a wait, long before the time does; the next wait is for as much
- * again.
+ * Half a buffer of records ends a wait, long before its time; the next wait is for another half
+ * buffer.
  */
 static void
 test_wakes_half_full(void **state)
@@ -658,7 +664,7 @@ test_wakes_half_full(void **state)
 	pid = fork();
 	if (pid == 0)
 	{
-		/* executable memory over and over, until we are stopped */
+		/* map executable memory again and again, until the parent stops this process */
 		for (;;)
 		{
 			void *memory =
@@ -669,7 +675,7 @@ test_wakes_half_full(void **state)
 		}
 	}
 	assert_true(pid > 0);
-	alarm(60); /* nothing else would end the wait */
+	alarm(60); /* ends the wait if nothing else does */
 	past_images_wait(past, -1, -1);
 	past_images_update(past);
 	past_images_wait(past, -1, -1);

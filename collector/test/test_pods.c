@@ -1,6 +1,6 @@
 /*
  * test_pods.c
- *		Pods as the lines describe them, and the pod of a process.
+ *		Pods as lines of text describe them, and the pod of a process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Labels of a process whose control group has this path: "a=1 b=2". */
+/* Returns the labels of a process whose control group has this path: "a=1 b=2". */
 static const char *
 labels_of(const char *path)
 {
@@ -86,7 +86,7 @@ labels_of(const char *path)
 	"namespace=shop pod=api-1 pod_label_app=a%b\tc workload=api " \
 	"workload_kind=Deployment"
 
-/* The paths of the runtimes, of both drivers. */
+/* Paths of the runtimes, by both drivers. */
 static void
 test_paths(void **state)
 {
@@ -105,19 +105,19 @@ test_paths(void **state)
 	assert_int_equal(pod_table_set(table, API_LINE), 1);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		assert_string_equal(labels_of(paths[i]), "container=main " API_LABELS);
-	/* the sandbox is in no list of containers */
+	/* the sandbox is not in the list of containers */
 	assert_string_equal(labels_of("/kubepods/pod" POD "/" NODE_ID), API_LABELS);
-	/* nor who watches one */
+	/* the process that watches a container is not in the list either */
 	assert_string_equal(labels_of("/kubepods.slice/kubepods-pod" POD_ ".slice/crio-conmon-" ID
 								  ".scope"),
 						API_LABELS);
 	assert_string_equal(labels_of("/system.slice/cron.service"), "");
-	assert_string_equal(labels_of("/docker/" ID), ""); /* no group of its pod */
+	assert_string_equal(labels_of("/docker/" ID), ""); /* a group outside its pod's */
 	assert_string_equal(labels_of("/kubepods/podcast-" POD), "");
 	assert_string_equal(labels_of(""), "");
 }
 
-/* Who may make groups below its own takes nobody else's name. */
+/* An owner that may create groups below its own cannot take another pod's name. */
 static void
 test_groups_of_others(void **state)
 {
@@ -129,7 +129,7 @@ test_groups_of_others(void **state)
 						"container=main " API_LABELS);
 	assert_string_equal(labels_of("/kubepods/pod" POD "/" OTHER_ID), API_LABELS);
 	assert_string_equal(labels_of("/kubepods/pod" POD "/x/pod" OTHER "/" OTHER_ID), API_LABELS);
-	/* also while its own pod is not known yet */
+	/* an unknown pod gets no other pod's labels either */
 	assert_string_equal(labels_of("/kubepods/pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0009/x/pod" OTHER
 								  "/" OTHER_ID),
 						"");
@@ -138,7 +138,10 @@ test_groups_of_others(void **state)
 						"");
 }
 
-/* A pod of a file is known by the hash of its configuration; its containers have both. */
+/*
+ * A pod from a file is identified by the hash of its configuration; its containers have both
+ * identifiers.
+ */
 static void
 test_static_pod(void **state)
 {
@@ -157,7 +160,7 @@ test_news(void **state)
 	assert_int_equal(pod_table_set(table, POD "\tpod_name=api-2\tcontainer=" ID " c i 0"), 1);
 	assert_string_equal(labels_of("/kubepods/pod" POD "/" ID), "container=c pod=api-2");
 	assert_int_equal(pod_table_count(table), 1);
-	/* samples of a moment before come with the name still */
+	/* samples of a moment earlier still get the name */
 	pod_table_remove(table, POD, SECOND);
 	pod_table_sweep(table, SECOND + POD_KEEP_NS);
 	assert_string_equal(labels_of("/kubepods/pod" POD "/" ID), "container=c pod=api-2");
@@ -166,7 +169,7 @@ test_news(void **state)
 	assert_int_equal(pod_table_count(table), 0);
 }
 
-/* A pod that another process does not list is gone, but not before its list is complete. */
+/* A pod that a new process does not list is removed, but not before the list is complete. */
 static void
 test_told_anew(void **state)
 {
@@ -228,7 +231,7 @@ feed(PodLines *lines, const char *text)
 	return pod_lines_take(lines, text, strlen(text), SECOND);
 }
 
-/* Lines come in pieces of any size. */
+/* Lines arrive in pieces of any size. */
 static void
 test_lines(void **state)
 {
@@ -269,7 +272,10 @@ count_news(void *context)
 	atomic_fetch_add(&news, 1);
 }
 
-/* A program of that name beside this one, which the client starts; its text is a shell's. */
+/*
+ * Writes a shell script as the program that the client starts, beside this test, and returns its
+ * path.
+ */
 static const char *
 write_program(const char *text)
 {
@@ -306,7 +312,7 @@ start_client(void)
 	return client;
 }
 
-/* It ends, and is started again; pods keep their names meanwhile. */
+/* The program ends, and is started again; pods keep their names meanwhile. */
 static void
 test_process_that_ends(void **state)
 {
@@ -334,7 +340,10 @@ test_process_that_ends(void **state)
 	unlink(path);
 }
 
-/* It says nothing, hears no signal and would never end: stopping waits for nobody. */
+/*
+ * The program writes nothing, ignores signals and would never end: stopping the client does not
+ * wait for it.
+ */
 static void
 test_process_that_hangs(void **state)
 {

@@ -1,10 +1,10 @@
 /*
  * test_probed_code.c
- *		Ticks in code that a probe was put into, in this machine's kernel: they are that code's, and
- *		not the page's where the kernel runs a copy of the probed instruction.
+ *		Ticks in code with a probe, in this machine's kernel: they count for that code, not for the
+ *		page in which the kernel runs a copy of the probed instruction.
  *
- * The probe is perf's own, of whatever tool: it counts, and nothing looks at it. And code whose
- * return is traced: its caller is the one that the kernel has put aside.
+ * The probe belongs to perf, like that of any tool: it only counts. Also code whose return is
+ * traced: its caller is the address that the kernel has saved.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 #include "kernel/sampler.h"
 
 #define FREQUENCY_HZ 997
-#define TICKS		 100 /* in a virtual machine nearly all of them find the copy at work */
+#define TICKS		 100 /* in a virtual machine nearly all of them interrupt the copy */
 #define CALLS		 1000
 #define MOST_NS		 (INT64_C(120) * 1000000000)
 
@@ -57,7 +57,7 @@ typedef struct Range
 
 typedef struct Seen
 {
-	Range copies; /* of instructions */
+	Range copies; /* copies of instructions */
 	uint64_t in_code;
 	uint64_t in_copies;
 } Seen;
@@ -84,7 +84,7 @@ on_record(void *context, const void *record, size_t length_bytes)
 	seen->in_copies += contains(seen->copies, leaf);
 }
 
-/* What is mapped at the address, or by that name; empty where nothing is. */
+/* Returns the mapping at the address, or with this name; an empty range if there is none. */
 static Range
 find_mapping(uint64_t address, const char *name)
 {
@@ -108,14 +108,14 @@ find_mapping(uint64_t address, const char *name)
 }
 
 /*
- * A descriptor of a probe at a function's entry or return; -1 if the kernel has no such probes, or
- * lets us have none.
+ * Opens a probe at a function's entry or return; -1 if the kernel has no such probes, or does not
+ * permit them.
  */
 static int
 probe(uintptr_t function, bool at_return)
 {
 	const Range range = find_mapping(function, NULL);
-	/* the format of the only bit is "config:0" since the first kernel that had it */
+	/* all kernels with this bit have it at "config:0" */
 	struct perf_event_attr attributes = { .size = sizeof(attributes), .config = at_return };
 	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
 
@@ -195,7 +195,7 @@ call_traced_code(void)
 typedef struct SeenReturns
 {
 	uint64_t in_code;
-	uint64_t known; /* of them with the address of the caller */
+	uint64_t known; /* ticks with the address of the caller */
 } SeenReturns;
 
 static void
@@ -208,7 +208,8 @@ on_traced_record(void *context, const void *bytes, size_t length_bytes)
 
 	if (!record_parse(bytes, length_bytes, &record) || record.late == NULL ||
 		record.sample->tid != (uint32_t) gettid() ||
-		!contains((Range){ code + 8, code + 28, 0 }, record.late->at.pc)) /* of its loop */
+		/* outside the function's loop */
+		!contains((Range){ code + 8, code + 28, 0 }, record.late->at.pc))
 		return;
 	seen->in_code++;
 	seen->known += record.late->at.trampoline != 0 &&

@@ -1,10 +1,10 @@
 /*
  * test_probes.c
  *		Page faults and allocations of this process's own threads, as this machine's kernel reports
- *		them, against what the kernel counts itself and what was asked for.
+ *		them, compared with the kernel's own counters and with the requested sizes.
  *
- * Nothing here depends on what else the machine does, but for how often a thread is switched: each
- * run of faults between two switches may be half a period off.
+ * Other processes affect only how often a thread is switched: each run of faults between two
+ * switches may be half a period off.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,8 +53,8 @@ typedef struct Told
 	uint32_t tid;
 	uint64_t sums[PFS_KIND_COUNT];
 	uint64_t samples[PFS_KIND_COUNT];
-	uint64_t in_kernel;			/* with a kernel side */
-	uint64_t without_user_side; /* which all have */
+	uint64_t in_kernel;			/* samples with a kernel side */
+	uint64_t without_user_side; /* samples without a user side, which all should have */
 } Told;
 
 typedef struct World
@@ -67,7 +67,7 @@ typedef struct World
 	size_t count;
 } World;
 
-/* Calls that attach probes wait while this is set, as for a process that holds the kernel up. */
+/* While this is set, calls that attach probes wait, as if a process held up the kernel. */
 static atomic_bool kernel_held_up;
 static atomic_uint calls_held_up;
 
@@ -94,7 +94,7 @@ __wrap_syscall(long number, ...)
 						  arguments[4], arguments[5]);
 }
 
-/* Given to a function of an allocation, so that no compiler takes it for unused. */
+/* Memory that a function allocated, stored here so that no compiler removes the call. */
 static void *volatile taken;
 
 static Told *
@@ -145,7 +145,7 @@ poll_until_stopped(void *argument)
 	return NULL;
 }
 
-/* False where this kernel, or our rights, do not do. */
+/* Starts the sampler. Returns false if this kernel, or the test's privileges, do not allow it. */
 static bool
 begin(World *world, const SourceSettings *sources)
 {
@@ -191,7 +191,7 @@ faults_told(const Told *told)
 	return told->sums[PFS_KIND_FAULT_MINOR] + told->sums[PFS_KIND_FAULT_MAJOR];
 }
 
-/* The C library that this program runs with. */
+/* Returns the path of the C library of this program. */
 static char *
 c_library(void)
 {
@@ -218,7 +218,7 @@ allocations(int64_t samples_a_second)
 							 .probe_rate = samples_a_second };
 }
 
-/* New memory in small pages. */
+/* Maps memory that consists of small pages. */
 static void *
 map_pages(size_t bytes)
 {
@@ -246,7 +246,10 @@ faults_of(const struct rusage *before, const struct rusage *after)
 	return (double) (after->ru_minflt - before->ru_minflt + after->ru_majflt - before->ru_majflt);
 }
 
-/* What so many samples of a period may be off by, where the thread was switched between them. */
+/*
+ * Returns the possible error of a number of samples of a period, if the thread was switched between
+ * them.
+ */
 static double
 fault_bound(const struct rusage *before, const struct rusage *after, double period)
 {
@@ -255,7 +258,7 @@ fault_bound(const struct rusage *before, const struct rusage *after, double peri
 	return 4 * period * sqrt((double) switches / 6);
 }
 
-/* Each fault counts once, and has the stack that it came by. */
+/* Each fault counts once, and has the stack that caused it. */
 static void
 test_page_faults(void **state)
 {
@@ -287,7 +290,9 @@ test_page_faults(void **state)
 	assert_int_equal(own->sums[PFS_KIND_ALLOCATION], 0);
 }
 
-/* Memory that the kernel touches in a thread's name faults, too: its way there is in the stack. */
+/*
+ * Memory that the kernel touches for a thread faults, too: the kernel's functions are in the stack.
+ */
 static void
 test_kernel_faults(void **state)
 {
@@ -315,7 +320,7 @@ test_kernel_faults(void **state)
 	assert_true(own->in_kernel * 10 > own->samples[PFS_KIND_FAULT_MINOR] * 9);
 }
 
-/* Too many of them: a longer period, and the same sum. */
+/* Too many faults lead to a longer period with an equal sum. */
 static void
 test_page_faults_paced(void **state)
 {
@@ -357,12 +362,12 @@ test_page_faults_paced(void **state)
 	assert_true(fabs(told - faults) < bound);
 }
 
-/* A thread that asks for so many bytes in all, by turns of one way. */
+/* A way to allocate, and a thread that uses it until it has requested a total. */
 typedef struct Way
 {
 	const char *name;
-	size_t bytes;					/* of a turn */
-	void (*allocate)(size_t bytes); /* a turn */
+	size_t bytes;					/* bytes of one call */
+	void (*allocate)(size_t bytes); /* makes one call */
 	uint32_t tid;
 } Way;
 
@@ -407,7 +412,7 @@ by_aligned_alloc(size_t bytes)
 	free(taken);
 }
 
-/* What is never given counts for nothing. */
+/* Allocations that fail do not count. */
 static void
 by_too_much(size_t bytes)
 {
@@ -429,7 +434,9 @@ run_way(void *argument)
 	return NULL;
 }
 
-/* Bytes count once, whatever way they were asked for: small ones on the average, large ones all. */
+/*
+ * Bytes count once, whichever function allocated them: small ones on average, large ones exactly.
+ */
 static void
 test_allocations(void **state)
 {
@@ -463,7 +470,7 @@ test_allocations(void **state)
 		double off = (double) own->sums[PFS_KIND_ALLOCATION] - (double) ASKED;
 		double bound = 4 * sqrt((double) ASKED * (double) period);
 
-		/* but for what the C library itself asks for */
+		/* except memory that the C library itself requests */
 		if (ways[i].bytes >= period)
 			bound = (double) period;
 		print_message("%s: asked for %zu MiB, told %.1f more, of %.1f that are allowed, by %" PRIu64
@@ -475,12 +482,15 @@ test_allocations(void **state)
 	}
 }
 
-/* Too many calls: a part of the time stands for the whole, and too many samples for each other. */
+/*
+ * Too many calls: a part of the time is measured and represents the whole, and too many samples
+ * represent each other.
+ */
 static void
 test_allocations_paced(void **state)
 {
 	const SourceSettings probes = allocations(1);
-	const uint64_t turns_a_second = 400; /* so that one second in eight is looked at, or fewer */
+	const uint64_t turns_a_second = 400; /* so that one second in eight, or less, is measured */
 	const uint64_t seconds = 1000;
 	uint64_t one_in;
 	uint64_t period;
@@ -494,7 +504,7 @@ test_allocations_paced(void **state)
 	{
 		sampler_pace_tended(world.sampler, (int64_t) (NS_PER_S * second));
 		for (uint64_t turn = 0; turn < turns_a_second; turn++)
-			by_malloc(GIB); /* of which nothing is touched */
+			by_malloc(GIB); /* memory that is not touched */
 	}
 	one_in = figure_of(world.sampler, "calls_one_in");
 	period = figure_of(world.sampler, "allocation_period_bytes");
@@ -510,7 +520,7 @@ test_allocations_paced(void **state)
 	assert_true(ratio > 0.75 && ratio < 1.25);
 }
 
-/* A process whose root is that directory. */
+/* Starts a process whose root is this directory. */
 static pid_t
 start_in_root(const char *directory)
 {
@@ -542,8 +552,8 @@ end_in_root(pid_t child)
 }
 
 /*
- * A file that cannot be used is reported, and nothing begins. A link of a container's does not lead
- * to the host's file.
+ * A file that cannot be used is reported, and no probe is attached. A link inside a container does
+ * not lead to the host's file.
  */
 static void
 test_refused(void **state)
@@ -597,7 +607,7 @@ test_refused(void **state)
 	rmdir(directory);
 }
 
-/* Programs that this process has loaded. */
+/* Returns the number of BPF programs that this process has loaded. */
 static int
 count_programs(void)
 {
@@ -623,7 +633,7 @@ count_programs(void)
 	return count;
 }
 
-/* What is not asked for is not there. */
+/* Programs that are not requested are not loaded. */
 static void
 test_off(void **state)
 {
@@ -672,7 +682,7 @@ test_list(void **state)
 	}
 }
 
-/* A process that holds up the kernel as probes are attached holds up nobody else; counted. */
+/* A process that holds up the kernel while probes are attached holds up no other; it is counted. */
 static void
 test_attaching_held_up(void **state)
 {
@@ -689,7 +699,7 @@ test_attaching_held_up(void **state)
 		skip();
 	}
 	assert_int_equal(losses_total(&world.losses, LOSS_PROBES_HELD_UP), 1);
-	/* one thread is left behind, and no other one while it is */
+	/* one thread is abandoned, and no other one while it waits */
 	for (int i = 0; i < 5; i++)
 	{
 		paced_ns += (int64_t) NS_PER_S;
@@ -699,7 +709,7 @@ test_attaching_held_up(void **state)
 	assert_int_equal(sampler_counters(world.sampler, counters), 0);
 	assert_int_equal(counters[PFS_COUNTER_ALLOCATIONS], 0);
 	atomic_store(&kernel_held_up, false);
-	/* it is tried again */
+	/* attaching is tried again */
 	while (counters[PFS_COUNTER_ALLOCATIONS] == 0)
 	{
 		paced_ns += (int64_t) NS_PER_S;

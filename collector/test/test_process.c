@@ -115,7 +115,7 @@ test_ended(void **state)
 	assert_false(process_resolve(fixture->processes, process, 0x1000, 0, true, 1, &where));
 }
 
-/* One that nothing could be read of is not gone if it is sampled after that. */
+/* A process whose files could not be read is not forgotten if it is sampled after that. */
 static void
 test_sampled_after_gone(void **state)
 {
@@ -130,7 +130,7 @@ test_sampled_after_gone(void **state)
 	process = process_table_get(fixture->processes, &sample, now_ns + 1);
 	assert_int_equal(process_state(process), PROCESS_GONE);
 	sample.arg_start = arg_start;
-	/* taken before that look, and only now read */
+	/* a sample taken before that reading, but delivered only now */
 	assert_int_equal(process_state(process_table_get(fixture->processes, &sample, now_ns + 2)),
 					 PROCESS_GONE);
 	sample.time_ns = now_ns + 3;
@@ -138,7 +138,10 @@ test_sampled_after_gone(void **state)
 	assert_int_equal(process_state(process), PROCESS_LIVE);
 }
 
-/* A child that executed nothing and ended has its parent's mappings; one that did has not. */
+/*
+ * A child that executed nothing and ended has its parent's mappings; a child that executed a
+ * program has not.
+ */
 static void
 test_inherits(void **state)
 {
@@ -170,7 +173,7 @@ test_inherits(void **state)
 	assert_int_equal(process_state(process), PROCESS_GONE);
 }
 
-/* What was read while the process lived stays after its end. */
+/* Data that was read while the process lived stays after its end. */
 static void
 test_ends_later(void **state)
 {
@@ -186,7 +189,7 @@ test_ends_later(void **state)
 	assert_non_null(strstr(process_exe(process), "sleep"));
 }
 
-/* Records of the side-band about a program that executes a file which maps one piece of code. */
+/* Adds side-band records of a program that executes a file which maps one piece of code. */
 static void
 tell_of_program(PastImages *past, pid_t pid, const char *file, uint64_t time_ns)
 {
@@ -201,8 +204,8 @@ tell_of_program(PastImages *past, pid_t pid, const char *file, uint64_t time_ns)
 }
 
 /*
- * A CPU that comes online is not observed at once. So the last records about a pid may be about the
- * program that had it before.
+ * A CPU that comes online is not observed at once, so the last records about a pid may belong to
+ * the program that had it before.
  */
 static void
 test_pid_used_again_untold(void **state)
@@ -229,11 +232,11 @@ test_pid_used_again_untold(void **state)
 	assert_false(process_resolve(fixture->processes, process, 0x400000, sample.time_ns, true,
 								 sample.time_ns + 2, &where));
 
-	/* another image of it, which nobody has read */
+	/* another image of the process, which was not read */
 	sample.exec_id++;
 	process = process_table_get(fixture->processes, &sample, sample.time_ns + 3);
 	assert_int_equal(process_state(process), PROCESS_GONE);
-	/* the records about this process count */
+	/* the records about this process are used */
 	tell_of_program(past, pid, "/bin/after", sample.time_ns);
 	sample.exec_id++;
 	sample.time_ns++;
@@ -244,7 +247,7 @@ test_pid_used_again_untold(void **state)
 	past_images_free(past);
 }
 
-/* Nor is an exec: what is read while a process lives is not replaced by what it was before. */
+/* An exec does not replace what was read while the process lived by earlier mappings. */
 static void
 test_exec_untold(void **state)
 {
@@ -267,7 +270,7 @@ test_exec_untold(void **state)
 	past_images_free(past);
 }
 
-/* Is a file mapped by that name? */
+/* Returns true if a file with this name is mapped. */
 static bool
 has_mapping(const MappingList *list, const char *name)
 {
@@ -279,7 +282,7 @@ has_mapping(const MappingList *list, const char *name)
 	return false;
 }
 
-/* The side-band's events of a process that executes a program now. */
+/* Collects the side-band's events of a process that executes a program. */
 static void
 tell_of_live_program(PastImages *past, pid_t pid, uint64_t time_ns)
 {
@@ -296,7 +299,7 @@ tell_of_live_program(PastImages *past, pid_t pid, uint64_t time_ns)
 	}
 	past_images_note(past, &event);
 	event.kind = SIDEBAND_MAP;
-	/* the program comes first, whatever addresses it has */
+	/* the program's mapping comes first, whatever addresses it has */
 	while (strstr(list.mappings[first].map.name, "/sleep") == NULL)
 		first++;
 	event.map = list.mappings[first].map;
@@ -310,7 +313,7 @@ tell_of_live_program(PastImages *past, pid_t pid, uint64_t time_ns)
 	mapping_list_release(NULL, &list);
 }
 
-/* A program that begins is known from the side-band; /proc is read if it lives on. */
+/* A program that begins is known from the side-band; /proc is read if it lives longer. */
 static void
 test_told(void **state)
 {
@@ -361,8 +364,8 @@ outlive(void *done)
 }
 
 /*
- * Threads go on after the first one has ended; /proc shows nothing by the process's own number
- * then.
+ * Threads continue after the first one has ended; then /proc shows nothing under the process's own
+ * number.
  */
 static void
 test_outlived_leader(void **state)
@@ -427,7 +430,7 @@ test_kernel_thread(void **state)
 	assert_null(process_executable(process));
 }
 
-/* Moves the arguments of this process to a page of its own, as setproctitle of systemd does. */
+/* Moves the arguments of this process to a separate page, as setproctitle of systemd does. */
 static bool
 move_arguments(void)
 {
@@ -441,7 +444,7 @@ move_arguments(void)
 	if (file == NULL || fread(text, 1, sizeof(text) - 1, file) == 0)
 		return false;
 	fclose(file);
-	at = strrchr(text, ')') + 4; /* behind the state */
+	at = strrchr(text, ')') + 4; /* the fields after the state */
 	for (int field = 4; field <= 52; field++)
 		fields[field] = strtoull(at, &at, 10);
 	map.start_code = fields[26];
@@ -458,7 +461,7 @@ move_arguments(void)
 	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
-/* A process that moves its arguments stays the one that it is: what it maps later is found. */
+/* A process that moves its arguments remains the same image: later mappings are found. */
 static void
 test_arguments_move(void **state)
 {
@@ -526,7 +529,7 @@ test_eviction(void **state)
 		process_table_get(fixture->processes, &sample, pid);
 	}
 	sample.pid = 1;
-	first = process_table_get(fixture->processes, &sample, 5); /* now 2 is the oldest */
+	first = process_table_get(fixture->processes, &sample, 5); /* from here on 2 is the oldest */
 	sample.pid = 5;
 	process_table_get(fixture->processes, &sample, 6);
 	process_table_stats(fixture->processes, &stats);
@@ -535,7 +538,7 @@ test_eviction(void **state)
 	assert_int_equal(stats.created, 5);
 	sample.pid = 1;
 	assert_ptr_equal(process_table_get(fixture->processes, &sample, 7), first);
-	/* the sweep's clock may have been read before the last sample came */
+	/* the sweep's clock may have been read before the last sample arrived */
 	process_table_sweep(fixture->processes, 6);
 	process_table_stats(fixture->processes, &stats);
 	assert_int_equal(stats.count, 4);
@@ -543,7 +546,7 @@ test_eviction(void **state)
 	process_table_stats(fixture->processes, &stats);
 	assert_int_equal(stats.count, 0);
 
-	/* one that lives stays for longer than one whose pid is another's by now */
+	/* a living process is kept for longer than one whose pid was used again */
 	sample = sample_of(getpid());
 	process_table_get(fixture->processes, &sample, 1);
 	sample.start_time_ns -= UINT64_C(1000) * MS;

@@ -11,7 +11,7 @@
 
 #include "process_fixture.h"
 
-/* A process that is gone belongs where others of its control group were seen to belong. */
+/* A process that has ended belongs to the owner of other processes in its control group. */
 static void
 test_cgroup_of_gone(void **state)
 {
@@ -24,21 +24,24 @@ test_cgroup_of_gone(void **state)
 	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	snprintf(own, sizeof(own), "%s",
 			 process_cgroup(process_table_get(fixture->processes, &sample, 1))->path);
-	/* one sample, taken before the look: the process may have been moved in between */
+	/* one sample, taken before the reading: the process may have been moved in between */
 	gone.start_time_ns = 1;
 	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, "");
 	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	(void) process_table_get(fixture->processes, &sample, 1);
 	gone.start_time_ns = 2;
 	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, own);
-	/* the same id in another hierarchy is another group */
+	/* an equal id in another hierarchy is another group */
 	gone.start_time_ns = 3;
 	gone.cgroup_id = 0;
 	gone.controller_cgroup_id = 77;
 	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, "");
 }
 
-/* Where this machine's control groups may be made: memory's old hierarchy, else the new one. */
+/*
+ * Finds the hierarchy in which this machine allows new groups: that of memory in version 1,
+ * otherwise version 2.
+ */
 static bool
 find_cgroups(char *path, size_t size)
 {
@@ -68,8 +71,8 @@ move_to_cgroup(const char *place, pid_t pid)
 }
 
 /*
- * Groups that a service makes below its own are the service's; other services and users are
- * others.
+ * Groups that a service creates below its own belong to the service; other services and users are
+ * other owners.
  */
 static void
 test_owners(void **state)
@@ -159,7 +162,10 @@ note_verdict(void *context, const ExecImage *image, uint32_t verdict)
 	told_count++;
 }
 
-/* The kernel gets the verdict on images whose stacks cannot be walked, again if it lost it. */
+/*
+ * The kernel gets the verdict on images whose stacks cannot be walked, and again after it has lost
+ * it.
+ */
 static void
 test_verdicts(void **state)
 {
@@ -181,7 +187,7 @@ test_verdicts(void **state)
 	(void) process_table_get(fixture->processes, &gone, now_ns);
 	assert_int_equal(told_count, 2);
 
-	/* one whose mappings the unwinder has no room for, until it has */
+	/* an image for whose mappings the unwinder has no memory, until it has */
 	process = process_table_get(fixture->processes, &sample, now_ns);
 	assert_int_equal(told_count, 2);
 	assert_true(process_take_description(fixture->processes, process, &description));
@@ -194,7 +200,7 @@ test_verdicts(void **state)
 	process_description_fini(fixture->files, &description);
 }
 
-/* Is the variable among those of the process? */
+/* Returns true if the process has this environment variable. */
 static bool
 has_variable(const Process *process, const char *variable)
 {
@@ -205,7 +211,10 @@ has_variable(const Process *process, const char *variable)
 	return at != NULL && *at != '\0';
 }
 
-/* Of the variables that a process began with those that are wanted, and others once they are. */
+/*
+ * Of a process's initial environment the wanted variables are known, and others once they are
+ * wanted.
+ */
 static void
 test_environment(void **state)
 {
@@ -272,7 +281,7 @@ test_runtimes(void **state)
 	assert_string_equal(runtime_of("", ""), "");
 }
 
-/* No sample shows that a dropped process has become another one: it is checked again. */
+/* No sample shows that a dropped process has become another image: it is checked again. */
 static void
 test_drops_end(void **state)
 {
@@ -291,17 +300,19 @@ test_drops_end(void **state)
 	process_table_sweep(fixture->processes, now_ns + minute_ns + 1);
 	assert_int_equal(told_verdict, 0);
 	assert_true(process_labels(process)->stale);
-	/* and at once where more is known */
+	/* a dropped process is checked at once if new facts are known */
 	process_set_verdict(fixture->processes, process, PFS_VERDICT_DROP, true);
 	process_table_judge_again(fixture->processes, UINT64_MAX);
 	assert_int_equal(told_verdict, 0);
-	/* nobody would, once the process is not known any more */
+	/* it would stay dropped if the process was forgotten */
 	process_set_verdict(fixture->processes, process, PFS_VERDICT_DROP, true);
 	process_evict(fixture->processes, process);
 	assert_int_equal(told_verdict, 0);
 }
 
-/* Who may not signal a process looks its files up in its root all the same. Exit code: 0. */
+/*
+ * A caller that may not signal a process still finds its files below its root. Returns exit code 0.
+ */
 static int
 find_root_as_nobody(pid_t parent)
 {

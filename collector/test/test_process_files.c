@@ -1,6 +1,6 @@
 /*
  * test_process_files.c
- *		Files and mappings of sampled processes: names, limits, and what they cost.
+ *		Files and mappings of sampled processes: names, limits, and their cost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include "process_fixture.h"
 
 /*
- * A program that was deleted while it runs keeps its name and can still be opened; what took its
- * name is another.
+ * A program that is deleted while it runs keeps its name and can still be opened; a new file of
+ * that name is another one.
  */
 static void
 test_deleted_file(void **state)
@@ -52,10 +52,10 @@ test_deleted_file(void **state)
 	stop_child(pid);
 }
 
-/* An executable page of a file in memory of this name, with the kind that it was found to be. */
+/* An executable page of a memory file with this name, and its expected kind. */
 typedef struct SharedCode
 {
-	const char *name; /* NULL: System V's memory */
+	const char *name; /* NULL: System V shared memory */
 	MappingKind kind;
 	void *page;
 } SharedCode;
@@ -85,7 +85,10 @@ map_shared_code(SharedCode *code)
 	assert_ptr_not_equal(code->page, MAP_FAILED);
 }
 
-/* Memory that is shared, or mapped twice, is what compilers make code in; that of a file is not. */
+/*
+ * Compilers generate code in memory that is shared or mapped twice; memory of a file is not
+ * generated code.
+ */
 static void
 test_shared_memory(void **state)
 {
@@ -119,7 +122,7 @@ test_shared_memory(void **state)
 	}
 }
 
-/* As a maps file shows memory that no test can count on: huge pages may be none. */
+/* Lines of a maps file for memory that a test cannot rely on: a machine may have no huge pages. */
 static void
 test_names_of_memory(void **state)
 {
@@ -140,7 +143,7 @@ test_names_of_memory(void **state)
 	mapping_list_release(NULL, &list);
 }
 
-/* Files of an empty directory, which are gone again. */
+/* Creates files in an empty directory, and removes them again. */
 static void
 make_mapping(int number, ProcMapping *mapping, char *name, size_t size)
 {
@@ -157,8 +160,8 @@ make_mapping(int number, ProcMapping *mapping, char *name, size_t size)
 }
 
 /*
- * An owner has half of the files that may be open, and does not keep others from theirs: the last
- * eighth is for owners of few. A file that is open already costs nothing.
+ * An owner may have half of the open files, and does not keep others from theirs: the last eighth
+ * is for owners with few. A file that is open already costs nothing.
  */
 static void
 test_files_limited(void **state)
@@ -210,16 +213,16 @@ test_files_limited(void **state)
 	mapped_file_release(fixture->files, again);
 	mapped_file_release(fixture->files, executable);
 	mapped_file_table_limit(fixture->files, 200 + before.count, 0);
-	/* half; seven eighths with that; one of few files; nobody beyond all */
+	/* half; together with this owner seven eighths; an owner of few files; none beyond the limit */
 	assert_in_range(opened[0], 98, 102);
 	assert_in_range(opened[0] + opened[1], 173, 177);
 	assert_in_range(opened[2], 23, 27);
 	assert_int_equal(opened[3], 0);
 	mapped_file_table_stats(fixture->files, &stats);
-	assert_int_equal(stats.refused, 520 - count + 1); /* the program's */
+	assert_int_equal(stats.refused, 520 - count + 1); /* the program's own file */
 	for (size_t i = 0; i < count; i++)
 		mapped_file_release(fixture->files, files[i]);
-	/* what is closed may be opened again */
+	/* a closed file may be opened again */
 	mapped_file_table_sweep(fixture->files);
 	make_mapping(0, &mapping, name, sizeof(name));
 	assert_int_equal(mapped_file_acquire_mapping(fixture->files, 4, (uint32_t) getpid(), &mapping,
@@ -229,7 +232,9 @@ test_files_limited(void **state)
 	unlink(name);
 }
 
-/* Whoever maps a file first by a name of his own names it for himself alone. */
+/*
+ * A process that maps a file first, under a name of its own, determines the name for itself only.
+ */
 static void
 test_file_of_two_names(void **state)
 {
@@ -244,7 +249,7 @@ test_file_of_two_names(void **state)
 	assert_int_equal(link(name, other), 0);
 	mappings[1] = mappings[0];
 	mappings[1].name = other;
-	/* the second time around they are open already */
+	/* in the second round they are open already */
 	for (int i = 0; i < 4; i++)
 	{
 		assert_int_equal(mapped_file_acquire_mapping(fixture->files, 1, (uint32_t) getpid(),
@@ -257,7 +262,7 @@ test_file_of_two_names(void **state)
 	mapped_file_release(fixture->files, files[3]);
 	mapped_file_release(fixture->files, files[1]);
 	mapped_file_table_sweep(fixture->files);
-	/* likewise of a process that is gone, if the name leads there; otherwise any name will do */
+	/* files of an ended process, if the name leads to them; otherwise any name serves */
 	for (int i = 0; i < 2; i++)
 	{
 		assert_int_equal(mapped_file_acquire_past(fixture->files, 1, 0, &mappings[1], &files[4]),
@@ -272,7 +277,7 @@ test_file_of_two_names(void **state)
 	unlink(name);
 }
 
-/* Counts openings in order of owners, the first of which has files that do not answer. */
+/* Counts opened files in the order of owners, the first of which has files that do not answer. */
 static size_t openings[3];
 static int64_t opening_ns;
 
@@ -294,8 +299,8 @@ close_some(void *content)
 }
 
 /*
- * Files are opened until a deadline. Of an owner whose files do not answer one is tried, and after
- * it come those of others.
+ * Files are opened until a deadline. Of an owner whose files do not answer one is tried, after the
+ * files of others.
  */
 static void
 test_opening_bounded(void **state)
@@ -333,7 +338,7 @@ test_opening_bounded(void **state)
 	}
 	mapped_file_table_open_pending(fixture->files, &opener, clock_ns(CLOCK_MONOTONIC));
 	assert_int_equal(openings[1] + openings[2], 0);
-	/* as late as it may get, one file at a time is not more than the time that there is */
+	/* even at the end of the time, one file at a time does not exceed it */
 	opening_ns = 100 * 1000000;
 	mapped_file_table_open_pending(fixture->files, &opener, clock_ns(CLOCK_MONOTONIC) + opening_ns);
 	assert_in_range(openings[1] + openings[2], 0, 2);
@@ -353,10 +358,10 @@ test_opening_bounded(void **state)
 }
 
 /*
- * Mappings are at the expense of the owner: when all together take too much, the owner that has
- * most loses a process; an owner that has more than its share, or made us read long lists, gets
- * short ones. Ids of control groups make no owners, because a user with a subtree makes groups at
- * will.
+ * Mappings are charged to their owner: when all together exceed the limit, the owner that has most
+ * loses a process; an owner that exceeds its share, or that made the collector read long lists,
+ * gets short lists. Ids of control groups do not identify owners, because a user with a subtree
+ * creates groups at will.
  */
 static void
 test_mappings_charged(void **state)
@@ -389,7 +394,7 @@ test_mappings_charged(void **state)
 	process_table_stats(fixture->processes, &stats);
 	assert_int_equal(stats.cut, 1);
 	assert_int_equal(stats.evicted, 0);
-	/* another owner has room for itself */
+	/* another owner has memory of its own */
 	process = process_table_get(fixture->processes, &samples[2], 1003 * MS);
 	assert_true(process->mappings.count >= 2000);
 	process_table_stats(fixture->processes, &stats);
@@ -405,7 +410,7 @@ test_mappings_charged(void **state)
 	}
 }
 
-/* Long lists are read of an owner as often as it may have them read; then short ones. */
+/* Long lists of an owner are read as often as its share allows, then short ones. */
 static void
 test_long_readings_charged(void **state)
 {
@@ -418,13 +423,14 @@ test_long_readings_charged(void **state)
 	for (int i = 0; i < 8; i++)
 	{
 		sample.cgroup_id++;
-		sample.exec_id++; /* as a program that begins anew would have it */
+		sample.exec_id++; /* as if the program began anew */
 		process = process_table_get(fixture->processes, &sample, 1000 * MS);
 		whole += process->mappings.count == MAPPINGS_MAX;
 		assert_true(process->mappings.count == MAPPINGS_MAX ||
 					process->mappings.count == REREAD_AT_ONE_COST);
 	}
-	assert_int_equal(whole, 3); /* 64 units at once, of which each takes 32; the last one is lent */
+	/* 64 units at once, of which each list takes 32; the last one is lent */
+	assert_int_equal(whole, 3);
 	kill(mapper, SIGKILL);
 	waitpid(mapper, NULL, 0);
 	mapper = start_mapper(MAPPINGS_MAX + 100, 65002);
@@ -435,7 +441,7 @@ test_long_readings_charged(void **state)
 	waitpid(mapper, NULL, 0);
 }
 
-/* Code that is mapped later is found, but /proc is not read again at every address that is none. */
+/* Code that is mapped later is found, but /proc is not read again at every address without code. */
 static void
 test_mappings_read_again(void **state)
 {
@@ -491,8 +497,8 @@ test_vdso(void **state)
 }
 
 /*
- * Who holds most goes first where another finds no room, though it was sampled a moment before;
- * unless that has more itself.
+ * If another owner finds no room, the owner that holds most loses a process first, though it was
+ * sampled just before; unless the other owner holds even more.
  */
 static void
 test_no_room_beside_large_one(void **state)
@@ -529,8 +535,8 @@ test_no_room_beside_large_one(void **state)
 }
 
 /*
- * Where the unwinder has no room for one, an eighth of the others goes, once, and its description
- * is taken again later.
+ * If the unwinder has no memory for an image, an eighth of the others is dropped, once, and the
+ * image is described again later.
  */
 static void
 test_no_room(void **state)
@@ -560,7 +566,7 @@ test_no_room(void **state)
 	assert_int_equal(stats.count, 3);
 	assert_false(process_take_description(fixture->processes, process, &description));
 
-	/* long ago: now it may be tried again, and more go; never the one itself */
+	/* after enough time it may be tried again, and more are dropped; never the image itself */
 	for (uint64_t ago_s = 40; ago_s > 0; ago_s -= 10)
 		process_had_no_room(fixture->processes, process, now_ns - ago_s * 1000 * MS);
 	process_table_stats(fixture->processes, &stats);
@@ -580,7 +586,7 @@ is_compiled_by_known(const Process *process)
 		   strncmp(process_compiler(process), "clang ", 6) == 0;
 }
 
-/* A real interpreter, and this program. */
+/* Recognizes a real interpreter, and that this program is none. */
 static void
 test_code(void **state)
 {
@@ -625,7 +631,7 @@ discard_unanswered(Probe *probe)
 	free(probe);
 }
 
-/* A file whose device does not answer is asked again when its process is read the next time. */
+/* A file whose device did not answer is tried again when its process is next read. */
 static void
 test_code_of_late_device(void **state)
 {

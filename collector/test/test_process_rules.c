@@ -1,6 +1,6 @@
 /*
  * test_process_rules.c
- *		Labels of processes by a configuration: what the rules are given, and what they leave.
+ *		Relabelling of processes by a configuration: input and output of its rules.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #define ID	   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define SECOND UINT64_C(1000000000)
 
-#define AGENTS_OWN 3 /* labels: node, comm, exe */
+#define AGENTS_OWN 3 /* number of own labels: node, comm, exe */
 
 static Document document;
 static ProcessRulesSettings settings;
@@ -32,7 +32,7 @@ static CgroupLabels cgroup;
 static const char environment[] = "PATH=/bin\0SERVICE=shop\0SERVICE_2=no\0EMPTY=\0ODD=a\xff"
 								  "b\0";
 
-/* A labeller by this configuration. */
+/* Creates a labeller with this configuration. */
 static void
 configure(const char *yaml)
 {
@@ -75,7 +75,7 @@ issue(IssuedLabels *issued, const char *comm, const char *exe)
 	return labeller_issue(labeller, issued, &facts, SECOND);
 }
 
-/* The labels of a process, "a=1 b=2"; "dropped" for none. */
+/* Returns the labels of a process, "a=1 b=2"; "dropped" if it has none. */
 static const char *
 labels_of(const char *comm, const char *exe)
 {
@@ -140,7 +140,7 @@ test_rules(void **state)
 												  "service_name=shop zone=eu");
 }
 
-/* Rules are asked once, and again where something changed; nobody is asked about the dropped. */
+/* Rules are evaluated once, and again after a change, but not for dropped processes. */
 static void
 test_asked_once(void **state)
 {
@@ -150,7 +150,7 @@ test_asked_once(void **state)
 	configure("relabel_configs: [{source_labels: [comm], regex: a, action: keep}]");
 	assert_null(issue(&issued, "b", "/b"));
 	assert_true(issued.dropped);
-	set = issue(&issued, "a", "/b"); /* it took another name */
+	set = issue(&issued, "a", "/b"); /* the process took another name */
 	assert_non_null(set);
 	assert_false(issued.dropped);
 	assert_ptr_equal(issue(&issued, "a", "/ignored: the same until it is stale"), set);
@@ -174,7 +174,10 @@ add_pod(void *context, const LabelFacts *facts, LabelBuilder *labels)
 	label_builder_set(labels, "comm", "nobody takes a process's own name");
 }
 
-/* What is known late comes with the next sample, also to those that were dropped without it. */
+/*
+ * Labels that become known late are in the next sample, also of processes that were dropped without
+ * them.
+ */
 static void
 test_late(void **state)
 {
@@ -203,7 +206,7 @@ value_of(const BatchSeries *series, const char *name)
 	return "";
 }
 
-/* More labels than a series has: nothing gets lost. */
+/* More labels than a series may have: no sample is lost. */
 static void
 test_too_much(void **state)
 {
@@ -222,7 +225,10 @@ test_too_much(void **state)
 	issued_labels_fini(&issued);
 }
 
-/* As many as a process can have: a reason to wait has room beside them, or in a rule's place. */
+/*
+ * As many labels as a process may have: the reason of a wait has room beside them, or replaces a
+ * label of a rule.
+ */
 static void
 test_room_for_wait(void **state)
 {

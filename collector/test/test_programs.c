@@ -1,10 +1,10 @@
 /*
  * test_programs.c
- *		The BPF programs in plain memory: samples of more than one kind, and events that come while
- *		another one is half done.
+ *		The BPF programs in plain memory: samples of more than one kind, and events that interrupt
+ *		the handling of another one.
  *
- * The second entry point is this test's own. It stands for one at a tracepoint: it has no
- * registers, and the clock's interrupt comes into it.
+ * The second entry point exists in this test only. It represents a tracepoint's: it has no
+ * registers, and the clock's interrupt arrives during it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wsign-compare"
-/* what a loader sets before loading is set by tests */
+/* tests set the values that a loader sets before loading */
 #define const
 #include "profiler.bpf.c"
 #undef const
@@ -31,17 +31,18 @@
 #define CPU			 1
 #define LEVELS		 2
 #define FRAMES		 20
-#define FRAME_WORDS	 (2 * PFS_WINDOW_WORDS) /* so that no piece of the stack has two of them */
+/* so that no window of the stack contains two of them */
+#define FRAME_WORDS	 (2 * PFS_WINDOW_WORDS)
 #define KERNEL_DEPTH 3
 #define CODE		 UINT64_C(0x400000)
 #define CODE_BYTES	 UINT64_C(0x100000)
-#define COPY		 UINT64_C(0x7ffff000) /* of a probed instruction */
+#define COPY		 UINT64_C(0x7ffff000) /* address of the copy of a probed instruction */
 #define PERIOD		 UINT64_C(52631578)
 #define BLOCKED_NS	 (UINT64_C(7) << 32)
 #define RECORDS		 8
 #define MEMORY_WORDS 512
 
-/* All that programs see of a machine; one task runs. */
+/* The part of a machine that the programs see; one task runs. */
 static struct World
 {
 	struct pfs_scratch scratches[2 * LEVELS];
@@ -56,17 +57,17 @@ static struct World
 	struct uprobe_task probed;
 	struct xol_area area;
 	struct return_instance calls[PFS_TRACED_RETURNS + 1];
-	__u16 instruction;	/* before where the task goes on */
-	pfs_registers user; /* as user mode was left */
+	__u16 instruction;	/* before the address at which the task continues */
+	pfs_registers user; /* registers at the entry into the kernel */
 	__u64 stack[FRAME_WORDS * FRAMES];
-	__u64 memory[MEMORY_WORDS]; /* of the task, beside its stack */
+	__u64 memory[MEMORY_WORDS]; /* memory of the task, beside its stack */
 	__u64 now_ns;
-	__u64 read_ns;				/* that each read of the process's memory takes */
-	const void *kernel_context; /* that the kernel's stack was asked for with */
-	int reads;					/* of the process's memory */
-	int failing_read;			/* this one fails; 0: none */
-	__u64 failed_at;			/* … which was at this address */
-	int interrupted_read;		/* the clock ticks in the course of this one; 0: of none */
+	__u64 read_ns;				/* duration of each read of the process's memory */
+	const void *kernel_context; /* the context with which the kernel's stack was requested */
+	int reads;					/* number of reads of the process's memory */
+	int failing_read;			/* number of the read that fails; 0: none */
+	__u64 failed_at;			/* address of the failed read */
+	int interrupted_read;		/* number of the read during which the clock ticks; 0: none */
 	struct
 	{
 		struct pfs_sample sample;
@@ -77,8 +78,8 @@ static struct World
 	struct css_set groups;
 	struct cgroup group;
 	struct kernfs_node directory;
-	struct pfs_wait wait; /* of the task */
-	bool seq_full;		  /* nothing can be written to the iterator's reader */
+	struct pfs_wait wait; /* current wait of the task */
+	bool seq_full;		  /* true: nothing can be written to the iterator's reader */
 	int seq_tried;
 	int seq_written;
 	__u32 draws;
@@ -232,7 +233,7 @@ bpf_ringbuf_query(void *ring, __u64 flags)
 	return 0;
 }
 
-/* Random numbers of which no two in a row are of one kind. */
+/* Returns random kinds, never two equal ones in a row. */
 __u32
 bpf_get_prandom_u32(void)
 {
@@ -269,7 +270,7 @@ bpf_seq_write(struct seq_file *file, const void *data, __u32 size)
 	return world.seq_full ? -75 : 0;
 }
 
-/* An entry point at a tracepoint, of whatever arguments. */
+/* Runs the entry point of a tracepoint with any arguments. */
 static void
 on_switch(void *context)
 {
@@ -349,7 +350,7 @@ set_up(void **state)
 		frame[1] = i + 1 < FRAMES ? CODE + 0x100 * (__u64) (i + 1) : 0;
 	}
 	set_registers(&world.user, CODE + 0x10, true);
-	/* the clock finds the kernel at work for the task */
+	/* the clock interrupts the kernel while it works for the task */
 	set_registers(&tick.regs, 0, false);
 	tick.sample_period = PERIOD;
 	return 0;
@@ -382,7 +383,7 @@ assert_all_given_back(void)
 		assert_int_equal(world.scratches[i].taken, 0);
 }
 
-/* Events end in one counter each. */
+/* Each event ends in exactly one counter. */
 static void
 assert_adds_up(__u64 events)
 {
@@ -395,7 +396,7 @@ assert_adds_up(__u64 events)
 					 events);
 }
 
-/* Two kinds by one walk: from the registers that the task left user mode with. */
+/* One walk for two kinds: from the registers with which the task left user mode. */
 static void
 test_kinds(void **state)
 {
@@ -414,7 +415,7 @@ test_kinds(void **state)
 	assert_all_given_back();
 }
 
-/* In user mode the clock's own registers are the walk's, and there is no kernel side. */
+/* In user mode the walk begins at the clock's own registers, and there is no kernel side. */
 static void
 test_user_mode(void **state)
 {
@@ -429,7 +430,7 @@ test_user_mode(void **state)
 	assert_int_equal(world.records[0].words[0], CODE + 0x20);
 }
 
-/* The copy of a probed instruction runs, or has run: it is the code that was probed. */
+/* A copy of a probed instruction runs, or has run: the sample belongs to the probed code. */
 static void
 test_probed(void **state)
 {
@@ -450,7 +451,7 @@ test_probed(void **state)
 	}
 }
 
-/* Other code of a task that came upon a probe is what it is. */
+/* Other code of a task that hit a probe counts as itself. */
 static void
 test_not_probed(void **state)
 {
@@ -471,7 +472,7 @@ test_not_probed(void **state)
 #ifndef PFS_ARM64
 
 /*
- * The address behind a system call is a return address; that of a signal's handler, or of a program
+ * The address after a system call is a return address. That of a signal's handler, or of a program
  * that was just executed, is none, though the kernel was entered by a system call.
  */
 static void
@@ -500,7 +501,7 @@ test_goes_on_elsewhere(void **state)
 	}
 }
 
-/* Traces the return of the frame of this number: of the innermost one first. */
+/* Traces the return of the frame with this number, counted from the innermost one. */
 static void
 trace_return(int number)
 {
@@ -516,7 +517,7 @@ trace_return(int number)
 	world.task.utask = &world.probed;
 }
 
-/* Return addresses that uretprobes have replaced are those that were there. */
+/* Return addresses that uretprobes have replaced are restored to the original ones. */
 static void
 test_traced_returns(void **state)
 {
@@ -528,7 +529,7 @@ test_traced_returns(void **state)
 	assert_int_equal(pfs_on_cpu(&tick), 0);
 	assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
 
-	/* more of them than are known */
+	/* more of them than the walk can restore */
 	set_up(state);
 	for (int i = 0; i <= PFS_TRACED_RETURNS; i++)
 		trace_return(i);
@@ -536,7 +537,7 @@ test_traced_returns(void **state)
 	assert_int_equal(sample->user_status, PFS_WALK_TRACED);
 	assert_int_equal(sample->user_count, PFS_TRACED_RETURNS + 1);
 
-	/* at another place than the call */
+	/* the stack is at another depth than at the call */
 	set_up(state);
 	trace_return(2);
 	world.calls[0].stack -= 8;
@@ -545,14 +546,14 @@ test_traced_returns(void **state)
 	assert_int_equal(sample->user_count, 3);
 }
 
-/* In the trampoline the function has returned already: its caller goes on. */
+/* In the trampoline the function has already returned: the innermost frame is its caller. */
 static void
 test_in_trampoline(void **state)
 {
 	const struct pfs_sample *sample = &world.records[0].sample;
 
 	trace_return(0);
-	/* as the function left it */
+	/* the registers as the function left them */
 	set_registers(&tick.regs, COPY + 5, true);
 	tick.regs.rbp = (uintptr_t) &world.stack[FRAME_WORDS];
 	tick.regs.rsp = (uintptr_t) &world.stack[2] - 24;
@@ -566,13 +567,16 @@ test_in_trampoline(void **state)
 
 #endif
 
-/* What is no frame takes no place, also where the outermost ones of a deep stack go round. */
+/*
+ * Entries that are not frames take no place, also when the outermost ones of a deep stack wrap
+ * around.
+ */
 static void
 test_deep_and_astray(void **state)
 {
 	const struct pfs_sample *sample = &world.records[0].sample;
 	const __u64 *words = world.records[0].words;
-	__u32 depth = 600; /* of two words each, so that they fit the stack */
+	__u32 depth = 600; /* frames of two words each, so that they fit the stack */
 
 	for (__u32 i = 0; i < depth; i++)
 	{
@@ -616,7 +620,7 @@ test_out_of_time(void **state)
 						 CODE + 0x100 * i);
 }
 
-/* A tick comes at any point of another event's walk; neither sees anything of the other. */
+/* A tick may interrupt another event's walk at any point; neither sees data of the other. */
 static void
 test_nested(void **state)
 {
@@ -639,7 +643,7 @@ test_nested(void **state)
 	}
 }
 
-/* More events in each other than there are scratches: the inner one is lost and counted. */
+/* With more nested events than scratch areas, the inner one is lost and counted. */
 static void
 test_nested_too_deep(void **state)
 {
@@ -653,13 +657,13 @@ test_nested_too_deep(void **state)
 	assert_int_equal(world.counters[PFS_COUNTER_NO_SCRATCH], 1);
 	assert_adds_up(2);
 	assert_all_given_back();
-	/* the next one has it again */
+	/* the next event gets the area again */
 	assert_int_equal(pfs_on_cpu(&tick), 0);
 	assert_walked(1, PFS_KIND_ON_CPU, PERIOD);
 	assert_adds_up(3);
 }
 
-/* Where a string's two words go, in the order of Go or of custom labels. */
+/* Stores a string's two words, in the order of Go or of custom labels. */
 static void
 put_string(__u64 *words, const char *text, bool length_first)
 {
@@ -667,7 +671,7 @@ put_string(__u64 *words, const char *text, bool length_first)
 	words[!length_first] = text != NULL ? strlen(text) : 0;
 }
 
-/* Strings of the task. */
+/* Puts a string into the task's memory. */
 static const char *
 task_text(size_t word, const char *text)
 {
@@ -683,24 +687,29 @@ task_text(size_t word, const char *text)
 #define TEXTS	   400
 #define ADDRESS(i) ((uintptr_t) &world.memory[i])
 
-/* The task has labels of that kind: a=one, an empty one, and b=two. */
+/* Gives the task labels of this kind: a=one, an empty one, and b=two. */
 static void
 set_labels(enum pfs_label_kind kind, uint64_t count)
 {
 	const char *const texts[][2] = { { task_text(TEXTS, "a"), task_text(TEXTS + 1, "one") },
 									 { NULL, NULL },
 									 { task_text(TEXTS + 2, "b"), task_text(TEXTS + 3, "two") } };
-	bool custom = kind == PFS_LABELS_CUSTOM;
+	bool custom = kind >= PFS_LABELS_CUSTOM;
 	bool is_map = kind == PFS_LABELS_GO_MAP;
 
 	world.process.labels = (struct pfs_label_place){
-		.tls_offset = 8, .m = 16, .curg = 24, .labels = 32, .kind = kind
+		.variable = kind == PFS_LABELS_LIBRARY ? ADDRESS(TLS) : 0,
+		.tls_offset = 8,
+		.m = 16,
+		.curg = 24,
+		.labels = 32,
+		.kind = kind,
 	};
 #ifdef PFS_ARM64
-	world.task.thread.uw.tp_value = ADDRESS(TLS) - 8;
+	world.task.thread.uw.tp_value = kind == PFS_LABELS_LIBRARY ? 0 : ADDRESS(TLS) - 8;
 	world.user.regs[28] = ADDRESS(GO_G);
 #else
-	world.task.thread.fsbase = ADDRESS(TLS) - 8;
+	world.task.thread.fsbase = kind == PFS_LABELS_LIBRARY ? 0 : ADDRESS(TLS) - 8;
 #endif
 	world.memory[TLS] = custom ? ADDRESS(SET) : ADDRESS(GO_G);
 	world.memory[GO_G + 2] = ADDRESS(GO_M);
@@ -735,11 +744,11 @@ assert_label(const struct pfs_label *label, const char *key, const char *value)
 	assert_memory_equal(label->value, value, strlen(value));
 }
 
-/* Of each kind; and whatever cannot be read, the sample and its stack are there all the same. */
+/* For each kind: whatever cannot be read, the sample and its stack are recorded. */
 static void
 test_labels(void **state)
 {
-	for (enum pfs_label_kind kind = PFS_LABELS_GO; kind <= PFS_LABELS_CUSTOM; kind++)
+	for (enum pfs_label_kind kind = PFS_LABELS_GO; kind <= PFS_LABELS_LIBRARY; kind++)
 	{
 		int plain;
 		int reads;
@@ -778,7 +787,7 @@ test_labels(void **state)
 	}
 }
 
-/* Sets that are not whole, and none: more labels than are read, long strings, threads without. */
+/* Incomplete and empty sets: more labels than are read, long strings, threads without labels. */
 static void
 test_labels_cut(void **state)
 {
@@ -800,7 +809,7 @@ test_labels_cut(void **state)
 	assert_int_equal(pfs_on_cpu(&tick), 0);
 	assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
 
-	/* on the stack of the runtime no goroutine runs; and what leads to another m is none */
+	/* on the runtime's stack no goroutine runs; an invalid pointer to another m yields no labels */
 	set_labels(PFS_LABELS_GO, 3);
 	world.memory[GO_M + 3] = 0;
 	assert_int_equal(pfs_on_cpu(&tick), 0);
@@ -813,7 +822,7 @@ test_labels_cut(void **state)
 	assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_FAILED], 1);
 }
 
-/* Whoever is left out gives the scratch back as well. */
+/* A task that is excluded releases the scratch area as well. */
 static void
 test_left_out(void **state)
 {
@@ -842,7 +851,10 @@ test_left_out(void **state)
 	assert_all_given_back();
 }
 
-/* Nobody has described the process: what comes has all that a walk of any kind needs later. */
+/*
+ * The process is not described yet: the record contains everything that a later walk of any kind
+ * needs.
+ */
 static void
 test_late(void **state)
 {
@@ -870,8 +882,8 @@ test_late(void **state)
 }
 
 /*
- * Of waits that go on one in two is kept. If there is no room for a record the kernel calls the
- * program for the thread once more: that is still the same draw.
+ * Of ongoing waits one in two is kept. If there is no room for a record, the kernel calls the
+ * program for the thread once more: the random decision must stay the same.
  */
 static void
 test_drawn_once_a_round(void **state)

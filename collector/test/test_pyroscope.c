@@ -47,7 +47,7 @@ parse(Parsed *parsed, const char *query)
 	parsed->error = ingest_query_read(&parsed->query, text(query), NOW_US, &parsed->arena);
 }
 
-/* Labels of a name as "key=value|key=value|". */
+/* Checks the labels that are made of a name, as "key=value|key=value|". */
 static void
 labels_of(const char *query, char result[256])
 {
@@ -139,7 +139,7 @@ test_times(void **state)
 		{ "1767225600123456", NOW_US + 123456 },
 		{ "1767225600123456789", NOW_US + 123456 },
 		{ "20260101", NOW_US },
-		{ "20261301", INT64_C(20261301) * SECOND_US }, /* no date: seconds */
+		{ "20261301", INT64_C(20261301) * SECOND_US }, /* not a valid date, so seconds */
 		{ "now", NOW_US },
 		{ "now-10s", NOW_US - 10 * SECOND_US },
 		{ "now-1h", NOW_US - 3600 * SECOND_US },
@@ -235,9 +235,9 @@ typedef struct Made
 	const char *period;
 	uint64_t time_ns;
 	uint64_t duration_ns;
-	const char *key; /* of a label; NULL: none */
+	const char *key; /* key of a label; NULL: no label */
 	const char *value;
-	int64_t number; /* of a second label "bytes"; 0: none */
+	int64_t number; /* value of a second label "bytes"; 0: none */
 } Made;
 
 static uint64_t
@@ -340,7 +340,7 @@ label(const BatchSeries *series, const char *name)
 	return "";
 }
 
-/* Sends a made profile bare, and returns its batch. */
+/* Sends a made profile without a multipart body, and returns its batch. */
 static Batch *
 ingest_made(const Made *made, const char *query)
 {
@@ -363,7 +363,7 @@ assert_types(const Batch *batch, const char *const *types, size_t count)
 		assert_string_equal(series[i].profile_type, types[i]);
 }
 
-/* Names follow the sample types; levels are no deltas, with a duration or without. */
+/* Names follow the sample types; gauges are not deltas, with or without a duration. */
 static void
 test_type_names(void **state)
 {
@@ -444,7 +444,7 @@ test_display_names(void **state)
 	batch_free(batch);
 }
 
-/* Labels of samples: ids are rows of traces, numbers and the series' own labels are left out. */
+/* Labels of samples: ids become rows of traces; numbers and the series' own labels are omitted. */
 static void
 test_sample_labels(void **state)
 {
@@ -453,7 +453,7 @@ test_sample_labels(void **state)
 	{
 		const char *key;
 		const char *value;
-		const char *name; /* of the label in the series; NULL: none */
+		const char *name; /* name of the label in the series; NULL: none */
 		size_t traces;
 	} cases[] = {
 		{ "span_name", "GET /", "span_name", 0 },
@@ -495,7 +495,7 @@ test_sample_labels(void **state)
 	}
 }
 
-/* A label of the name that is an id counts for all samples. */
+/* A label of the application's name that is an id applies to all samples. */
 static void
 test_series_ids(void **state)
 {
@@ -508,7 +508,7 @@ test_series_ids(void **state)
 	assert_int_equal(traces[0].sample.value, 10);
 	assert_int_equal(traces[0].span[1], 0xf0);
 	assert_int_equal(batch_series(batch, &series), 1);
-	assert_int_equal(series->label_count, 2); /* service_name, user */
+	assert_int_equal(series->label_count, 2); /* the labels service_name and user */
 	batch_free(batch);
 }
 
@@ -600,7 +600,7 @@ test_refused(void **state)
 		const char *query;
 		const char *body;
 		const char *type;
-		const char *message; /* a part of it */
+		const char *message; /* a part of the expected message */
 	} cases[] = {
 		{ "name=shop.backend", "main 1\n", "", "known profile type" },
 		{ "name=shop&format=trie", "x", "", "trie" },
@@ -638,7 +638,7 @@ test_refused(void **state)
 	}
 }
 
-/* A client without samples sends nothing, which is good. */
+/* A client without samples sends an empty body, which is accepted. */
 static void
 test_empty_text(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_reader.c
- *		The way of records through the reader into a batch.
+ *		Records on their way through the reader into a batch.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ test_sums(void **state)
 	assert_true(label_value(fixture->batch, 0, "exe")[0] == '/');
 }
 
-/* Without a root the stack hangs under a frame that says so. */
+/* Without a root the stack begins with a frame that says so. */
 static void
 test_incomplete(void **state)
 {
@@ -76,7 +76,7 @@ test_incomplete(void **state)
 	Record record = own_record();
 
 	add_frame(&record, address_of(test_leaf));
-	add_frame(&record, 0x10); /* no code: a register that was no frame pointer led there */
+	add_frame(&record, 0x10); /* not code: a register that was not a frame pointer led here */
 	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	finish(fixture);
@@ -105,7 +105,7 @@ test_deepest(void **state)
 	assert_int_equal(fixture->stats.complete, 0);
 }
 
-/* Of deep recursion the record has the innermost frames, and, going round, the outermost. */
+/* Of deep recursion the record has the innermost frames and, wrapping around, the outermost. */
 static void
 test_cut(void **state)
 {
@@ -134,7 +134,9 @@ test_cut(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_FRAMES_CUT), found - PFS_MAX_USER_FRAMES);
 }
 
-/* Start code keeps no frame pointers: what a walk finds beyond a root is not its caller. */
+/*
+ * Start code keeps no frame pointers: an address that a walk finds beyond a root is not its caller.
+ */
 static void
 test_beyond_root(void **state)
 {
@@ -151,8 +153,8 @@ test_beyond_root(void **state)
 }
 
 /*
- * Where rules led to the end a function that only bears a root's name has callers; start code is
- * its innermost function.
+ * If rules lead to the end of the stack, a function that only bears a root's name may have callers;
+ * start code is then the outermost function.
  */
 static void
 test_name_of_root(void **state)
@@ -214,10 +216,7 @@ test_kernel_thread(void **state)
 	assert_int_equal(fixture->stats.user_samples, 0);
 }
 
-/*
- * A thread that works for the kernel has no user side, and the process that it belongs to has one
- * all the same.
- */
+/* A thread that works for the kernel has no user side, but its process has one. */
 static void
 test_worker(void **state)
 {
@@ -243,7 +242,7 @@ test_worker(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
 }
 
-/* Each name is a series of its own, so a process that renames itself gets so many and no more. */
+/* Each name is a series, so a process that renames itself gets a limited number of them. */
 static void
 test_names_in_a_loop(void **state)
 {
@@ -260,7 +259,7 @@ test_names_in_a_loop(void **state)
 		snprintf(record.sample.process_comm, sizeof(record.sample.process_comm), "loop-%d", i);
 		send(fixture, &record);
 	}
-	/* one that has its series keeps it */
+	/* a name that has its series keeps it */
 	strcpy(record.sample.process_comm, "loop-0");
 	send(fixture, &record);
 	finish(fixture);
@@ -295,7 +294,7 @@ apply_rule(void *context, const LabelFacts *facts, LabelList *list)
 	return LABELS_KEPT;
 }
 
-/* Labels are made and relabelled once, and again when more is known. */
+/* Labels are built and relabelled once, and again when more is known. */
 static void
 test_relabelled(void **state)
 {
@@ -332,7 +331,9 @@ test_relabelled(void **state)
 	assert_int_equal(fixture->stats.samples, 9);
 }
 
-/* Inside exec the old user side is gone and the new one has not begun: nothing is missing. */
+/*
+ * Inside exec the old user side is gone and the new one has not begun: nothing counts as missing.
+ */
 static void
 test_inside_exec(void **state)
 {
@@ -352,7 +353,7 @@ test_inside_exec(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
 }
 
-/* Address of a function of the running kernel; 0: it has none, or we may not see it. */
+/* Returns the address of a function of the running kernel; 0: the kernel has none, or hides it. */
 static uint64_t
 kernel_address(const char *name)
 {
@@ -370,7 +371,10 @@ kernel_address(const char *name)
 	return found;
 }
 
-/* A tick that waited for an interrupt to end is the interrupted code's, one in a fault is not. */
+/*
+ * A tick that waited for an interrupt to end belongs to the interrupted code, a tick in a fault
+ * does not.
+ */
 static void
 test_tick_behind_interrupt(void **state)
 {
@@ -394,7 +398,7 @@ test_tick_behind_interrupt(void **state)
 	send(fixture, &record);
 	record.stack[1] = fault + 2;
 	send(fixture, &record);
-	record.stack[0] = interrupt + 2; /* anything else, below an interrupt */
+	record.stack[0] = interrupt + 2; /* any other function, below an interrupt */
 	record.stack[1] = interrupt + 2;
 	send(fixture, &record);
 	finish(fixture);
@@ -424,7 +428,7 @@ test_labels(void **state)
 	assert_string_equal(label_value(fixture->batch, 0, "thread_name"), "sixteen bytes 16");
 }
 
-/* Windows are aligned, but the first begins with the sampling. */
+/* Windows are aligned, except the first, which begins with the sampling. */
 static void
 test_windows(void **state)
 {
@@ -447,7 +451,7 @@ test_windows(void **state)
 	assert_int_equal(samples[2].time_us, fixture->options.start_us);
 }
 
-/* The clock was set back by an hour since sampling began: windows are as long as before. */
+/* If the clock was set back by an hour since sampling began, windows are as long as before. */
 static void
 test_clock_set_back(void **state)
 {
@@ -465,7 +469,7 @@ test_clock_set_back(void **state)
 	assert_true(samples[0].time_us < fixture->options.start_us);
 }
 
-/* With their own times, samples of one stack stay apart, a microsecond if need be. */
+/* With their own times, samples of one stack stay separate, by a microsecond if necessary. */
 static void
 test_own_times(void **state)
 {
@@ -499,12 +503,12 @@ test_malformed(void **state)
 	reader_handle_record(fixture->reader, &record, 10);
 	record.sample.user_count = PFS_MAX_WALK_WORDS + 1;
 	reader_handle_record(fixture->reader, &record, sizeof(record));
-	/* a stack's copy that is said to follow, and does not */
+	/* a header that announces a stack's copy, which is missing */
 	record.sample.user_count = 5;
 	record.sample.flags = PFS_SAMPLE_LATE;
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 5 * sizeof(uint64_t));
 	record.sample.flags = 0;
-	/* a kind that there is not */
+	/* an unknown kind */
 	record.sample.kind = PFS_KIND_COUNT;
 	send(fixture, &record);
 	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 5);
@@ -544,8 +548,8 @@ test_periods(void **state)
 }
 
 /*
- * Samples of two kinds on one stack are two profile types, whose values are summed as they come, in
- * 63 bits.
+ * Samples of two kinds on one stack are two profile types, whose values are summed unchanged, in 63
+ * bits.
  */
 static void
 test_kinds(void **state)
@@ -582,7 +586,7 @@ test_kinds(void **state)
 	assert_int_equal(fixture->stats.complete, 5);
 }
 
-/* A sum that leaves 63 bits is refused; what was summed before stays. */
+/* A sum that exceeds 63 bits is refused; the earlier sum stays. */
 static void
 test_value_overflow(void **state)
 {
@@ -597,7 +601,7 @@ test_value_overflow(void **state)
 	send(fixture, &record);
 	record.sample.value = UINT64_MAX;
 	send(fixture, &record);
-	record.sample.time_ns -= 10 * (uint64_t) WINDOW_US * 1000; /* nothing there to add to */
+	record.sample.time_ns -= 10 * (uint64_t) WINDOW_US * 1000; /* no earlier sum to add to */
 	send(fixture, &record);
 	finish(fixture);
 	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
@@ -607,7 +611,7 @@ test_value_overflow(void **state)
 	assert_int_equal(fixture->stats.samples, 1);
 }
 
-/* Over the ceiling of memory samples are dropped by count, and taken again below it. */
+/* Above the memory limit samples are dropped and counted, and accepted again below it. */
 static void
 test_refuses(void **state)
 {
@@ -624,7 +628,7 @@ test_refuses(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORDS_FULL), 0);
 }
 
-/* What does not fit any more is counted, and what was there before stays whole. */
+/* Samples that do not fit are counted, and earlier ones stay whole. */
 static void
 test_budget(void **state)
 {
@@ -655,7 +659,7 @@ test_budget(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_INTERVAL_FULL), lost);
 }
 
-/* Descriptors of ours whose file has that name, deleted or not. */
+/* Counts this process's descriptors of a file with that name, deleted or not. */
 static int
 descriptors_of(const char *name)
 {
@@ -680,7 +684,7 @@ descriptors_of(const char *name)
 
 /*
  * Files are closed at exec before the program is mapped and has its arguments, which are the last
- * that it gets.
+ * step.
  */
 static void
 wait_for_arguments(pid_t pid, const char *name)
@@ -718,14 +722,14 @@ start_sleeper(const char *name)
 	}
 	assert_true(pid > 0);
 	close(ends[1]);
-	assert_int_equal(read(ends[0], &byte, 1), 0); /* closed by exec */
+	assert_int_equal(read(ends[0], &byte, 1), 0); /* exec has closed the other end */
 	close(ends[0]);
 	wait_for_arguments(pid, name);
 	return pid;
 }
 
 /*
- * Seconds after a program's end at which its file is given back, where the sweeps come when they
+ * Returns the seconds after a program's end at which its file is released, if sweeps run when they
  * are due.
  */
 static int
@@ -767,7 +771,7 @@ seconds_until_given_back(Fixture *fixture, bool deleted)
 }
 
 /*
- * Files of programs that ended are given back though no sample comes any more: soon where they were
+ * Files of ended programs are released though no sample arrives any more: soon if they were
  * deleted.
  */
 static void

@@ -11,8 +11,8 @@
 #include "reader_fixture.h"
 
 /*
- * Who names code: a function for a place, from a moment on. Interpreted code goes by its word, and
- * its line by the word that follows.
+ * The name of code: a function at an address, from a time on. Interpreted code is identified by its
+ * word, and its line by the next word.
  */
 typedef struct NamedCode
 {
@@ -71,7 +71,7 @@ add_name(Names *names, uint64_t code, uint64_t born_ns, const char *name)
 	names->codes[names->count++] = (NamedCode){ code, born_ns, name };
 }
 
-/* Nothing holds a code object any more. */
+/* Asserts that no code object is referenced any more. */
 static void
 end_names(Names *names)
 {
@@ -91,7 +91,7 @@ map_generated_code(void)
 	return (uintptr_t) code;
 }
 
-/* Two functions that have one place in turn keep their names, that of the time of the sample. */
+/* Two functions that have one address in turn keep their names, by the time of the sample. */
 static void
 test_generated_code(void **state)
 {
@@ -110,7 +110,7 @@ test_generated_code(void **state)
 	add_name(&names, code + 16, 1, "first");
 	add_name(&names, code + 16, now_ns, "second");
 	add_frame(&record, code + 16);
-	add_frame(&record, code + 32 + 1); /* nobody knows it */
+	add_frame(&record, code + 32 + 1); /* an unknown address */
 	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	send(fixture, &record);
@@ -122,7 +122,7 @@ test_generated_code(void **state)
 	assert_string_equal(text, "second;[jit];start_thread");
 	stack_text(fixture->batch, 1, text, sizeof(text));
 	assert_string_equal(text, "first;[jit];start_thread");
-	assert_int_equal(names.asked, 6); /* not of code that a file has */
+	assert_int_equal(names.asked, 6); /* code of a file is not looked up */
 	batch_samples(fixture->batch, &samples);
 	assert_int_equal(samples[0].value, 2000);
 	assert_int_equal(fixture->stats.complete, 3);
@@ -137,7 +137,7 @@ test_generated_code(void **state)
 	munmap((void *) (uintptr_t) code, 4096);
 }
 
-/* One frame of interpreted code, of two words more. */
+/* Adds one frame of interpreted code, of two more words. */
 static void
 add_interpreted_frame(Record *record, uint64_t code, uint64_t line)
 {
@@ -146,7 +146,7 @@ add_interpreted_frame(Record *record, uint64_t code, uint64_t line)
 	add_frame(record, UINT64_MAX);
 }
 
-/* Interpreted code stands between the frames of its interpreter, with file and line. */
+/* Interpreted code appears between the frames of its interpreter, with file and line. */
 static void
 test_interpreted_code(void **state)
 {
@@ -190,7 +190,7 @@ test_interpreted_code(void **state)
 
 /*
  * Of deep recursion of interpreted code words are cut out, and at the edges parts of frames are
- * left: these are no frames, and do not hide those that are whole.
+ * left: they are not frames, and do not hide the whole ones.
  */
 static void
 test_interpreted_code_cut(void **state)
@@ -198,7 +198,8 @@ test_interpreted_code_cut(void **state)
 	Fixture *fixture = *state;
 	Names names = { 0 };
 	Record record = own_record();
-	const uint32_t found = PFS_MAX_USER_FRAMES + 200; /* words, in the middle of a frame */
+	/* number of words, in the middle of a frame */
+	const uint32_t found = PFS_MAX_USER_FRAMES + 200;
 	const BatchStack *stacks;
 	char text[16384];
 
@@ -220,7 +221,10 @@ test_interpreted_code_cut(void **state)
 	send(fixture, &record);
 	finish(fixture);
 	batch_stacks(fixture->batch, &stacks);
-	/* 384 words are 128 frames; of the last 128 the first one ends a frame, the last is the root */
+	/*
+	 * 384 words are 128 frames; of the last 128 words the first one ends a frame, the last is the
+	 * root
+	 */
 	assert_int_equal(stacks[0].depth, 128 + 1 + (PFS_ROOT_FRAMES - 2) / 3 + 1);
 	stack_text(fixture->batch, 0, text, sizeof(text));
 	assert_non_null(strstr(text, "recurse;[frames cut];recurse;recurse"));
@@ -232,8 +236,8 @@ test_interpreted_code_cut(void **state)
 }
 
 /*
- * A walk that we go on with keeps what an interpreter's walk had recorded before; the frame at
- * which the kernel stopped is walked again.
+ * A walk that user space continues keeps what an interpreter's walk had recorded before; the frame
+ * at which the kernel stopped is walked again.
  */
 static void
 test_interpreted_code_late(void **state)
@@ -268,7 +272,7 @@ test_interpreted_code_late(void **state)
 	record->stack[2] = UINT64_MAX;
 	record->stack[3] = address_of(test_leaf);
 	record->late.at.pc = address_of(test_leaf);
-	record->late.at.sp = 8; /* nothing of the stack was copied */
+	record->late.at.sp = 8; /* no part of the stack was copied */
 	record->late.at.innermost = 1;
 	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
 								   &fixture->reader),
@@ -285,7 +289,7 @@ test_interpreted_code_late(void **state)
 	end_names(&names);
 }
 
-/* Without room for a name the frame goes without one; that is counted, and no sample lost. */
+/* If there is no memory for a name, the frame has none; that is counted, and no sample is lost. */
 static void
 test_names_full(void **state)
 {

@@ -19,7 +19,7 @@
 static const HostOptions options = { .max_memory = 1 << 20 };
 static const ServiceTable services = { .items = NULL };
 
-/* Calls as they wait for workers: which client's is decided by who has worked least. */
+/* Calls that wait for workers: the client that was served least comes first. */
 typedef struct Waiting
 {
 	Host host;
@@ -57,7 +57,7 @@ want(Waiting *waiting, size_t client)
 	return call;
 }
 
-/* Takes the next call, which must be this one, works on it for that long, and gives it back. */
+/* Takes the next call, which must be this one, works on it for this time, and returns it. */
 static void
 work_on(Waiting *waiting, const Call *expected, uint64_t cpu_ns)
 {
@@ -95,7 +95,7 @@ test_order(void **state)
 	waiting_fini(&waiting);
 }
 
-/* A client with many calls that take long has no more time than one whose calls are short. */
+/* A client with many long calls gets no more time than one whose calls are short. */
 static void
 test_clients_take_turns(void **state)
 {
@@ -111,9 +111,10 @@ test_clients_take_turns(void **state)
 	for (size_t i = 0; i < 5; i++)
 		quick[i] = want(&waiting, 1);
 	for (size_t i = 0; i < 4; i++)
-		work_on(&waiting, quick[i], 30); /* until both have 100, about */
+		work_on(&waiting, quick[i], 30); /* until both have had about 100 */
 	work_on(&waiting, slow[1], 100);
-	late = want(&waiting, 2); /* begins with the time of the client served last, saves up none */
+	/* a new client begins with the time of the client served last, without credit for the past */
+	late = want(&waiting, 2);
 	work_on(&waiting, late, 10);
 	late = want(&waiting, 2);
 	work_on(&waiting, late, 100);
@@ -122,7 +123,9 @@ test_clients_take_turns(void **state)
 	waiting_fini(&waiting);
 }
 
-/* A client without a call at work goes before one with some, however long its calls take. */
+/*
+ * A client without a running call goes before one with running calls, however long its calls take.
+ */
 static void
 test_fewest_at_work(void **state)
 {
@@ -145,7 +148,7 @@ test_fewest_at_work(void **state)
 	waiting_fini(&waiting);
 }
 
-/* Its client is gone: a call leaves the queue from wherever it stands in it. */
+/* A call whose client has disconnected leaves the queue from any position. */
 static void
 test_withdraw(void **state)
 {
@@ -177,7 +180,7 @@ test_withdraw(void **state)
 	waiting_fini(&waiting);
 }
 
-/* A receiver that stops has no time for what waits yet: however much it is. */
+/* A receiver that stops ends all waiting calls at once, however many they are. */
 static void
 test_stop(void **state)
 {
@@ -199,7 +202,7 @@ test_stop(void **state)
 	waiting_fini(&waiting); /* frees the others */
 }
 
-/* A batch of the series first to first + count - 1. */
+/* Returns a batch of the series first to first + count - 1. */
 static Batch *
 batch_of_series(unsigned first, unsigned count)
 {
@@ -239,19 +242,19 @@ test_series_limit(void **state)
 	series_limit_init(&limit);
 	assert_false(may_bring(&limit, "a", 0, 1001, 0));
 	assert_true(may_bring(&limit, "a", 0, 600, 0));
-	assert_true(may_bring(&limit, "a", 0, 600, 1)); /* the same */
+	assert_true(may_bring(&limit, "a", 0, 600, 1)); /* the series that are known already */
 	assert_false(may_bring(&limit, "a", 300, 701, 2));
-	assert_true(may_bring(&limit, "a", 300, 700, 2)); /* the refused ones were not counted */
+	assert_true(may_bring(&limit, "a", 300, 700, 2)); /* refused series were not counted */
 	assert_false(may_bring(&limit, "a", 1000, 1, 3));
 	assert_true(may_bring(&limit, "a", 0, 1000, 3));
 	assert_true(may_bring(&limit, "b", 2000, 1000, SERIES_LIMIT_HOUR_NS));
 	assert_false(may_bring(&limit, "a", 1000, 1, SERIES_LIMIT_HOUR_NS));
-	assert_true(may_bring(&limit, "a", 1000, 1000, SERIES_LIMIT_HOUR_NS + 1)); /* another hour */
+	assert_true(may_bring(&limit, "a", 1000, 1000, SERIES_LIMIT_HOUR_NS + 1)); /* in another hour */
 	assert_false(may_bring(&limit, "b", 0, 1, SERIES_LIMIT_HOUR_NS + 1));
 	series_limit_fini(&limit);
 }
 
-/* A stored request is remembered until its client has the answer, or its time is up. */
+/* A stored request is remembered until its client has the answer, or its time has expired. */
 static void
 test_repeats(void **state)
 {
@@ -261,7 +264,7 @@ test_repeats(void **state)
 	repeats_init(&repeats);
 	assert_int_equal(repeats_begin(&repeats, digest, 10), REPEAT_NEW);
 	assert_int_equal(repeats_begin(&repeats, digest, 10), REPEAT_PENDING);
-	repeats_expire(&repeats, digest, 5); /* not stored yet: it is on its way however long */
+	repeats_expire(&repeats, digest, 5); /* a request that is not stored yet does not expire */
 	assert_int_equal(repeats_begin(&repeats, digest, 10), REPEAT_PENDING);
 	repeats_end(&repeats, digest, true);
 	assert_int_equal(repeats_begin(&repeats, digest, INT64_MAX), REPEAT_STORED);

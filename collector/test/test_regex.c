@@ -1,7 +1,7 @@
 /*
  * test_regex.c
- *		Expressions that end in the midst of something. What they mean is held against RE2 itself
- *		by sources/relabel.
+ *		Expressions that end in the middle of an item. sources/relabel compares their meaning with
+ *		RE2 itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,7 @@
 
 #include "labels/regex.h"
 
-/*
- * Nothing is read behind the expression's end: what stands there would make a whole one of each.
- */
+/* Nothing is read past the expression's end, where the bytes would complete each item. */
 static void
 test_cut_short(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_report.c
- *		The summary leaves out nothing that was lost; the minute's lines say what was stored.
+ *		The summary lists every kind of loss; the lines of each minute report what was stored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ sums_all_that_was_lost(void **state)
 	free(text);
 }
 
-/* Returns the lines that a report logs, for the caller to free. */
+/* Returns the lines that a report logs; the caller frees them. */
 static char *
 log_of(Minute *minute, const MinuteTotals *totals)
 {
@@ -71,7 +71,7 @@ says_each_minute_what_was_stored(void **state)
 	assert_null(strstr(text, "sideband_full"));
 	free(text);
 
-	/* only what came since, and at debug what is less than one of a hundred */
+	/* only events since the last report, and at level debug those below one in a hundred */
 	log_configure(LOG_DEBUG, false);
 	totals.samples = 1500;
 	totals.rows = 400;

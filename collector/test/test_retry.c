@@ -1,6 +1,6 @@
 /*
  * test_retry.c
- *		What an SQLSTATE means, and what follows from it, without a server.
+ *		The meaning of an SQLSTATE, and the writer's reaction, without a server.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ test_what_states_mean(void **state)
 				fail_msg("%s is %d", *sqlstate, (int) db_outcome_of(*sqlstate));
 }
 
-/* Nobody gives up on a database that is away, and waits grow up to half a minute. */
+/* The writer never abandons an unavailable database, and its waits grow up to half a minute. */
 static void
 test_away_is_for_ever(void **state)
 {
@@ -82,7 +82,10 @@ test_away_is_for_ever(void **state)
 	assert_int_equal(retry.away_count, 2);
 }
 
-/* At the very first attempt somebody sits before the screen; later it lasts its time. */
+/*
+ * At the very first attempt a user waits for the result; later, denied access is repeated for a
+ * time.
+ */
 static void
 test_denied_has_a_bound(void **state)
 {
@@ -97,7 +100,7 @@ test_denied_has_a_bound(void **state)
 	assert_int_equal(judge(&retry, "42501", DENIED_MS + 999), VERDICT_AGAIN);
 	assert_int_equal(retry.denied_count, 1);
 
-	/* a server that went away in between has somebody at work on it */
+	/* a server that was unavailable in between is being worked on */
 	assert_int_equal(judge(&retry, "57P03", DENIED_MS + 999), VERDICT_AGAIN);
 	assert_int_equal(judge(&retry, "28P01", DENIED_MS + 1000), VERDICT_AGAIN);
 	assert_int_equal(retry.denied_count, 2);
@@ -119,7 +122,7 @@ test_refusals_are_three(void **state)
 		assert_int_equal(judge(&retry, "22003", 0), VERDICT_AGAIN);
 		assert_int_equal(judge(&retry, "08006", 0), VERDICT_AGAIN);
 		assert_int_equal(judge(&retry, "22003", 0), VERDICT_AGAIN);
-		/* another epoch is no fault, and needs no wait */
+		/* another epoch is not an error, and needs no wait */
 		assert_int_equal(retry_judge(&retry, DB_EPOCH, &error, true, 0), VERDICT_AGAIN);
 		assert_int_equal(retry.wait_ms, 0);
 		assert_int_equal(judge(&retry, "22003", 0), VERDICT_GIVE_UP);
@@ -127,7 +130,10 @@ test_refusals_are_three(void **state)
 	}
 }
 
-/* A slow server is away, but one batch that it never gets done must not hold up the others. */
+/*
+ * A slow server counts as unavailable, but one batch that it never completes must not hold up the
+ * others.
+ */
 static void
 test_timeouts_are_ten(void **state)
 {

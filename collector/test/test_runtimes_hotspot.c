@@ -1,7 +1,7 @@
 /*
  * test_runtimes_hotspot.c
- *		Frames of HotSpot: the kernel's own C over stopped threads of each Java that is found here,
- *		at each instruction of calls, and over memory that fails or lies.
+ *		Frames of HotSpot: the BPF code in plain memory reads stopped threads of each Java on this
+ *		machine, at each instruction of calls, and memory whose reads fail or return wrong values.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,15 +39,15 @@
 #define READS_MAX  100000
 #define WORDS_MAX  8192
 
-/* What the walk sees: the memory of one process. */
+/* The data that the walk sees: the memory of one process. */
 static struct World
 {
 	struct pfs_walk walk;
 	struct pfs_runtime runtime;
 	pid_t pid;
 	int reads;
-	int failing_read; /* this one and those behind it fail; 0: none */
-	int lying_read;	  /* this one and those behind it find the lie; 0: none */
+	int failing_read; /* number of the first read that fails; 0: none */
+	int lying_read;	  /* number of the first read that returns wrong values; 0: none */
 	uint64_t lie;
 } world;
 
@@ -141,14 +141,14 @@ pfs_get_rule(__u32 number)
 #define PFS_VERIFIED_ONCE static
 #include "unwind.bpf.h"
 
-/* A Java that runs a program. */
+/* A Java virtual machine that runs a program. */
 typedef struct Java
 {
 	pid_t pid;
-	pid_t thread; /* that is stopped; 0: none */
+	pid_t thread; /* the thread that is stopped; 0: none */
 	int output;
 	RuntimeTarget target;
-	uint64_t library_end; /* of its code, from target.bias on */
+	uint64_t library_end; /* end of the library's code, which begins at target.bias */
 	Patience patience;
 	RemoteMemory memory;
 	uint64_t words[WORDS_MAX];
@@ -157,7 +157,7 @@ typedef struct Java
 
 static char classes[] = "/tmp/test_runtimes_hotspot.XXXXXX";
 
-/* Waits for a command's end. Returns its status. */
+/* Waits until a command ends. Returns its status. */
 static int
 wait_for(pid_t pid)
 {
@@ -247,7 +247,7 @@ find_library(Java *java)
 	assert_true(java->target.file.is_known);
 }
 
-/* Starts a program and waits until it says that it is ready. options end with NULL. */
+/* Starts a program and waits until it reports that it is ready. options ends with NULL. */
 static void
 start_program(Java *java, const char *path, const char *const *options, const char *name,
 			  const char *argument)
@@ -312,7 +312,7 @@ end_program(Java *java)
 	hotspot_kind.release(&java->target);
 }
 
-/* Stops a thread, and takes its registers. */
+/* Stops a thread, and reads its registers. */
 static void
 take_registers(pid_t thread)
 {
@@ -324,7 +324,7 @@ take_registers(pid_t thread)
 	pfs_walk_enter_innermost(&world.walk);
 }
 
-/* Stops the thread that executes generated code at the moment. Returns false if there is none. */
+/* Stops the thread that is executing generated code. Returns false if there is none. */
 static bool
 stop_thread(Java *java)
 {
@@ -360,7 +360,10 @@ let_go(Java *java)
 	java->thread = 0;
 }
 
-/* Walks from the registers to code that is not HotSpot's. Returns whether it is the library's. */
+/*
+ * Walks from the registers to code that HotSpot did not generate. Returns true if it is the
+ * library's.
+ */
 static bool
 walk_stack(Java *java)
 {
@@ -384,14 +387,14 @@ walk_stack(Java *java)
 		   world.walk.at.pc < java->library_end;
 }
 
-/* Names that were read, by what they were read for: a stepped program has few of them. */
+/* Names that were read, by their keys: a stepped program has few of them. */
 static struct Named
 {
 	CodeKey key;
 	char text[512];
 } named[1024];
 
-/* Names a frame: "name:line ", with those of its callers that it was inlined into. */
+/* Names a frame: "name:line ", with those of the callers into which it was inlined. */
 static const char *
 name_frame(Java *java, const UserFrame *frame)
 {
@@ -436,11 +439,14 @@ name_stack(Java *java, char *text, size_t size)
 	}
 }
 
-/* Calls check for each Java of this machine, JAVAS among them; returns how many there are. */
+/*
+ * Calls check for each Java of this machine, and for those of the variable JAVAS; returns their
+ * number.
+ */
 static int
 each_java(void (*check)(const char *path))
 {
-	const char *more = getenv("JAVAS"); /* a pattern of paths, for those elsewhere */
+	const char *more = getenv("JAVAS"); /* a pattern of paths, for other places */
 	const char *const patterns[] = { "/usr/lib/jvm/*/bin/java", more != NULL ? more : "" };
 	char program[64];
 	ino_t seen[64];
@@ -472,10 +478,10 @@ each_java(void (*check)(const char *path))
 	return count;
 }
 
-/* A stepped program would mostly wait for the virtual machine otherwise. */
+/* Without these options a stepped program would mostly wait for the virtual machine. */
 #define NO_SAFEPOINTS "-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0"
 
-/* Options by which the program is interpreted, or compiled at once by one of the compilers. */
+/* Options with which the program is interpreted, or compiled at once by one of the compilers. */
 static const char *const interpreted[] = { "-Xint", NULL };
 static const char *const compiled_1[] = { "-Xcomp",
 										  "-XX:TieredStopAtLevel=1",
@@ -496,7 +502,7 @@ static const char *const *const ways[] = { interpreted, compiled_1, compiled_2 }
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* What a spinning program's stack is, with a line of the loop. */
+/* Checks the stack of a spinning program, with a line of the loop. */
 static void
 assert_spin_stack(const char *text, int depth)
 {
@@ -535,7 +541,7 @@ check_spin(const char *path)
 			is_whole = walk_stack(&java);
 			name_stack(&java, text, sizeof(text));
 			let_go(&java);
-			/* it may not have come to its loop before the first sample */
+			/* the program may not have entered its loop before the first sample */
 			if (i == 0 && strncmp(text, "Spin.spins", 10) != 0)
 				continue;
 			assert_true(is_whole);
@@ -553,7 +559,10 @@ test_spin(void **state)
 		skip();
 }
 
-/* May one of the program's functions have called another? Only main() has no caller. */
+/*
+ * Returns true if one of the program's functions may have called another. Only main() has no
+ * caller.
+ */
 static bool
 may_call(const char *caller, const char *callee)
 {
@@ -576,7 +585,7 @@ may_call(const char *caller, const char *callee)
 	return false;
 }
 
-/* Is it a stack that the program may have, from a function of its own to main()? */
+/* Returns true for a stack that the program may have, from one of its functions to main(). */
 static bool
 is_call_stack(char *text)
 {
@@ -593,7 +602,7 @@ is_call_stack(char *text)
 	return callee != NULL && strncmp(callee, "Calls.main:", 11) == 0;
 }
 
-/* Lets the thread execute one instruction. Signals are the program's own. */
+/* Lets the thread execute one instruction. Signals are delivered to the program. */
 static void
 step(Java *java)
 {
@@ -611,10 +620,10 @@ step(Java *java)
 }
 
 #define STEPS		 2500
-/* in the middle of an adapter between interpreted and compiled code the caller is not known */
+/* in the middle of an adapter between interpreted and compiled code the caller is unknown */
 #define STEPS_MISSED 8
 
-/* At each instruction, and so while a function is entered or left, the stack is whole. */
+/* The stack is whole at each instruction, also while a function is entered or left. */
 static void
 check_calls(const char *path)
 {
@@ -657,7 +666,9 @@ test_calls(void **state)
 static const uint64_t lies[] = { 0, 1, UINT64_MAX, UINT64_C(0xffff800000001000),
 								 UINT64_C(0x10008) };
 
-/* Wherever reading fails, or finds what cannot be, the walk ends, and has what was found. */
+/*
+ * Wherever a read fails or returns wrong values, the walk ends, and keeps the frames that it found.
+ */
 static void
 check_broken(const char *path)
 {
@@ -701,7 +712,7 @@ test_broken_memory(void **state)
 		skip();
 }
 
-/* Numbers that are the same in each run. */
+/* Returns random numbers that are equal in each run. */
 static uint64_t
 next_random(uint64_t *seed)
 {
@@ -711,7 +722,7 @@ next_random(uint64_t *seed)
 
 #define RANDOM_WALKS 2000
 
-/* Tables that lie: walks end, and functions have no name or some. */
+/* If tables have wrong values, walks end, and functions have any name or none, without a crash. */
 static void
 check_lying_tables(const char *path)
 {
@@ -762,7 +773,7 @@ test_lying_tables(void **state)
 		skip();
 }
 
-/* What is not what was sampled has no name, whatever is in its place. */
+/* A method that is not the sampled one has no name, whatever replaced it. */
 static void
 check_stale(const char *path)
 {
@@ -786,8 +797,9 @@ check_stale(const char *path)
 		} while (PFS_HOTSPOT_FRAME(wanted[0].key.check) == PFS_HOTSPOT_FRAME_STUB);
 		for (int i = 1; i < 4; i++)
 			wanted[i].key = wanted[0].key;
-		wanted[1].key.check ^= UINT64_C(1) << 40; /* another compilation, or constant part */
-		wanted[2].key.address = 4096;			  /* which cannot be read */
+		/* another compilation, or another constant part */
+		wanted[1].key.check ^= UINT64_C(1) << 40;
+		wanted[2].key.address = 4096; /* an address that cannot be read */
 		wanted[3].key.address += 64;
 		hotspot_kind.read_codes(&java.memory, &java.target, wanted, 4);
 		assert_non_null(wanted[0].code.name);
@@ -820,7 +832,7 @@ test_not_yet(void **state)
 		file.exports[i] = (uint64_t) (uintptr_t) &words[i];
 	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_NOT_YET);
 
-	/* an entry that is larger than any, then tables without what is wanted */
+	/* an entry that is too large, then tables without the searched entry */
 	words[HOTSPOT_STRUCTS] = (uint64_t) (uintptr_t) words;
 	words[HOTSPOT_TYPES] = (uint64_t) (uintptr_t) words;
 	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_NOT_YET);
@@ -833,7 +845,7 @@ test_not_yet(void **state)
 	patience_fini(&patience);
 }
 
-/* Writes a number as HotSpot does. */
+/* Writes a number in HotSpot's encoding. */
 static uint8_t *
 put_number(uint8_t *to, uint32_t number, uint8_t excess)
 {
@@ -874,7 +886,7 @@ test_numbers(void **state)
 	}
 }
 
-/* A table of lines that go on and back. */
+/* A table of lines that go forwards and backwards. */
 static void
 test_lines(void **state)
 {
@@ -887,8 +899,8 @@ test_lines(void **state)
 		*end++ = 255; /* bytecode 0, line 100 */
 		end = put_number(end, 0, excess);
 		end = put_number(end, 200, excess);
-		*end++ = 5 << 3 | 2; /* 5, 102 */
-		*end++ = 255;		 /* 40, 90 */
+		*end++ = 5 << 3 | 2; /* bytecode 5, line 102 */
+		*end++ = 255;		 /* bytecode 40, line 90 */
 		end = put_number(end, 70, excess);
 		end = put_number(end, 23, excess);
 		*end++ = 0;

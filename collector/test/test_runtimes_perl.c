@@ -1,7 +1,7 @@
 /*
  * test_runtimes_perl.c
- *		Perl's frames: the kernel's own C over processes of each version that is found here, over
- *		memory that fails or lies, and with offsets that are no version's.
+ *		Perl's frames: the BPF code in plain memory reads processes of each version on this machine,
+ *		memory whose reads fail or return wrong values, and offsets of no version.
  *
  * PERLS: a pattern of more programs.
  */
@@ -14,7 +14,10 @@
 
 #define FRAMES_MAX 512
 
-/* Waits below a recursion, an eval, a sort, an operator, a method, a string and a file. */
+/*
+ * A program that waits below a recursion, an eval, a sort, an operator, a method, a string and a
+ * file.
+ */
 static const char waiting[] = "package Waits;\n"								/*  1 */
 							  "use overload '+' => sub {\n"						/*  2 */
 							  "    my @sorted = sort {\n"						/*  3 */
@@ -49,7 +52,7 @@ static const char waiting[] = "package Waits;\n"								/*  1 */
 
 static const char requires[] = "use strict;\n\nrequire \"$ARGV[1]/waiting.pl\";\n";
 
-/* Waits while the program is being compiled. */
+/* A program that waits while it is being compiled. */
 static const char compiles[] = "BEGIN {\n"							   /*  1 */
 							   "    syswrite(STDOUT, \"ready\\n\");\n" /*  2 */
 							   "    sleep(1000);\n"					   /*  3 */
@@ -118,7 +121,7 @@ each_perl(void (*check)(const char *path))
 typedef struct Expected
 {
 	const char *name;
-	const char *file; /* the end of its path */
+	const char *file; /* end of the file's path */
 	int32_t line;
 } Expected;
 
@@ -160,7 +163,7 @@ check_waiting(const char *perl, int depth)
 	start_script(&replay, perl, "requires.pl", depth);
 	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
-	/* of the sort, the operator, and the program */
+	/* runs of the sort, the operator, and the program */
 	assert_int_equal(chain->mark_count, 3);
 	count = replay_frames(&replay, chain, frames, FRAMES_MAX, &marks);
 	assert_int_equal(count, depth + 8);
@@ -186,7 +189,7 @@ test_all_versions(void **state)
 	each_perl(check_version);
 }
 
-/* More frames than a record has room for, and than are followed. */
+/* More frames than a record holds, and than are followed. */
 static void
 check_deep(const char *perl)
 {
@@ -211,7 +214,7 @@ test_deep_recursion(void **state)
 	each_perl(check_deep);
 }
 
-/* While it is being compiled a program has no loop, but its BEGIN has. */
+/* A program that is being compiled has no loop, but its BEGIN block has. */
 static void
 check_compiling(const char *perl)
 {
@@ -252,7 +255,7 @@ test_broken_memory(void **state)
 	each_perl(check_broken);
 }
 
-/* Offsets of no version: whatever stands there, the walk ends. */
+/* With offsets of no version the walk ends, whatever they point to. */
 static void
 check_layouts(const char *perl)
 {
@@ -294,7 +297,7 @@ test_layouts(void **state)
 	each_perl(check_layouts);
 }
 
-/* A frame that is not as sampled has no name, whatever is in its place. */
+/* A frame that differs from the sampled one has no name, whatever replaced it. */
 static void
 check_stale(const char *perl)
 {
@@ -341,14 +344,14 @@ test_stale_code(void **state)
 	each_perl(check_stale);
 }
 
-/* A thread that does not execute Perl has no place, and no frames. */
+/* A thread that does not execute Perl has no interpreter, and no frames. */
 static void
 check_threads(const char *perl)
 {
 	Replay replay;
 
 	start_script(&replay, perl, "requires.pl", 0);
-	replay.registers.thread_pointer += 16; /* there is the value of another key */
+	replay.registers.thread_pointer += 16; /* this address contains the value of another key */
 	assert_int_not_equal(replay_walk(&replay)->status, PFS_CHAIN_WHOLE);
 	assert_false(
 		perl_kind.place(&replay.memory, &replay.target, replay.registers.thread_pointer, false));
@@ -361,7 +364,7 @@ test_other_threads(void **state)
 	each_perl(check_threads);
 }
 
-/* Frames of the machine 16 bytes apart; those from 0x200 and 0x400 on are the loop's. */
+/* Native frames 16 bytes apart; those from 0x200 and 0x400 on belong to the loop. */
 typedef struct Stacks
 {
 	uint64_t frames[6];
@@ -421,7 +424,10 @@ assert_merged(const Stacks *stacks, const LoopCode *code, size_t count, const ch
 	assert_string_equal(text, expected);
 }
 
-/* An eval that calls the loop again: both loops execute the same code, which the inner one has. */
+/*
+ * An eval that calls the loop again: both loops execute one piece of code, which the inner one
+ * gets.
+ */
 static void
 test_merge_resumed(void **state)
 {
@@ -432,7 +438,7 @@ test_merge_resumed(void **state)
 	assert_merged(&stacks, loops, 3, "m0 p1 m2 m3 m4 m5");
 }
 
-/* A sort between two comparisons: its block has a run, but no loop. */
+/* A sort between two comparisons: its block has a run of frames, but no loop. */
 static void
 test_merge_waiting_run(void **state)
 {

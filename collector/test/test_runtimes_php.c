@@ -1,7 +1,7 @@
 /*
  * test_runtimes_php.c
- *		PHP's frames: the kernel's own C over processes of each version that is found here, over
- *		memory that fails or lies, and with offsets that are no version's.
+ *		PHP's frames: the BPF code in plain memory reads processes of each version on this machine,
+ *		memory whose reads fail or return wrong values, and offsets of no version.
  *
  * PHPS: a pattern of more programs.
  */
@@ -16,7 +16,10 @@
 #define STOPS	   40
 #define STOPS_MOST 5000
 
-/* Waits below a recursion, a closure that array_map() calls, a generator and an included file. */
+/*
+ * A script that waits below a recursion, a closure that array_map() calls, a generator and an
+ * included file.
+ */
 static const char waiting[] = "<?php\n"												   /*  1 */
 							  "function waits($n) {\n"								   /*  2 */
 							  "    if ($n > 0)\n"									   /*  3 */
@@ -41,7 +44,7 @@ static const char waiting[] = "<?php\n"												   /*  1 */
 
 static const char includes[] = "<?php\n\ninclude __DIR__ . '/waiting.php';\n";
 
-/* A loop over several lines, of which only the condition's is saved by calls. */
+/* A loop over several lines, of which calls save only the condition's. */
 static const char burning[] = "<?php\n"								 /*  1 */
 							  "function burns($n) {\n"				 /*  2 */
 							  "    $x = 0;\n"						 /*  3 */
@@ -119,7 +122,7 @@ start_script(Replay *replay, const char *php, const char *script, const char *ar
 	char path[128];
 	char mode[64];
 	const char *const plain[] = { php, path, argument, NULL };
-	/* scripts that were just written are not compiled otherwise */
+	/* without this option OPcache does not compile scripts that were just written */
 	const char *const compiled[] = { php,
 									 "-dopcache.enable_cli=1",
 									 "-dopcache.file_update_protection=0",
@@ -143,7 +146,7 @@ each_php(void (*check)(const char *path))
 	replay_each("/usr/bin/php[0-9].[0-9]", "PHPS", check);
 }
 
-/* The name, the end of the file's path, and lines one of which it is. */
+/* The expected name, the end of the file's path, and the possible lines. */
 typedef struct Expected
 {
 	const char *name;
@@ -216,7 +219,7 @@ test_all_versions(void **state)
 	each_php(check_version);
 }
 
-/* More frames than a record has room for, and than are followed. */
+/* More frames than a record holds, and than are followed. */
 static void
 check_deep(const char *php)
 {
@@ -277,7 +280,7 @@ test_fibers(void **state)
 	each_php(check_fibers);
 }
 
-/* Returns whether the process has OPcache, of which the compiler is a part. */
+/* Returns true if the process has OPcache, of which the compiler is a part. */
 static bool
 has_opcache(Replay *replay)
 {
@@ -291,7 +294,7 @@ has_opcache(Replay *replay)
 }
 
 /*
- * Returns whether the script was stopped in compiled code, which runs in the loop's frame: frames
+ * Returns true if the script was stopped in compiled code, which runs in the loop's frame: frames
  * of both are left by a rule of the loop's.
  */
 static bool
@@ -307,8 +310,8 @@ is_in_compiled_code(const Replay *replay)
 }
 
 /*
- * Stops a script that burns, at least STOPS times, and until the line of the condition was the
- * leaf's: memory never has it. Compiled code need not have it.
+ * Stops a script that loops, at least STOPS times, and until the line of the condition was the
+ * leaf's, because memory never contains that line. Compiled code need not have it.
  */
 static void
 check_leaves(const char *php, const char *jit)
@@ -372,7 +375,7 @@ check_compiled(const char *php)
 	check_leaves(php, "function");
 }
 
-/* Compiled code does not save its instruction, so lines may be missing, and are never others. */
+/* Compiled code does not save its instruction, so lines may be missing, but are never wrong. */
 static void
 test_compiled_code(void **state)
 {
@@ -395,7 +398,7 @@ test_broken_memory(void **state)
 	each_php(check_broken);
 }
 
-/* Returns the address of the word that has the innermost frame. */
+/* Returns the address of the word that points to the innermost frame. */
 static uint64_t
 current_of(const Replay *replay)
 {
@@ -413,7 +416,7 @@ current_of(const Replay *replay)
 	return globals + entry->php.current;
 }
 
-/* Offsets of no version: whatever stands there, the walk ends. */
+/* With offsets of no version the walk ends, whatever they point to. */
 static void
 check_layouts(const char *php)
 {
@@ -435,7 +438,7 @@ check_layouts(const char *php)
 		entry->function_lines = (__u8) random();
 		(void) replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
 	}
-	/* nor is the place of another version accepted */
+	/* globals of another version are not accepted either */
 	for (uint32_t version = 703; version <= 804; version++)
 	{
 		struct pfs_php_layout other = layout;
@@ -462,7 +465,7 @@ test_layouts(void **state)
 	each_php(check_layouts);
 }
 
-/* A function that is not what was sampled has no name, whatever is in its place. */
+/* A function that is not the sampled one has no name, whatever replaced it. */
 static void
 check_stale(const char *php)
 {
@@ -474,14 +477,14 @@ check_stale(const char *php)
 
 	start_script(&replay, php, "includes.php", "0", NULL);
 	chain = replay_walk(&replay);
-	/* behind usleep() */
+	/* the frames outside usleep() */
 	for (int i = 0; i < 2; i++)
 		assert_true(
 			user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), &next, &frame));
 	for (int i = 0; i < 3; i++)
 		assert_true(php_kind.key_of(&frame, &wanted[i].key));
 	wanted[0].key.check ^= 2;
-	wanted[1].key.address = 4096; /* which cannot be read */
+	wanted[1].key.address = 4096; /* an address that cannot be read */
 	php_codes_read(&replay.memory, &replay.target.entry.php, wanted, 3);
 	assert_null(wanted[0].code.name);
 	assert_null(wanted[1].code.name);
@@ -514,7 +517,7 @@ test_other_threads(void **state)
 	each_php(check_threads);
 }
 
-/* Frames of the machine 16 bytes apart; those from 0x200 and 0x400 on are the loop's. */
+/* Native frames 16 bytes apart; those from 0x200 and 0x400 on belong to the loop. */
 typedef struct Stacks
 {
 	uint64_t frames[6];
@@ -579,7 +582,10 @@ assert_merged(const Stacks *stacks, const char *expected)
 	assert_int_equal(merged.unmatched, 0);
 }
 
-/* The stack of a fiber is a part of the machine's: what resumed the fiber follows its end. */
+/*
+ * The stack of a fiber is a part of the native one: the code that resumed the fiber follows its
+ * end.
+ */
 static void
 test_merge_fiber(void **state)
 {
@@ -597,7 +603,9 @@ test_merge_fiber(void **state)
 	assert_merged(&stacks, "m0 p1 m2 p2 m4 m5 p3 p4");
 }
 
-/* Globals of this thread, as PHP 8.2 for several threads has them: a frame, and its function. */
+/*
+ * Globals of this thread, in the layout of PHP 8.2 for several threads: a frame, and its function.
+ */
 static struct
 {
 	uint64_t words[128];
@@ -605,7 +613,7 @@ static struct
 	uint64_t function[32];
 	uint64_t instructions[2][4];
 	uint64_t file[4];
-	uint64_t distance; /* of the executor's globals from words */
+	uint64_t distance; /* distance of the executor's globals from words */
 } globals = { .instructions = { { 0 }, { 0, 0, 0, 7 } }, .distance = 64 };
 
 static _Thread_local uint64_t *volatile variable;
@@ -616,7 +624,7 @@ fill_globals(void)
 	globals.words[(64 + PHP_STATE_CURRENT) / 8] = (uintptr_t) globals.frame;
 	globals.frame[3] = (uintptr_t) globals.function;
 	globals.function[0] = PFS_PHP_USER;
-	globals.function[10] = 2; /* instructions */
+	globals.function[10] = 2; /* number of instructions */
 	globals.function[11] = (uintptr_t) globals.instructions;
 	globals.function[19] = (uintptr_t) globals.file;
 	globals.function[20] = 3 | UINT64_C(9) << 32;
@@ -625,7 +633,10 @@ fill_globals(void)
 	variable = globals.words;
 }
 
-/* PHP for several threads: a thread's variable leads to its frames, and one without has none. */
+/*
+ * PHP for several threads: a thread-local variable points to the thread's frames; a thread without
+ * it has none.
+ */
 static void
 test_threads(void **state)
 {
@@ -651,7 +662,7 @@ test_threads(void **state)
 	variable = NULL;
 	assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_NO_STATE);
 
-	/* numbers and frames that cannot be */
+	/* invalid numbers and frames */
 	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
 	variable = globals.words;
 	globals.distance = 1;
@@ -659,7 +670,7 @@ test_threads(void **state)
 	globals.distance = UINT64_MAX - 63;
 	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
 	globals.distance = 64;
-	globals.instructions[1][3] = 10; /* behind the last line */
+	globals.instructions[1][3] = 10; /* an instruction after the last line */
 	assert_false(php_kind.place(&replay.memory, target, thread_pointer, false));
 	patience_fini(&replay.patience);
 }

@@ -1,7 +1,8 @@
 /*
  * test_runtimes_python.c
- *		CPython's frames: the kernel's own C over processes of each version that is found here, and
- *		over memory that fails or lies; lines against what Python itself says; stacks put together.
+ *		CPython's frames: the BPF code in plain memory reads processes of each version on this
+ *		machine, and memory whose reads fail or return wrong values; lines are compared with those
+ *		that Python itself reports; stacks are merged.
  */
 #include "runtime_replay.h"
 
@@ -18,8 +19,8 @@
 #define PAGE_BYTES 4096
 
 /*
- * Waits without the interpreter's lock, below a sort that calls back, below a generator and a
- * method. Lines are counted from here, the first is 1.
+ * A program that waits without the interpreter's lock, below a sort that calls back, below a
+ * generator and a method. The numbers are those of its lines.
  */
 static const char program[] = "import sys, time\n"					  /*  1 */
 							  "def waits(n):\n"						  /*  2 */
@@ -44,11 +45,14 @@ static const char program[] = "import sys, time\n"					  /*  1 */
 							  "for each in generates():\n"			  /* 21 */
 							  "    pass\n";							  /* 22 */
 
-/* The name, and lines one of which it is: versions differ in the line of a call over several. */
+/*
+ * The expected name, and the possible lines: versions differ in the line of a call over several
+ * lines.
+ */
 typedef struct Expected
 {
 	const char *name;
-	const char *old_name; /* before qualified names */
+	const char *old_name; /* name in versions without qualified names */
 	int32_t lines[2];
 } Expected;
 
@@ -83,7 +87,7 @@ assert_frame(Replay *replay, const UserFrame *frame, const Expected *expected)
 	runtime_code_fini(&code);
 }
 
-/* All frames of the program, to the line, while it waits without the lock. */
+/* All frames of the program have their lines, while it waits without the lock. */
 static void
 check_frames(Replay *replay, int depth)
 {
@@ -110,7 +114,7 @@ check_frames(Replay *replay, int depth)
 	assert_int_equal(at, 1 + depth + 4);
 }
 
-/* Calls check for each Python of this machine, PYTHONS among them. */
+/* Calls check for each Python of this machine, and for those of the variable PYTHONS. */
 static void
 each_python(void (*check)(const char *path))
 {
@@ -134,7 +138,7 @@ test_all_versions(void **state)
 	each_python(check_version);
 }
 
-/* A recursion that has more words than are kept, and fewer frames than are followed. */
+/* A recursion with more words than are kept, and fewer frames than are followed. */
 static void
 check_deep(const char *path)
 {
@@ -170,7 +174,7 @@ test_broken_memory(void **state)
 	each_python(check_broken);
 }
 
-/* A frame that leads to itself: the chain ends after so many frames, or so much time. */
+/* A frame that refers to itself: the chain ends after a number of frames, or a time. */
 static void
 check_cycle(const char *path)
 {
@@ -183,12 +187,13 @@ check_cycle(const char *path)
 	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
 	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-	replay_world.read_ns = 10000;
+	replay_world.look_ns = PFS_MAX_SAMPLE_NS / 2;
 	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_OUT_OF_TIME);
-	assert_true(replay_world.reads < 500);
+	/* frames and marks between three checks */
+	assert_true(chain->found <= 3 * 3 * PFS_CHAIN_STEPS);
 	replay_world.lying_read = 0;
-	replay_world.read_ns = 0;
+	replay_world.look_ns = 0;
 	replay_end(&replay);
 }
 
@@ -198,7 +203,7 @@ test_cycle(void **state)
 	each_python(check_cycle);
 }
 
-/* Code that is not what was sampled has no name, whatever is in its place. */
+/* Code that is not the sampled code has no name, whatever replaced it. */
 static void
 check_stale(const char *path)
 {
@@ -219,13 +224,13 @@ check_stale(const char *path)
 		wanted[i] = (CodeWanted){ .key = { frame.code,
 										   PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) } };
 	wanted[0].key.check ^= 2;
-	wanted[1].key.address = 4096; /* which cannot be read */
+	wanted[1].key.address = 4096; /* an address that cannot be read */
 	python_codes_read(&replay.memory, &file->layout, type, wanted, 3);
 	assert_null(wanted[0].code.name);
 	assert_null(wanted[1].code.name);
 	assert_non_null(wanted[2].code.name);
 	runtime_code_fini(&wanted[2].code);
-	/* an object of another type is no code */
+	/* an object of another type is not code */
 	python_codes_read(&replay.memory, &file->layout, type + 8, wanted + 2, 1);
 	assert_true(wanted[2].code.name == NULL || type == 0);
 	runtime_code_fini(&wanted[2].code);
@@ -290,7 +295,7 @@ check_line_of_lines(char *line, uint8_t *table)
 
 		assert_int_equal(sscanf(pair, "%d:%d", &offset, &expected), 2);
 		assert_int_equal(python_line(minor, table, length, first_line, offset / 2), expected);
-		/* cut tables end early, and lead nowhere else */
+		/* tables that were cut end early, and are not read beyond their end */
 		(void) python_line(minor, table, length / 2, first_line, offset / 2);
 	}
 }
@@ -333,7 +338,7 @@ test_lines(void **state)
 	each_python(check_lines);
 }
 
-/* Frames of the machine 16 bytes apart, from 0x1000 on: frame i is at address 0x100 * (i + 1). */
+/* Native frames 16 bytes apart, from 0x1000 on: frame i is at address 0x100 * (i + 1). */
 typedef struct Stacks
 {
 	uint64_t frames[64];
@@ -362,7 +367,7 @@ make_machine(Stacks *stacks, uint32_t count)
 	stacks->chain = (ChainStack){ .words = stacks->words, .whole = true, .marks = PFS_MARKS_SHIM };
 }
 
-/* A frame of the interpreter, known by a number; and a mark inside of a frame of the machine. */
+/* Adds a frame of the interpreter, identified by a number, and a mark inside of a native frame. */
 static void
 add_frame(Stacks *stacks, uint64_t number)
 {
@@ -378,7 +383,7 @@ add_mark(Stacks *stacks, uint64_t frame)
 	stacks->chain.mark_count++;
 }
 
-/* Compares with "m1 m2 p7 …": frames of the machine by number, of the interpreter likewise. */
+/* Compares with "m1 m2 p7 …": native frames (m) and frames of the interpreter (p) by number. */
 static void
 assert_merged(const MergedStack *merged, const char *expected)
 {
@@ -393,7 +398,7 @@ assert_merged(const MergedStack *merged, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* Each run of frames stands where its loop was, and what the loop called stands before it. */
+/* Each run of frames replaces its loop, and the functions that the loop called come before it. */
 static void
 test_merge(void **state)
 {
@@ -413,7 +418,9 @@ test_merge(void **state)
 	assert_int_equal(merged.cut, 0);
 }
 
-/* A run whose mark is not on the stack is left out of a whole one, and its loop stays as it is. */
+/*
+ * A run whose mark is not on the stack is omitted from a whole stack, and its loop stays as it is.
+ */
 static void
 test_merge_unmatched(void **state)
 {
@@ -429,20 +436,20 @@ test_merge_unmatched(void **state)
 	assert_merged(&merged, "m0 p1 m2 m3");
 	assert_int_equal(merged.unmatched, 1);
 
-	/* the stack broke off below the second loop: who called stands at its end */
+	/* the stack broke off below the second loop: its callers are appended */
 	stacks.machine.whole = false;
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
 	assert_merged(&merged, "m0 p1 m2 m3 p2");
 	assert_int_equal(merged.unmatched, 0);
 
-	/* nothing fits: the machine's stack is what there is */
+	/* no mark matches: the native stack stays as it is */
 	make_machine(&stacks, 4);
 	add_frame(&stacks, 1);
 	add_mark(&stacks, 100);
 	assert_false(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
 }
 
-/* Marks that do not rise: no frame is used twice. */
+/* If marks do not ascend, no frame is used twice. */
 static void
 test_merge_descending(void **state)
 {
@@ -482,7 +489,7 @@ test_merge_by_count(void **state)
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 2, &merged));
 	assert_merged(&merged, "m0 m1 m2 p1 p2 m5");
 
-	/* more frames than loops: nobody knows which loop was missed */
+	/* more frames than loops: it is unknown which loop is missing */
 	stacks.chain.count += 2;
 	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 1, &merged));
 	assert_int_equal(merged.unmatched, 3);
@@ -509,17 +516,17 @@ test_merge_by_counted_marks(void **state)
 	assert_merged(&merged, "m0 p1 p2 m2 m3 p3 m5");
 	assert_int_equal(merged.merged, 3);
 
-	/* fewer loops than marks: nobody knows which loop was missed */
+	/* fewer loops than marks: it is unknown which loop is missing */
 	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 1, &merged));
 	assert_int_equal(merged.unmatched, 3);
 
-	/* a machine's stack that broke off before the first loop */
+	/* a native stack that broke off before the first loop */
 	stacks.machine.whole = false;
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 0, &merged));
 	assert_merged(&merged, "m0 m1 m2 m3 m4 m5 p1 p2 p3");
 }
 
-/* The mark of a chain whose loops are counted. */
+/* Adds the mark of a chain whose loops are counted. */
 static void
 add_counted_mark(Stacks *stacks)
 {
@@ -539,7 +546,7 @@ test_merge_callers(void **state)
 	stacks.chain.marks = PFS_MARKS_COUNTED;
 	add_frame(&stacks, 1);
 	add_counted_mark(&stacks);
-	/* of two loops the innermost executes nothing */
+	/* of two loops the innermost one executes nothing */
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
 	assert_merged(&merged, "m0 m1 m2 m3 p1 m5");
 
@@ -556,7 +563,7 @@ test_merge_callers(void **state)
 	assert_merged(&merged, "m0 p2 m3 p3 m5");
 	assert_int_equal(merged.unmatched, 1);
 
-	/* two runs too many: loops were missed, or the machine's stack broke off before them */
+	/* two runs too many: loops are missing, or the native stack broke off before them */
 	add_frame(&stacks, 4);
 	add_counted_mark(&stacks);
 	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
@@ -564,7 +571,7 @@ test_merge_callers(void **state)
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
 	assert_merged(&merged, "m0 p1 m3 p2 m5 p3 p4");
 
-	/* as many as there are: a fiber's stacks end at the same place */
+	/* as many runs as loops: a fiber's stacks end at one place */
 	stacks.chain.count -= 2 * 3;
 	stacks.chain.mark_count -= 2;
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
@@ -590,7 +597,7 @@ test_merge_counted_cut(void **state)
 	stacks.chain.cut = 20;
 	add_frame(&stacks, 3);
 	add_counted_mark(&stacks);
-	/* no mark is missing: one run has the gap in it */
+	/* no mark is missing: one run contains the gap */
 	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 2, &merged));
 	assert_merged(&merged, "m0 p1 m2 p2 p3 m4 m5 m6");
 	assert_int_equal(merged.cut, 10);
@@ -613,7 +620,7 @@ test_merge_counted_cut(void **state)
 	assert_merged(&merged, "m0 p1 m2 p2 m4 m5 m6 p3 m8");
 }
 
-/* Of a chain that was cut one gap is left, where it was. */
+/* A chain that was cut keeps one gap, at its place. */
 static void
 test_merge_cut(void **state)
 {
@@ -631,13 +638,13 @@ test_merge_cut(void **state)
 	assert_int_equal(merged.cut, 10);
 	assert_int_equal(merged.cut_at, 7);
 
-	/* a mark is missing, too: the frames around the gap may be those of two loops */
+	/* a mark is missing, too: the frames around the gap may belong to two loops */
 	stacks.chain.mark_count++;
 	assert_false(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
 	assert_int_equal(merged.unmatched, 6);
 }
 
-/* What is too deep keeps as many frames as a record does. */
+/* A stack that is too deep keeps as many frames as a record does. */
 static void
 test_merge_deep(void **state)
 {
@@ -703,31 +710,33 @@ test_layout_lies(void **state)
 	assert_false(python_layout_of_version(13, &layout));
 }
 
-/* Places of groups in the table of a version: size and offsets of each. */
+/* Positions of groups in a version's table: size and offsets of each group. */
 typedef struct Table
 {
 	uint64_t version;
-	int frame_of_state; /* and the thread's number behind it, if follows is 1 */
+	int frame_of_state; /* followed by the thread's number if follows is 1 */
 	int follows;
 	int frame;
+	int copy; /* 0: its threads have no copies of bytecode */
 	int code;
 	int adaptive;
+	int copies;
 	int object;
 	int bytes;
 	int string;
 } Table;
 
-static const Table tables[] = { { 0x030d00f0, 23, 1, 28, 34, 43, 44, 64, 67 },
-								{ 0x030e00f0, 26, 1, 31, 39, 48, 50, 74, 77 },
-								{ 0x030f00f0, 26, 4, 39, 47, 56, 58, 86, 89 } };
+static const Table tables[] = { { 0x030d00f0, 23, 1, 28, 0, 34, 43, 0, 44, 64, 67 },
+								{ 0x030e00f0, 26, 1, 31, 38, 39, 48, 49, 50, 74, 77 },
+								{ 0x030f00f0, 26, 4, 39, 46, 47, 56, 57, 58, 86, 89 } };
 
-/* Offsets as 3.13 was built with the interpreter's lock (0) and without it (1). */
+/* Offsets of the headers of 3.14, with the interpreter's lock (0) and without it (1). */
 static void
 fill_table(const Table *table, uint64_t is_free, uint64_t words[PYTHON_OFFSETS_WORDS])
 {
-	static const uint64_t frame[] = { 80, 8, 0, 56, 72, 70 };
-	static const uint64_t code[2][6] = { { 208, 112, 120, 128, 136, 68 },
-										 { 224, 128, 136, 144, 152, 84 } };
+	static const uint64_t frame[2][6] = { { 88, 8, 0, 56, 80, 74 }, { 88, 8, 0, 56, 80, 78 } };
+	static const uint64_t code[2][6] = { { 216, 112, 120, 128, 136, 68 },
+										 { 240, 128, 136, 144, 152, 84 } };
 	static const uint64_t object[2][2] = { { 16, 8 }, { 32, 24 } };
 	static const uint64_t bytes[2][3] = { { 40, 16, 32 }, { 56, 32, 48 } };
 	static const uint64_t string[2][4] = { { 64, 32, 16, 40 }, { 80, 48, 32, 56 } };
@@ -738,15 +747,20 @@ fill_table(const Table *table, uint64_t is_free, uint64_t words[PYTHON_OFFSETS_W
 	words[2] = is_free;
 	words[table->frame_of_state] = 72;
 	words[table->frame_of_state + table->follows] = 152;
-	memcpy(words + table->frame, frame, sizeof(frame));
+	memcpy(words + table->frame, frame[is_free], sizeof(frame[0]));
 	memcpy(words + table->code, code[is_free], sizeof(code[0]));
 	words[table->adaptive] = code[is_free][0] - 8;
+	if (is_free && table->copy != 0)
+	{
+		words[table->copy] = 72;
+		words[table->copies] = 224;
+	}
 	memcpy(words + table->object, object[is_free], sizeof(object[0]));
 	memcpy(words + table->bytes, bytes[is_free], sizeof(bytes[0]));
 	memcpy(words + table->string, string[is_free], sizeof(string[0]));
 }
 
-/* Objects of builds without the interpreter's lock are longer. From 3.14 on they are unknown. */
+/* Objects of builds without the interpreter's lock are longer; from 3.14 on there are copies. */
 static void
 test_free_threaded(void **state)
 {
@@ -761,30 +775,119 @@ test_free_threaded(void **state)
 		assert_true(python_layout_of_offsets(minor, words, &layout));
 		assert_int_equal(layout.code_lines, 136);
 		assert_int_equal(layout.object_type, 8);
+		assert_int_equal(layout.walk.frame_copy, 0);
 		words[2] = 1; /* objects of the other build */
 		assert_false(python_layout_of_offsets(minor, words, &layout));
 		fill_table(&tables[i], 1, words);
-		assert_int_equal(python_layout_of_offsets(minor, words, &layout), minor == 13);
-		assert_int_equal(layout.minor, minor == 13 ? 13 : 0);
+		assert_true(python_layout_of_offsets(minor, words, &layout));
+		assert_int_equal(layout.minor, minor);
+		assert_int_equal(layout.code_lines, 152);
+		assert_int_equal(layout.code_first_line, 84);
+		assert_int_equal(layout.object_type, 24);
+		assert_int_equal(layout.object_length, 32);
+		assert_int_equal(layout.bytes_data, 48);
+		assert_int_equal(layout.string_state, 48);
+		assert_int_equal(layout.string_kind, minor == 13 ? 2 : 8);
+		assert_int_equal(layout.string_ascii, 56);
+		assert_int_equal(layout.string_compact, 72);
+		assert_int_equal(layout.walk.frame_copy, minor == 13 ? 0 : 18);
+		assert_int_equal(layout.walk.code_copies, minor == 13 ? 0 : 28);
+		assert_int_equal(layout.walk.code_bytecode, minor == 13 ? 0 : 29);
+		words[2] = 2;
+		assert_false(python_layout_of_offsets(minor, words, &layout));
 	}
-	fill_table(&tables[0], 1, words);
-	assert_true(python_layout_of_offsets(13, words, &layout));
-	assert_int_equal(layout.code_lines, 152);
-	assert_int_equal(layout.code_first_line, 84);
-	assert_int_equal(layout.object_type, 24);
-	assert_int_equal(layout.object_length, 32);
-	assert_int_equal(layout.bytes_data, 48);
-	assert_int_equal(layout.string_state, 48);
-	assert_int_equal(layout.string_ascii, 56);
-	assert_int_equal(layout.string_compact, 72);
+	for (uint64_t lie = 0; lie < 4096; lie++)
+	{
+		fill_table(&tables[1], 1, words);
+		words[tables[1].copy] = lie;
+		assert_int_equal(python_layout_of_offsets(14, words, &layout),
+						 lie != 0 && lie % 4 == 0 && lie < 88);
+		fill_table(&tables[1], 1, words);
+		words[tables[1].copies] = lie;
+		assert_int_equal(python_layout_of_offsets(14, words, &layout), lie % 8 == 0 && lie < 2048);
+	}
 }
 
-/* A program makes its table itself: an offset within a word would copy more than the words. */
+/* A thread of 3.14 without the lock, in this process: its state, a frame, and the frame's code. */
+static struct
+{
+	uint64_t thread[32];
+	uint64_t frame[11];
+	uint64_t code[32];
+	uint64_t copies[4]; /* their number, and their addresses */
+	uint64_t copy[8];
+} copied;
+
+static uint32_t
+copied_instruction(Replay *replay)
+{
+	const struct pfs_chain *chain = replay_walk(replay);
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_true(replay_next(chain, &next, &frame));
+	assert_int_equal(frame.code, (uintptr_t) copied.code);
+	assert_true(PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) != PFS_PYTHON_NO_CHECK);
+	return PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame.more[0]));
+}
+
+/*
+ * Instruction offsets are relative to the copy of the bytecode that the thread executes. If the
+ * copy cannot be found, the frame has an instruction without a line.
+ */
+static void
+test_copies_of_bytecode(void **state)
+{
+	uint64_t words[PYTHON_OFFSETS_WORDS];
+	uint64_t variable = (uintptr_t) copied.thread;
+	Replay replay = { .pid = getpid(), .registers = { .thread_pointer = (uintptr_t) &variable } };
+	struct pfs_runtime *entry = &replay.target.entry;
+	PythonLayout layout;
+	const uint32_t own = 232 / 2; /* the instruction at which a code object's bytecode begins */
+	const uint8_t table[] = { 0x80 | 11 << 3 | 2, 0, 0, 0x80 | 11 << 3 | 7, 0, 0 };
+
+	fill_table(&tables[1], 1, words);
+	assert_true(python_layout_of_offsets(14, words, &layout));
+	*entry = (struct pfs_runtime){
+		.kind = PFS_RUNTIME_PYTHON, .is_placed = 1, .marks = PFS_MARKS_SHIM, .python = layout.walk
+	};
+	copied.thread[72 / 8] = (uintptr_t) copied.frame;
+	copied.frame[0] = (uintptr_t) copied.code | 1; /* a tagged pointer */
+	copied.code[224 / 8] = (uintptr_t) copied.copies;
+	copied.copies[0] = 3;
+	copied.copies[1] = (uintptr_t) &copied.code[232 / 8];
+	copied.copies[3] = (uintptr_t) copied.copy;
+
+	copied.frame[56 / 8] = (uintptr_t) &copied.code[232 / 8] + 6;
+	assert_int_equal(copied_instruction(&replay), own + 3);
+	copied.frame[56 / 8] = (uintptr_t) copied.copy + 6;
+	copied.frame[72 / 8] = 2;
+	assert_int_equal(copied_instruction(&replay), own + 3);
+	assert_int_equal(python_line(14, table, sizeof(table), 40, 3), 42);
+	copied.frame[72 / 8] = 1; /* the number of a copy that does not exist yet */
+	assert_int_equal(copied_instruction(&replay),
+					 (uint32_t) -1 & ((1U << PFS_PYTHON_INDEX_BITS) - 1));
+	copied.frame[72 / 8] = UINT32_MAX; /* an unreadable address */
+	assert_int_equal(copied_instruction(&replay),
+					 (uint32_t) -1 & ((1U << PFS_PYTHON_INDEX_BITS) - 1));
+	copied.code[224 / 8] = 8;
+	assert_int_equal(copied_instruction(&replay),
+					 (uint32_t) -1 & ((1U << PFS_PYTHON_INDEX_BITS) - 1));
+	assert_int_equal(python_line(14, table, sizeof(table), 40,
+								 (1 << PFS_PYTHON_INDEX_BITS) - 1 - (int32_t) own),
+					 0);
+}
+
+/*
+ * A program writes its table itself: an offset inside a word would make the walk copy beyond the
+ * words.
+ */
 static void
 test_offsets_of_words(void **state)
 {
-	static const uint64_t odd[] = { 208, 8, 16, 24, 95, 0 };
-	static const uint64_t even[] = { 208, 8, 16, 24, 88, 0 };
+	static const uint64_t odd[] = { 216, 8, 16, 24, 95, 0 };
+	static const uint64_t even[] = { 216, 8, 16, 24, 88, 0 };
 	uint64_t words[PYTHON_OFFSETS_WORDS];
 	PythonLayout layout;
 
@@ -795,7 +898,7 @@ test_offsets_of_words(void **state)
 	assert_false(python_layout_of_offsets(13, words, &layout));
 }
 
-/* Code of PyGILState_GetThisThreadState() in Debian's 3.15.2 of two architectures. */
+/* Code of PyGILState_GetThisThreadState() in Debian's 3.15.2, of two architectures. */
 static void
 test_place_of_code(void **state)
 {
@@ -813,14 +916,14 @@ test_place_of_code(void **state)
 	memcpy(file.state_bytes, arm, sizeof(arm));
 	assert_true(thread_place_of_code(&file, &offset));
 	assert_int_equal(offset, 0x20);
-	memset(file.state_bytes + 4, 0, 4); /* without the thread pointer */
+	memset(file.state_bytes + 4, 0, 4); /* without the access to the thread pointer */
 	assert_false(thread_place_of_code(&file, &offset));
 	memcpy(file.state_bytes, x86, sizeof(x86));
 	file.state_code = 0;
 	assert_false(thread_place_of_code(&file, &offset));
 }
 
-/* Variables of a thread, less than a page of them before memory that is not mapped. */
+/* A thread's variables, less than a page of them, before memory that is not mapped. */
 static void
 test_place_at_edge(void **state)
 {
@@ -851,13 +954,13 @@ test_place_at_edge(void **state)
 		(uintptr_t) thread_state;
 	assert_true(thread_place_find(&memory, &file, thread_pointer, true, &offset));
 	assert_int_equal(offset, place);
-	thread_state[4]++; /* another thread's */
+	thread_state[4]++; /* the state of another thread */
 	assert_false(thread_place_find(&memory, &file, thread_pointer, true, &offset));
 	patience_fini(&patience);
 	munmap(pages, 2 * PAGE_BYTES);
 }
 
-/* A record with a chain is what its head says, or none. */
+/* A record with a chain is accepted only if its lengths match its header. */
 static void
 test_record(void **state)
 {
@@ -913,6 +1016,7 @@ main(void)
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),
 		cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_copies_of_bytecode),
 		cmocka_unit_test(test_offsets_of_words),
 		cmocka_unit_test(test_place_of_code),
 		cmocka_unit_test(test_place_at_edge),

@@ -1,7 +1,8 @@
 /*
  * test_runtimes_ruby.c
- *		Ruby's frames: the kernel's own C over processes of each version that is found here, against
- *		the stack that the program itself prints, and over memory that fails or lies.
+ *		Ruby's frames: the BPF code in plain memory reads processes of each version on this machine,
+ *		compared with the stack that the program itself prints, and memory whose reads fail or
+ *		return wrong values.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,11 +18,11 @@
 #include "runtimes/ruby/ruby_lines.h"
 #include "runtimes/ruby/ruby_place.h"
 
-#define PADDED 20 /* methods whose calls lie further and further from their begin */
+#define PADDED 20 /* number of methods whose calls lie at increasing distances from their begin */
 
 /*
- * Waits below methods of up to 800 lines, a sort that calls back, a block, and a fiber. Prints its
- * own stack before: what the innermost line calls comes on top of that.
+ * A program that waits below methods of up to 800 lines, a sort that calls back, a block, and a
+ * fiber. It prints its own stack first, which lacks the calls of the innermost line.
  */
 static const char program[] =
 	"def waits(n)\n"
@@ -51,14 +52,14 @@ static const char program[] =
 	"    padded0 }\n"
 	"}.resume\n";
 
-/* Waits in the program's first thread, outside of a fiber. */
+/* A program that waits in its first thread, outside of a fiber. */
 static const char plain_program[] = "def waits(n)\n"
 									"  return waits(n - 1) if n > 0\n"
 									"  STDOUT.write(\"ready\\n\"); STDOUT.flush; sleep 1000\n"
 									"end\n"
 									"waits(ARGV[0].to_i)\n";
 
-/* Returns whether the program is in sleep(), which it calls after it has written "ready". */
+/* Returns true if the program is in sleep(), which it calls after it has written "ready". */
 static bool
 is_asleep(Replay *replay)
 {
@@ -100,7 +101,7 @@ each_ruby(void (*check)(const char *path))
 	replay_each("/usr/bin/ruby[0-9].[0-9]", "RUBIES", check);
 }
 
-/* Returns whether the name is the label, in which the method may have a class before it. */
+/* Returns true if the name equals the label, whose method may have a class before it. */
 static bool
 is_label(const char *name, const char *label)
 {
@@ -111,7 +112,7 @@ is_label(const char *name, const char *label)
 		return true;
 	while (name[same] != '\0' && name[same] == label[same])
 		same++;
-	/* the class begins with a letter that the label may have there, too */
+	/* the class may begin with a letter that the label has there, too */
 	for (; same > 0 && label[same - 1] != ' '; same--)
 		;
 	method = strpbrk(name + same, "#.");
@@ -158,7 +159,7 @@ check_version(const char *path)
 	start(&replay, path, "3");
 	chain = replay_walk(&replay);
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
-	/* the frame of sleep() itself has come since the program looked */
+	/* the frame of sleep() itself is newer than the program's own stack */
 	assert_true(replay_next(chain, &next, &frame));
 	replay_read_code(&replay, &frame, &code, &line);
 	assert_non_null(code.name);
@@ -183,7 +184,7 @@ test_all_versions(void **state)
 	each_ruby(check_version);
 }
 
-/* The first thread has frames and marks of the program only, as its machine's stack has. */
+/* The first thread has frames and marks of the program only, like its native stack. */
 static void
 check_plain(const char *path)
 {
@@ -220,7 +221,7 @@ test_first_thread(void **state)
 	each_ruby(check_plain);
 }
 
-/* Methods have the names of their classes, if the version keeps those where they can be read. */
+/* Methods have the names of their classes, if the version stores them in readable memory. */
 static void
 check_classes(const char *path)
 {
@@ -258,7 +259,7 @@ test_classes(void **state)
 	each_ruby(check_classes);
 }
 
-/* A recursion that has more words than are kept, and fewer frames than are followed. */
+/* A recursion with more words than are kept, and fewer frames than are followed. */
 static void
 check_deep(const char *path)
 {
@@ -295,7 +296,7 @@ test_broken_memory(void **state)
 	each_ruby(check_broken);
 }
 
-/* Layouts that no version has: the walk ends. */
+/* With layouts that no version has, the walk ends. */
 static void
 check_layouts(const char *path)
 {
@@ -324,7 +325,7 @@ test_layouts(void **state)
 	each_ruby(check_layouts);
 }
 
-/* Frames that do not rise: the walk ends after so many of them. */
+/* If frames do not ascend, the walk ends after a number of them. */
 static void
 check_cycle(const char *path)
 {
@@ -345,7 +346,7 @@ test_cycle(void **state)
 	each_ruby(check_cycle);
 }
 
-/* An object that is not the sampled one has no name, whatever is in its place. */
+/* An object that is not the sampled one has no name, whatever replaced it. */
 static void
 check_stale(const char *path)
 {
@@ -367,13 +368,13 @@ check_stale(const char *path)
 			assert_true(kind->key_of(&frame, &wanted[i].key));
 		}
 		wanted[0].key.check ^= 2;
-		wanted[1].key.address = 4096; /* which cannot be read */
+		wanted[1].key.address = 4096; /* an address that cannot be read */
 		kind->read_codes(&replay.memory, &replay.target, wanted, 3);
 		assert_null(wanted[0].code.name);
 		assert_null(wanted[1].code.name);
 		assert_non_null(wanted[2].code.name);
 		runtime_code_fini(&wanted[2].code);
-		/* an object whose address leads elsewhere */
+		/* an object at another address */
 		wanted[2].key.address += 8;
 		kind->read_codes(&replay.memory, &replay.target, wanted + 2, 1);
 		assert_null(wanted[2].code.name);
@@ -387,7 +388,7 @@ test_stale_code(void **state)
 	each_ruby(check_stale);
 }
 
-/* Only the thread pointer leads to its thread's context. */
+/* A thread's context is found by its thread pointer only. */
 static void
 check_place(const char *path)
 {
@@ -415,7 +416,7 @@ test_place(void **state)
 	each_ruby(check_place);
 }
 
-/* The loop is found in a file with or without the symbols, and nothing else is taken for it. */
+/* The loop is found in a file with or without symbols, and no other function is taken for it. */
 static void
 check_loops(const char *path)
 {
@@ -436,7 +437,7 @@ test_loops(void **state)
 	each_ruby(check_loops);
 }
 
-/* An index as Ruby makes it of positions; one that is random leads to ascending positions, too. */
+/* An index in Ruby's encoding of positions; a random one leads to ascending positions, too. */
 static void
 test_lines(void **state)
 {

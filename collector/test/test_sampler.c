@@ -1,6 +1,6 @@
 /*
  * test_sampler.c
- *		The BPF program in this machine's kernel: it loads, and what it sends adds up.
+ *		The BPF program in this machine's kernel: it loads, and its records add up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,41 +38,42 @@
 #include "stop_events.h"
 #include "unwind/unwinder.h"
 
-static Losses losses; /* of all tests */
+static Losses losses; /* losses of all tests */
 
 #define FREQUENCY_HZ	   199
 #define OTHER_FREQUENCY_HZ 49
-#define OTHER_SPINS		   4				   /* as many samples */
-#define SPIN_NS			   UINT64_C(500000000) /* of CPU time, however busy the machine is */
+#define OTHER_SPINS		   4 /* number of other processes that spin */
+/* duration in CPU time, however busy the machine is */
+#define SPIN_NS			   UINT64_C(500000000)
 
-/* Of the BPF program: a growth beyond these is one that older kernels' verifiers may not accept. */
+/* Limits of the BPF program: verifiers of older kernels may not accept more. */
 #define MOST_INSTRUCTIONS 10000
 #define MOST_VERIFIED	  200000
 
 typedef struct Seen
 {
 	uint64_t records;
-	uint64_t of_period;		  /* of the frequency that is sampled with at first */
-	uint64_t of_other_period; /* of the other frequency */
+	uint64_t of_period;		  /* samples with the first frequency */
+	uint64_t of_other_period; /* samples with the other frequency */
 	uint64_t own;
 	uint64_t own_of_other_period;
-	uint64_t of_parent; /* processes whose parent this one is */
-	uint64_t of_comm;	/* processes of the same name */
+	uint64_t of_parent; /* samples of processes whose parent is this one */
+	uint64_t of_comm;	/* samples of processes with this one's name */
 	uint64_t own_with_user_stack;
 	uint64_t own_with_leaf;
 	uint64_t own_in_spin;
-	uint64_t workers; /* own threads that work for the kernel … */
+	uint64_t workers; /* samples of this process's threads that work for the kernel */
 	uint64_t workers_with_user_side;
-	uint64_t judged; /* records of the process below */
+	uint64_t judged; /* records of the process judged_pid */
 	uint64_t judged_with_stack;
-	uint64_t own_walked; /* by the kernel */
-	double sines[2];	 /* of the moments' phases in the period, on two CPUs */
+	uint64_t own_walked; /* own samples whose walk the kernel finished */
+	double sines[2];	 /* sums of sines of the samples' phases in the period, on two CPUs */
 	double cosines[2];
 	uint32_t phase_cpus[2];
 	struct pfs_sample last_own;
-	const Sampler *judge; /* decides … */
-	uint32_t verdict;	  /* … this … */
-	pid_t judged_pid;	  /* … on that process when it is first seen */
+	const Sampler *judge; /* sets verdict for judged_pid; NULL: does not */
+	uint32_t verdict;	  /* the verdict */
+	pid_t judged_pid;	  /* process that gets the verdict when it is first sampled */
 } Seen;
 
 __attribute__((noinline)) static void
@@ -137,7 +138,7 @@ on_record(void *context, const void *record, size_t length_bytes)
 	seen->last_own = *sample;
 	seen->own_walked += sample->user_count > 0 && !(sample->flags & PFS_SAMPLE_LATE) &&
 						sample->user_status != PFS_WALK_NO_PROCESS;
-	/* nobody has described this process to the walker: the stack comes as a copy */
+	/* this process was not described to the walker: the stack arrives as a copy */
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
 		const uint64_t *frames = stack + sample->kernel_count;
@@ -156,7 +157,7 @@ typedef struct Polling
 	atomic_bool stopping;
 } Polling;
 
-/* Copies of stacks fill the ring within a second: somebody has to read it meanwhile. */
+/* Reads the ring, which copies of stacks would otherwise fill within a second. */
 static void *
 poll_until_stopped(void *argument)
 {
@@ -172,7 +173,9 @@ poll_until_stopped(void *argument)
 	return NULL;
 }
 
-/* The number of our own control group in the hierarchy of a controller, as its directory has it. */
+/*
+ * Returns the id of this process's control group in a controller's hierarchy, from its directory.
+ */
 static uint64_t
 own_group(const char *controller)
 {
@@ -242,9 +245,9 @@ test_live(void **state)
 	assert_int_equal(seen.of_period, seen.records);
 
 	/*
-	 * Each tick of the clock that fell into our CPU time is a sample. Where others take turns with
-	 * us these are a hundred at random, give or take ten: what is twice as many, or half, is beyond
-	 * that.
+	 * Each tick of the clock during this process's CPU time is a sample. If other processes run in
+	 * turn with it, that is a hundred at random, plus or minus ten: twice or half as many are
+	 * outside these bounds.
 	 */
 	assert_in_range(seen.own, FREQUENCY_HZ / 2 * 55 / 100, FREQUENCY_HZ / 2 * 145 / 100);
 	assert_int_equal(seen.own_with_user_stack, seen.own);
@@ -260,7 +263,7 @@ test_live(void **state)
 	sampler_free(sampler);
 }
 
-/* The kernel runs no program at a tick that comes while a map is changed: that is counted. */
+/* The kernel runs no program at a tick during the change of a map: such ticks are counted. */
 static void
 test_missed_ticks(void **state)
 {
@@ -306,7 +309,7 @@ test_missed_ticks(void **state)
 }
 
 /*
- * Each sample knows the period that it was taken with, so a change of frequency makes no value
+ * Each sample has the period with which it was taken, so a change of frequency makes no value
  * wrong.
  */
 static void
@@ -337,7 +340,9 @@ test_frequency(void **state)
 	sampler_free(polling.sampler);
 }
 
-/* This process and its child are left out and counted; a grandchild is no part of the collector. */
+/*
+ * This process and its child are excluded and counted; a grandchild is not part of the collector.
+ */
 static void
 test_exclude_self(void **state)
 {
@@ -374,7 +379,8 @@ test_exclude_self(void **state)
 	assert_int_equal(seen.own, 0);
 	assert_int_equal(seen.of_parent, 0);
 	assert_true(seen.of_comm > 0);
-	assert_true(counters[PFS_COUNTER_SELF] >= FREQUENCY_HZ * 6 / 10); /* two half seconds */
+	assert_true(counters[PFS_COUNTER_SELF] >=
+				FREQUENCY_HZ * 6 / 10); /* this process and the child ran half a second each */
 	assert_int_equal(counters[PFS_COUNTER_EVENTS],
 					 counters[PFS_COUNTER_IDLE] + counters[PFS_COUNTER_SELF] +
 						 counters[PFS_COUNTER_SAMPLES] + counters[PFS_COUNTER_RING_FULL] +
@@ -382,7 +388,7 @@ test_exclude_self(void **state)
 	sampler_free(polling.sampler);
 }
 
-/* A CPU that was away for a moment gives no sample any more: it gets another event. */
+/* A CPU that was offline for a moment gives no samples any more: it gets another event. */
 static void
 test_away_for_a_moment(void **state)
 {
@@ -426,7 +432,7 @@ run_on(uint32_t cpu)
 	_exit(0);
 }
 
-/* Of as many CPUs as there are the first one and the middle one tick half a period apart. */
+/* The first CPU and the middle one tick half a period apart. */
 static void
 test_staggered(void **state)
 {
@@ -463,7 +469,7 @@ test_staggered(void **state)
 	sampler_free(polling.sampler);
 }
 
-/* More mappings than the first array holds: it grows under the walker, which goes on. */
+/* More mappings than the first array holds: the array grows while walks continue. */
 static void
 test_tables_grow(void **state)
 {
@@ -491,7 +497,7 @@ test_tables_grow(void **state)
 	self = (ExecImage){ (uint32_t) getpid(), seen.last_own.start_time_ns, seen.last_own.exec_id };
 	for (uint32_t i = 0; i < count; i++)
 		spans[i] = (UnwindSpan){ .start = 4096 * (i + 1), .end = 4096 * (i + 2) };
-	/* and all that is code in truth, by frame pointer */
+	/* the last span is all real code, which has frame pointers */
 	spans[count] = (UnwindSpan){ .start = 4096ULL * (count + 2), .end = 1ULL << 47 };
 	bytes = sampler_kernel_bytes(polling.sampler);
 	assert_int_equal(unwinder_process_set(unwinder, &self, spans, count + 1, 0), 0);
@@ -509,7 +515,7 @@ test_tables_grow(void **state)
 	free(spans);
 }
 
-/* What large hosts are promised: for each CPU some 250 KiB, and less where that is too much. */
+/* Documented sizes for large hosts: some 250 KiB for each CPU, and less if that is too much. */
 static void
 test_memory(void **state)
 {
@@ -532,7 +538,7 @@ test_memory(void **state)
 	assert_int_equal(sideband_buffer_bytes(12 * mib, 256), 32 << 10);
 	assert_int_equal(sideband_buffer_bytes(12 * mib, 4096), 16 << 10);
 
-	/* a quarter of the memory, unless somebody says what for */
+	/* a quarter of the memory, unless the sizes are given */
 	bpf_table_limits(96 * mib, 0, 0, &limits);
 	assert_int_equal(limits.mappings, 16 * mib / sizeof(struct pfs_unwind_mapping));
 	assert_int_equal(limits.entries, 16 * mib / sizeof(union pfs_unwind_entry));
@@ -554,7 +560,7 @@ test_memory(void **state)
 	sampler_free(sampler);
 }
 
-/* A process that spins in the child; what was sampled of it is in seen. */
+/* Runs a process that spins; counts of its samples are in seen. */
 static void
 judge(uint32_t verdict, Seen *seen, uint64_t counters[PFS_COUNTER_COUNT])
 {
@@ -594,7 +600,7 @@ judge(uint32_t verdict, Seen *seen, uint64_t counters[PFS_COUNTER_COUNT])
 	sampler_free(polling.sampler);
 }
 
-/* The first record or a few more come before the verdict is there. */
+/* The first record or a few more arrive before the verdict is set. */
 static void
 test_dropped(void **state)
 {
@@ -619,7 +625,7 @@ test_no_copy(void **state)
 	assert_int_equal(counters[PFS_COUNTER_DROPPED], 0);
 }
 
-/* What the kernel's worker threads do in our name; false where it lets us have none. */
+/* A ring of io_uring, whose work the kernel's threads do for this process. */
 typedef struct Uring
 {
 	int fd;
@@ -648,7 +654,7 @@ uring_word(const Uring *uring, uint32_t offset)
 	return (unsigned *) (void *) (uring->ring + offset);
 }
 
-/* Reads by a worker thread, and waits for it. */
+/* Reads a file by a worker thread, and waits for the result. */
 static void
 uring_read(const Uring *uring, int file, void *to, uint32_t length)
 {
@@ -671,7 +677,9 @@ uring_read(const Uring *uring, int file, void *to, uint32_t length)
 					 __ATOMIC_RELEASE);
 }
 
-/* A thread that works for io_uring has our memory and never runs our code: no user side. */
+/*
+ * A thread that works for io_uring has this process's memory but never runs its code: no user side.
+ */
 static void
 test_kernel_worker(void **state)
 {
@@ -705,10 +713,7 @@ test_kernel_worker(void **state)
 	free(memory);
 }
 
-/*
- * Kernels before 5.16 do not report the verifier's work, but have the same limit of a
- * million.
- */
+/* Kernels before 5.16 do not report the verifier's work, but have the limit of a million, too. */
 static void
 test_size(void **state)
 {
@@ -746,9 +751,9 @@ test_features(void **state)
 }
 
 /*
- * Ticks are counted below, and come at moments that have to do with when the scheduler changes
- * processes: where others want this processor too, a process has far more or fewer of them than its
- * share of the time. So this one is not to be interrupted.
+ * Ticks are counted below, and happen at moments that depend on the scheduler: if other processes
+ * want this processor, too, a process gets far more or fewer of them than its share of the time. So
+ * this one must not be interrupted.
  */
 static int
 take_precedence(void **state)

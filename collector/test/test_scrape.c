@@ -1,6 +1,6 @@
 /*
  * test_scrape.c
- *		Targets of groups that come, change and go, by a discovery that says what the test wants.
+ *		Targets of groups that appear, change and disappear, by a discovery that the test controls.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 
 #define NOW_NS INT64_C(1000000000000)
 
-static DiscoverySink sink; /* of the run that was started last */
+static DiscoverySink sink; /* sink of the run that was started last */
 
 static Discovery *
 start(const void *settings, const DiscoveryParts *parts)
@@ -115,7 +115,7 @@ world_fini(World *world)
 	scrape_config_release(world->config);
 }
 
-/* Adds a target with a label x, unless that is NULL. */
+/* Adds a target with a label x, if that is not NULL. */
 static void
 put(TargetGroup *group, const char *address, const char *x)
 {
@@ -125,7 +125,7 @@ put(TargetGroup *group, const char *address, const char *x)
 	target_group_label(group, labels, "__meta_x", x);
 }
 
-/* A group of count targets; those from changed on have another label. */
+/* Returns a group of count targets; those from changed on have another label. */
 static TargetGroup *
 many(const char *source, int count, int changed)
 {
@@ -147,7 +147,7 @@ find(const World *world, TargetGroup *group)
 	sink.update(sink.context, group);
 }
 
-/* Ticks that are late already, until nothing is left to do; their number. */
+/* Runs overdue ticks until no work is left; returns their number. */
 static int
 settle(const World *world)
 {
@@ -167,7 +167,7 @@ label_of(const ScrapeTarget *target, const char *name)
 	return "";
 }
 
-/* Of all profiles of a target, by a label. */
+/* Counts all profiles of targets with a label. */
 static int
 count_with(const World *world, const char *name, const char *value)
 {
@@ -179,7 +179,7 @@ count_with(const World *world, const char *name, const char *value)
 	return count;
 }
 
-/* The memory profile of a target. */
+/* Returns the memory profile of a target. */
 static ScrapeTarget *
 memory_of(const World *world, const char *instance)
 {
@@ -191,7 +191,7 @@ memory_of(const World *world, const char *instance)
 	return target;
 }
 
-/* 1,000 targets are made over many turns of the loop; what did not change is no work at all. */
+/* 1,000 targets are created over many turns of the loop; unchanged ones cost no work. */
 static void
 test_only_changes_are_work(void **state)
 {
@@ -224,7 +224,7 @@ test_only_changes_are_work(void **state)
 	assert_int_equal(last->due_ns, NOW_NS + 12345);
 	assert_int_equal(world.gone, 0);
 
-	/* a newer one comes while the older is in the making */
+	/* a newer group arrives while the older one is being created */
 	find(&world, many("a", 500, 500));
 	(void) job_run_tick(world.run, NOW_NS, 0);
 	find(&world, many("a", 2000, 2000));
@@ -249,7 +249,10 @@ one(const char *source, const char *address, const char *x)
 	return group;
 }
 
-/* A target of two groups goes with the second one; equal URLs of other labels are two targets. */
+/*
+ * A target of two groups is removed with the second one; equal URLs with other labels are two
+ * targets.
+ */
 static void
 test_groups_share_targets(void **state)
 {
@@ -272,7 +275,7 @@ test_groups_share_targets(void **state)
 	assert_int_equal(count_with(&world, "x", "q"), 3);
 	assert_int_equal(world.gone, 3);
 
-	/* back again beside the other, and as the other */
+	/* again with both groups, and only with the other */
 	find(&world, one("a", "h:1", "p"));
 	find(&world, one("b", "h:1", "q"));
 	(void) settle(&world);
@@ -285,7 +288,7 @@ test_groups_share_targets(void **state)
 	world_fini(&world);
 }
 
-/* Other targets that are due first, and wait, are not in the way of a delta. */
+/* Other targets that are due earlier, and wait, do not delay a delta profile. */
 static void
 test_deltas_are_scheduled_apart(void **state)
 {
@@ -311,7 +314,7 @@ test_deltas_are_scheduled_apart(void **state)
 	world_fini(&world);
 }
 
-/* A server that takes connections and never answers. */
+/* Starts a server that accepts connections and never answers. */
 static int
 open_silent_server(char address[40])
 {
@@ -327,8 +330,8 @@ open_silent_server(char address[40])
 }
 
 /*
- * One slot, and targets that hang: each gives the slot back after a while, and begins no other
- * request in the place of targets that answer.
+ * One slot, and targets that hang: each releases the slot after a time, and then makes no other
+ * request before targets that answer.
  */
 static void
 test_hanging_targets_give_slots_back(void **state)
@@ -375,7 +378,7 @@ test_hanging_targets_give_slots_back(void **state)
 	close(fd);
 }
 
-/* A row that could not be stored goes before one that changed meanwhile. */
+/* A row that could not be stored is stored before one that changed meanwhile. */
 static void
 test_rows_are_put_back_in_order(void **state)
 {
@@ -423,7 +426,10 @@ test_counts_and_limit(void **state)
 	world_fini(&world);
 }
 
-/* Targets for which there was no room are made once there is some, found again or not. */
+/*
+ * Targets for which there was no memory are created once there is some, whether or not they are
+ * discovered again.
+ */
 static void
 test_room_is_taken_later(void **state)
 {
@@ -441,7 +447,7 @@ test_room_is_taken_later(void **state)
 	assert_int_equal(count_with(&world, "x", "old"), 7);
 	assert_int_equal(job_run_counts(world.run).invalid, 5);
 
-	/* no room yet: nothing changes, and the next look is not at once */
+	/* no memory yet: nothing changes, and the next attempt is not at once */
 	now_ns += INT64_C(31000000000);
 	assert_true(job_run_tick(world.run, now_ns, 0) > now_ns);
 	assert_int_equal(job_run_counts(world.run).invalid, 5);
@@ -457,7 +463,7 @@ test_room_is_taken_later(void **state)
 	assert_int_equal(job_run_counts(world.run).targets, 10);
 	assert_int_equal(job_run_counts(world.run).invalid, 2);
 
-	/* the group goes with what it lacks */
+	/* the group is removed with its missing targets */
 	find(&world, target_group_create("a"));
 	now_ns += INT64_C(31000000000);
 	while (job_run_tick(world.run, now_ns, 0) <= now_ns)
@@ -467,7 +473,7 @@ test_room_is_taken_later(void **state)
 	world_fini(&world);
 }
 
-/* Targets of an older configuration go on until they are found, or too much time has passed. */
+/* Targets of an older configuration stay until they are discovered, or until a time has passed. */
 static void
 test_targets_are_inherited(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_service_manager.c
- *		Messages to a service manager, seen from its end of the socket.
+ *		Messages to a service manager, as its end of the socket receives them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #include "program/service_manager.h"
 
-/* The manager's socket, by a name as the environment has it. */
+/* Opens the manager's socket, by a name as in the environment. */
 static int
 listen_at(const char *name)
 {
@@ -71,7 +71,7 @@ test_states(void **state)
 		service_manager_open(&manager);
 		service_manager_ready(&manager);
 		expect(fd, "READY=1");
-		/* at once, and then three times in the time that is given */
+		/* at once, and then three times during the watchdog's time */
 		assert_true(service_manager_waits(&manager, 5));
 		expect(fd, "");
 		service_manager_lives(&manager, 5);
@@ -87,7 +87,7 @@ test_states(void **state)
 	}
 }
 
-/* The watchdog is another process's, or none; or there is no manager at all. */
+/* The watchdog belongs to another process, or is off; or there is no manager at all. */
 static void
 test_not_ours(void **state)
 {

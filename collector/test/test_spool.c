@@ -1,31 +1,37 @@
 /*
  * test_spool.c
- *		Batches on disk: images, files, what is found after a crash, and damage.
+ *		Batches on disk: images, files, files found after a crash, and damage.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* cmocka needs the headers above */
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "shell.h"
 #include "spool/batch_image.h"
 #include "spool/spool.h"
+#include "writer/queue.h"
 
 #define BUDGET ((size_t) 16 << 20)
 
 static char directory[] = "/tmp/test_spool.XXXXXX";
 static char path[64];
 
-/* A batch with an item of each kind, whose numbers depend on n. */
+/* Returns a batch with an item of each kind, whose numbers depend on n. */
 static Batch *
 make_batch(int n)
 {
@@ -107,8 +113,8 @@ assert_equal_batches(const Batch *a, const Batch *b)
 }
 
 /*
- * The batch that is read has every member of every item; the image is held against the items, not
- * against itself.
+ * A batch that is read has every member of every item; the image is compared with the items, not
+ * with itself.
  */
 static void
 test_image(void **state)
@@ -178,7 +184,7 @@ test_image(void **state)
 	free(image.bytes);
 }
 
-/* No prefix of an image is one, and no changed byte does harm. */
+/* No prefix of an image is accepted, and no changed byte does harm. */
 static void
 test_damaged_images(void **state)
 {
@@ -263,7 +269,7 @@ test_found(void **state)
 	spool_close(spool);
 
 	spool = open_spool();
-	/* of two writers that one comes first whose first number was put first */
+	/* of two writers, the one whose first number was put first comes first */
 	assert_int_equal(spool_found(spool, &found), 3);
 	assert_int_equal(spool_damaged(spool), 0);
 	assert_true(found[0].id.writer[0] == 'a' && found[0].id.number == 1024);
@@ -285,7 +291,7 @@ test_found(void **state)
 	spool_close(spool);
 }
 
-/* Pieces whose batch is still there come from a division that did not come to its end. */
+/* Pieces whose whole batch still exists come from an unfinished division. */
 static void
 test_pieces(void **state)
 {
@@ -302,7 +308,7 @@ test_pieces(void **state)
 	assert_int_equal(found[0].id.number, 1024);
 	assert_int_equal(count_files(), 1);
 
-	/* with the whole gone the pieces count, and of a piece the same holds */
+	/* without the whole batch the pieces are used, and likewise pieces of a piece */
 	piece = put(spool, 'a', 1025, 1024);
 	put(spool, 'a', 1026, 1024);
 	put(spool, 'a', 1027, 1026);
@@ -319,7 +325,7 @@ test_pieces(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
-/* Changes a byte of the only file, or cuts it. */
+/* Changes a byte of the only file, or cuts the file. */
 static void
 harm(off_t at, bool cut)
 {
@@ -333,7 +339,7 @@ harm(off_t at, bool cut)
 	assert_int_equal(system(command), 0);
 }
 
-/* A damaged head is found when the directory is opened, a damaged body when the batch is read. */
+/* A damaged header is found when the directory is opened, a damaged body when the batch is read. */
 static void
 test_damage(void **state)
 {
@@ -368,7 +374,7 @@ test_damage(void **state)
 	}
 }
 
-/* What a process that was killed had begun to write is not found, and other files stay. */
+/* A file that a killed process had begun to write is ignored, and other files stay. */
 static void
 test_leftovers(void **state)
 {
@@ -413,7 +419,7 @@ test_refused_directories(void **state)
 	assert_refused("/etc/passwd", "could not open the spool directory");
 }
 
-/* A file that cannot be written leaves nothing. */
+/* If a file cannot be written, no part of it is left. */
 static void
 test_full_disk(void **state)
 {
@@ -451,6 +457,155 @@ test_full_disk(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* --- a power cut --- */
+
+#define NAMES_MAX 16
+
+/*
+ * What a disk keeps if the power fails: the names that the directory had when it was last flushed,
+ * and the bytes that each file had when it was. A file that was never flushed is empty.
+ */
+static struct
+{
+	bool records;
+	char bytes[64]; /* directory of the flushed bytes, by number of inode */
+	size_t count;
+	char names[NAMES_MAX][NAME_MAX + 1];
+	ino_t inodes[NAMES_MAX];
+	size_t cuts; /* number of moments at which the power was cut */
+} disk;
+
+static void
+disk_flush_directory(int fd)
+{
+	DIR *entries = fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY));
+	struct dirent *entry;
+
+	assert_non_null(entries);
+	disk.count = 0;
+	while ((entry = readdir(entries)) != NULL)
+	{
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lock") == 0)
+			continue;
+		assert_true(disk.count < NAMES_MAX);
+		snprintf(disk.names[disk.count], sizeof(disk.names[0]), "%s", entry->d_name);
+		disk.inodes[disk.count++] = entry->d_ino;
+	}
+	closedir(entries);
+}
+
+/* Opens what a power cut would leave. Returns the number of whole batches; none may be damaged. */
+static size_t
+batches_after_cut(const Batch *batch)
+{
+	char left[80];
+	const SpooledBatch *found;
+	Failure failure = { 0 };
+	Spool *spool = NULL;
+	size_t count;
+
+	snprintf(left, sizeof(left), "%s/left", directory);
+	run("rm -rf %s && mkdir -m 700 %s", left, left);
+	for (size_t i = 0; i < disk.count; i++)
+		run("cp %s/%lu %s/%s 2>/dev/null || : >%s/%s", disk.bytes, (unsigned long) disk.inodes[i],
+			left, disk.names[i], left, disk.names[i]);
+	disk.records = false;
+	assert_int_equal(spool_open(left, &spool, &failure), EXIT_OK);
+	assert_int_equal(spool_damaged(spool), 0);
+	count = spool_found(spool, &found);
+	for (size_t i = 0; i < count; i++)
+	{
+		Batch *read = NULL;
+
+		assert_int_equal(spool_take(spool, &found[i], &read), 0);
+		assert_equal_batches(batch, read);
+		batch_free(read);
+	}
+	spool_close(spool);
+	disk.records = true;
+	disk.cuts++;
+	return count;
+}
+
+static const Batch *cut_batch;
+static size_t cut_before; /* number of batches that must be there at each cut */
+
+/* The linker prefers this function to that of libc, so spool.c calls it. */
+int
+fsync(int fd)
+{
+	struct stat status;
+
+	if (disk.records)
+	{
+		size_t count = batches_after_cut(cut_batch);
+
+		assert_true(count == cut_before || count == cut_before + 1);
+		assert_int_equal(fstat(fd, &status), 0);
+		if (S_ISDIR(status.st_mode))
+			disk_flush_directory(fd);
+		else
+			run("cat /proc/%d/fd/%d >%s/%lu", getpid(), fd, disk.bytes,
+				(unsigned long) status.st_ino);
+	}
+	return (int) syscall(SYS_fsync, fd);
+}
+
+/* A batch that spool_put() has written is there whole if the power fails at any later moment. */
+static void
+test_power_cut(void **state)
+{
+	Batch *batch = make_batch(1);
+	Spool *spool = open_spool();
+
+	snprintf(disk.bytes, sizeof(disk.bytes), "%s/bytes", directory);
+	run("mkdir %s", disk.bytes);
+	cut_batch = batch;
+	disk.records = true;
+	for (int i = 0; i < 3; i++)
+	{
+		SpooledBatch spooled = { .id.number = (uint64_t) (1024 * (i + 1)), .samples = 4 };
+
+		cut_before = (size_t) i;
+		assert_int_equal(spool_put(spool, batch, &spooled), 0);
+		assert_int_equal(batches_after_cut(batch), i + 1);
+	}
+	disk.records = false;
+	assert_true(disk.cuts >= 9);
+	spool_close(spool);
+	batch_free(batch);
+	run("rm -rf %s/*", path);
+}
+
+/* --- jumps of the clock --- */
+
+static int64_t
+age_of_file(int64_t put_us)
+{
+	SpooledBatch file = { .put_us = put_us };
+	QueuedBatch *item = queued_batch_of_file(&file);
+	int64_t age_ns;
+
+	assert_non_null(item);
+	age_ns = clock_ns(CLOCK_MONOTONIC) - item->queued_ns;
+	queued_batch_free(item);
+	return age_ns / NS_PER_S;
+}
+
+/* A clock that was set back, or was not set when a file was written, lets no batch expire. */
+static void
+test_clock_jumps(void **state)
+{
+	const int64_t now_us = clock_ns(CLOCK_REALTIME) / 1000;
+	const int64_t hour_us = INT64_C(3600) * 1000 * 1000;
+
+	assert_in_range(age_of_file(now_us - hour_us), 3600, 3660);
+	assert_in_range(age_of_file(now_us + hour_us), 0, 60);
+	assert_in_range(age_of_file(now_us + 24 * 365 * hour_us), 0, 60);
+	assert_in_range(age_of_file(0), 0, 60);
+	assert_in_range(age_of_file(hour_us), 0, 60);
+}
+
 static int
 setup(void **state)
 {
@@ -481,6 +636,8 @@ main(void)
 		cmocka_unit_test(test_leftovers),
 		cmocka_unit_test(test_refused_directories),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_power_cut),
+		cmocka_unit_test(test_clock_jumps),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

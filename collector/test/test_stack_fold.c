@@ -1,6 +1,6 @@
 /*
  * test_stack_fold.c
- *		Which frames stay if a runtime's own ones are left out.
+ *		Frames that stay if a runtime's own frames are omitted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #define INSIDE(n)	  (0x10000 + (n))
 #define OUTSIDE(n)	  (0x50000 + (n))
 
-/* Two words: the first of an interpreter's frame, and its further one. */
+/* Two words: the first and the second word of an interpreter's frame. */
 #define CODE(n) (UINT64_C(0x1100000000000000) + (n)), (UINT64_C(0xf000000000000000) + (n))
 #define RETURN	PFS_FRAME_RETURN_ADDRESS
 
@@ -52,7 +52,7 @@ test_between_frames(void **state)
 	assert_int_equal(stack.late_from, stack.count);
 }
 
-/* A return address is of the call before it. */
+/* A return address belongs to the call before it. */
 static void
 test_edges(void **state)
 {
@@ -64,7 +64,7 @@ test_edges(void **state)
 	assert_folded(words, COUNT(words), left, COUNT(left), &stack);
 }
 
-/* Places go with the words that they are before. */
+/* Positions of marks move with the words that follow them. */
 static void
 test_places(void **state)
 {
@@ -83,13 +83,13 @@ test_places(void **state)
 	}
 }
 
-/* Without two of the interpreter's frames nothing is between them. */
+/* Without two frames of the interpreter nothing lies between them. */
 static void
 test_nothing_to_fold(void **state)
 {
 	const uint64_t native[] = { INSIDE(1), OUTSIDE(2), INSIDE(3) };
 	const uint64_t one[] = { INSIDE(1), CODE(1), INSIDE(3) };
-	/* the edges of a gap are no frames */
+	/* words at the edges of a gap are not frames */
 	const uint64_t torn[] = { UINT64_C(0xf000000000000001), INSIDE(1),
 							  UINT64_C(0x1100000000000001) };
 	FoldedStack stack = { 0 };

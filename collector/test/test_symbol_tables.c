@@ -1,6 +1,7 @@
 /*
  * test_symbol_tables.c
- *		Symbol tables on disk: what comes back is what was kept, and of no other file.
+ *		Symbol tables on disk: a table that is read equals the one that was stored, and belongs to
+ *		its file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@
 #include "symbols/symbolizer.h"
 #include "symbols/worker/worker.h"
 
-#define FUNCTIONS 3000 /* enough for its table to be kept */
+#define FUNCTIONS 3000 /* enough functions for the table to be stored */
 
 static char directory[64];
 
@@ -39,10 +40,10 @@ typedef struct World
 	ElfFile file;
 	const ElfFile *files[1];
 	SymbolTable *table;
-	uint64_t address; /* of f1234 */
+	uint64_t address; /* address of f1234 */
 } World;
 
-/* Makes a program of many functions, whose names begin with the prefix. */
+/* Compiles a program of many functions, whose names begin with the prefix. */
 static void
 build_program(const char *name, const char *prefix)
 {
@@ -104,7 +105,7 @@ forget(ElfFile *file)
 	close(fd);
 }
 
-/* As nm says it. */
+/* Returns the address of a function from nm's output. */
 static uint64_t
 address_of(const char *program, const char *function)
 {
@@ -184,7 +185,7 @@ comes_back_as_it_was(void **state)
 	close(fd);
 }
 
-/* Equal in build ID, size and layout, but its functions have other names. */
+/* Compiles a program with equal build ID, size and layout, but other names of functions. */
 static void
 is_of_no_use_to_another_file(void **state)
 {
@@ -223,7 +224,7 @@ notices_damage(void **state)
 		byte ^= 0x40;
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 		err = symbol_table_read(world->files, 1, fd, &read);
-		/* another version is no damage */
+		/* another version is not damage */
 		assert_int_equal(err, at >= 12 && at < 16 ? -ESTALE : -EBADMSG);
 		byte ^= 0x40;
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
@@ -236,16 +237,16 @@ notices_damage(void **state)
 	close(fd);
 }
 
-/* A sound checksum does not make entries believed that lead outside of the files' tables. */
+/* Even with a valid checksum, entries that point outside of the file's tables are refused. */
 static void
 checks_its_entries(void **state)
 {
 	static const SymbolEntry spoilt[] = {
-		{ 0, 1U << (PLACE_INDEX_BITS + 1) }, /* another file */
+		{ 0, 1U << (PLACE_INDEX_BITS + 1) }, /* an index of another file */
 		{ 0, 3U << (PLACE_INDEX_BITS + 1) },
 		{ 0, PLACE_INDEX_MAX },
 		{ 0, 1U << PLACE_INDEX_BITS | 1000000 },
-		{ UINT32_MAX, 1 }, /* the next one does not follow it */
+		{ UINT32_MAX, 1 }, /* the next entry does not follow it */
 	};
 	World *world = *state;
 
@@ -269,7 +270,7 @@ checks_its_entries(void **state)
 	}
 }
 
-/* The only file in the directory of tables, opened for writing. */
+/* Opens the only file in the directory of tables for writing. */
 static int
 open_kept_file(const World *world)
 {
@@ -290,7 +291,7 @@ open_kept_file(const World *world)
 	return fd;
 }
 
-/* Asks a new symbolizer, so a new worker, for the program's function. */
+/* Looks the program's function up with a new symbolizer, and so with a new worker. */
 static void
 ask_anew(const World *world, SymbolizerStats *stats)
 {
@@ -331,7 +332,7 @@ serves_the_next_worker(void **state)
 	ask_anew(world, &stats);
 	assert_int_equal(stats.tables_loaded, 0);
 	assert_int_equal(stats.tables_damaged, 1);
-	/* and the damaged one was made anew */
+	/* the damaged table was rewritten: the next worker reads it */
 	ask_anew(world, &stats);
 	assert_int_equal(stats.tables_loaded, 1);
 }
@@ -345,7 +346,7 @@ keep_bytes(CacheDirectory *cache, const char *name, size_t size_bytes)
 	assert_int_equal(ftruncate(fd, (off_t) size_bytes), 0);
 	close(fd);
 	assert_int_equal(cache_directory_keep(cache, name, size_bytes), 0);
-	usleep(20000); /* times of files are those of the kernel's ticks */
+	usleep(20000); /* times of files have the resolution of the kernel's ticks */
 }
 
 static bool
@@ -358,7 +359,7 @@ is_kept(CacheDirectory *cache, const char *name)
 	return fd >= 0;
 }
 
-/* Files of the owner that has most go, although others were not used for longer. */
+/* Files of the owner that has most are removed, although others were not used for longer. */
 static void
 takes_room_from_who_has_most(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_symbols_cache.c
- *		The symbolizer's containers against naive ones: results under a budget, nested address
- *		ranges, the choice among names.
+ *		The symbolizer's containers compared with simple ones: results under a budget, nested
+ *		address ranges, the choice among names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ next_random(void)
 	return seed >> 8;
 }
 
-/* What the test adds for a key, and so expects to find. */
+/* Computes the answer that the test adds for a key, and so expects. */
 static void
 make_lines(uint64_t binary, uint64_t address, char text[64], SymbolLine lines[2],
 		   SymbolLines *found)
@@ -58,7 +58,7 @@ expect_lines(uint64_t binary, uint64_t address, const SymbolLines *found)
 	}
 }
 
-/* Looks a key up, and adds it where it is missing; true where it was there. */
+/* Looks a key up, and adds it if it is missing. Returns true if it was present. */
 static bool
 visit(ResultCache *cache, uint64_t binary, uint64_t address)
 {
@@ -93,9 +93,7 @@ keeps_all_within_budget(void **state)
 	result_cache_free(cache);
 }
 
-/*
- * Of many more keys than fit, those that are asked for all the time stay; all that go are counted.
- */
+/* Of more keys than fit, those that are used all the time stay; all removed ones are counted. */
 static void
 keeps_what_is_used(void **state)
 {
@@ -115,7 +113,7 @@ keeps_what_is_used(void **state)
 			hot_misses++;
 			added++;
 		}
-		/* an array that doubles may pass its half of the budget once */
+		/* an array that doubles may exceed its half of the budget once */
 		assert_true(result_cache_bytes(cache) < 2 * budget);
 	}
 	assert_true(hot_misses < 400);

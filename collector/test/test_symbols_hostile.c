@@ -1,9 +1,9 @@
 /*
  * test_symbols_hostile.c
- *		Files that are cut short or spoilt, answers of a worker that lies, and names that explode:
- *		errors, never a crash.
+ *		Files that are cut or damaged, wrong answers of a worker, and names that expand without
+ *		limit: errors, never a crash.
  *
- * Spoiling is random with a fixed seed. make fuzz goes on where this ends.
+ * Damage is random with a fixed seed. make fuzz covers more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static const char source[] =
 	"int main(int argc, char **argv) { g(argc); return 0; }\n";
 
 static char directory[64];
-static uint8_t *program; /* bytes of a sound file */
+static uint8_t *program; /* bytes of an undamaged file */
 static size_t program_bytes;
 static uint64_t main_address;
 static uint32_t seed = 1;
@@ -95,7 +95,7 @@ remove_program(void **state)
 	return system(command);
 }
 
-/* Asks everything of a file in memory; true where main is found under its name. */
+/* Reads everything of a file in memory; returns true if main is found under its name. */
 static bool
 exercise(const uint8_t *bytes, size_t size_bytes)
 {
@@ -132,7 +132,7 @@ stands_truncated_files(void **state)
 	assert_true(exercise(program, program_bytes));
 	for (size_t size_bytes = 0; size_bytes < program_bytes; size_bytes += 1 + size_bytes / 64)
 	{
-		/* a copy of just this size, so that a sanitizer sees any byte read beyond */
+		/* a copy of exactly this size, so that a sanitizer detects any byte read beyond */
 		uint8_t *cut = malloc(size_bytes > 0 ? size_bytes : 1);
 
 		assert_non_null(cut);
@@ -142,7 +142,7 @@ stands_truncated_files(void **state)
 	}
 }
 
-/* Spoils some bytes, mostly in the headers at both ends. */
+/* Damages some bytes, mostly in the headers at both ends. */
 static void
 spoil(uint8_t *bytes, size_t size_bytes)
 {
@@ -185,8 +185,8 @@ stands_spoilt_files(void **state)
 }
 
 /*
- * DWARF lies in the third quarter of the file. The whole way, with it read by the worker: whatever
- * becomes of it, every question has an answer.
+ * Damages DWARF, which is in the third quarter of the file. The worker reads it, and whatever
+ * happens, every query is answered.
  */
 static void
 stands_spoilt_dwarf(void **state)
@@ -228,7 +228,7 @@ stands_spoilt_dwarf(void **state)
 	free(bytes);
 }
 
-/* A file that is cut while it is in use: reads fail, and nothing gets a signal. */
+/* A file that is cut while it is in use: reads fail, and no signal is raised. */
 static void
 stands_a_file_that_shrinks(void **state)
 {
@@ -253,7 +253,7 @@ stands_a_file_that_shrinks(void **state)
 	symbolizer_free(symbolizer);
 }
 
-/* Asks a worker about main of the sound program. Returns as worker_client_take(). */
+/* Asks a worker for main of the undamaged program. Returns the result of worker_client_take(). */
 static int
 ask_about_main(WorkerClient *client, SymbolLines *lines)
 {
@@ -273,8 +273,9 @@ ask_about_main(WorkerClient *client, SymbolLines *lines)
 }
 
 /*
- * Each parameter is a pair of the one before: written out it would be 2^36 times as long as the
- * first. The worker ends, this process goes on, and the name is shown as it stands in the file.
+ * Each parameter is a pair of the previous one: written out, the last would be 2^36 times as long
+ * as the first. The worker ends, this process continues, and the name is shown as it is in the
+ * file.
  */
 static void
 stands_an_exploding_name(void **state)
@@ -304,7 +305,7 @@ stands_an_exploding_name(void **state)
 	assert_string_equal(lines.lines[0].name, name);
 	symbolizer_stats(symbolizer, &stats);
 	assert_int_equal(stats.worker_failures, 1);
-	/* that binary's other names stay as they are for a while; the others are not concerned */
+	/* that binary's other names stay mangled for a time; other binaries are not affected */
 	assert_int_equal(binary_symbolize(binary, main_address, &lines), 0);
 	assert_int_equal(lines.count, 1);
 	symbolizer_stats(symbolizer, &stats);
@@ -321,7 +322,7 @@ on_alarm(int signal_number)
 
 /*
  * A worker that sleeps for ever costs one wait, however many signals arrive meanwhile; the next
- * question has another worker.
+ * query gets another worker.
  */
 static void
 stands_a_sleeping_worker(void **state)
@@ -346,10 +347,10 @@ stands_a_sleeping_worker(void **state)
 	began_ns = clock_ns(CLOCK_MONOTONIC);
 	assert_int_equal(ask_about_main(client, &lines), -EIO);
 	ended_ns = clock_ns(CLOCK_MONOTONIC);
-	/* if a signal began the wait anew it would never end */
+	/* if a signal restarted the wait it would never end */
 	assert_in_range(ended_ns - began_ns, INT64_C(9000000000), INT64_C(60000000000));
 	assert_int_equal(worker_client_failures(client), 1);
-	assert_int_equal(kill(worker, 0), -1); /* it is gone, and reaped */
+	assert_int_equal(kill(worker, 0), -1); /* the worker has ended, and was reaped */
 	assert_int_equal(worker_client_pid(client), 0);
 	assert_int_equal(ask_about_main(client, &lines), 0);
 	setitimer(ITIMER_REAL, &never, NULL);
@@ -361,8 +362,8 @@ stands_a_sleeping_worker(void **state)
 }
 
 /*
- * Nobody waits for an answer beyond his deadline, and the worker is not given up for that: the
- * question is answered when it is repeated.
+ * No caller waits for an answer beyond its deadline, but the worker is not abandoned for that: a
+ * repeated query is answered.
  */
 static void
 leaves_a_slow_answer_for_later(void **state)
@@ -384,10 +385,10 @@ leaves_a_slow_answer_for_later(void **state)
 	assert_int_equal(kill(worker, SIGSTOP), 0);
 	terms.deadline_ns = clock_ns(CLOCK_MONOTONIC) + INT64_C(100000000);
 	assert_int_equal(binary_symbolize_within(binary, main_address + 1, &terms, &lines), -EAGAIN);
-	/* a second question waits for the answer to the first */
+	/* a second query waits for the answer to the first */
 	terms.deadline_ns = clock_ns(CLOCK_MONOTONIC) + INT64_C(100000000);
 	assert_int_equal(binary_symbolize_within(binary, main_address + 2, &terms, &lines), -EAGAIN);
-	/* what is cached has an answer all the same */
+	/* a cached address is answered nevertheless */
 	terms.deadline_ns = 0;
 	assert_int_equal(binary_symbolize_within(binary, main_address, &terms, &lines), 0);
 	assert_int_not_equal(lines.count, 0);
@@ -402,8 +403,8 @@ leaves_a_slow_answer_for_later(void **state)
 }
 
 /*
- * A program whose unit of DWARF has that many entries, of one byte each, all equal: functions with
- * 60 attributes that take no byte.
+ * Builds a program whose DWARF unit has that many entries, of one byte each, all equal: functions
+ * with 61 attributes that take no byte. One is the address, so the reader cannot skip the function.
  */
 static void
 build_bomb(const char *name, size_t entries, const char *flags)
@@ -413,7 +414,7 @@ build_bomb(const char *name, size_t entries, const char *flags)
 	snprintf(
 		command, sizeof(command),
 		"cd %s && printf '%%s\\n' '.section .debug_abbrev,\"\",@progbits'"
-		" '.byte 1,0x11,1, 0x11,1, 0x12,7, 3,8, 0,0' '.byte 2,0x2e,0' '.fill 60,2,0x1903' '.byte 0,0' '.byte 0'"
+		" '.byte 1,0x11,1, 0x11,1, 0x12,7, 3,8, 0,0' '.byte 2,0x2e,0, 0x11,0x19' '.fill 60,2,0x1903' '.byte 0,0' '.byte 0'"
 		" '.section .debug_info,\"\",@progbits' '1: .long 3f-2f' '2: .short 4'"
 		" '.long .debug_abbrev' '.byte 8' '.byte 1' '.quad bomb' '.quad 0x100000'"
 		" '.asciz \"x\"' '.fill %zu,1,2' '.byte 0' '3:' '.text' '.globl bomb'"
@@ -439,7 +440,7 @@ address_of(const char *name, const char *symbol)
 	return address;
 }
 
-/* The most memory that a process had resident, in bytes. */
+/* Returns the maximum of a process's resident memory, in bytes. */
 static uint64_t
 peak_bytes(pid_t pid)
 {
@@ -457,8 +458,8 @@ peak_bytes(pid_t pid)
 }
 
 /*
- * Sections say how much they unpack to, in a header of a file of some kilobytes: what would take
- * half of the worker's memory is left out before it is unpacked, and counted.
+ * A file of some kilobytes may contain headers of sections that announce large unpacked sizes: a
+ * section that would take half of the worker's memory is not unpacked, and counted.
  */
 static void
 leaves_out_what_unpacks_to_much(void **state)
@@ -486,8 +487,8 @@ leaves_out_what_unpacks_to_much(void **state)
 }
 
 /*
- * Files that take the worker all the time that a question may have use up their owner's allowance,
- * and no other's.
+ * Files that take the worker all the time that a query may have use up their owner's allowance, and
+ * no other's.
  */
 static void
 charges_the_owner(void **state)
@@ -526,7 +527,7 @@ charges_the_owner(void **state)
 	symbolizer_free(symbolizer);
 }
 
-/* A file in memory with these bytes. */
+/* Creates a file in memory with these bytes. */
 static int
 make_file(const char *bytes)
 {
@@ -549,8 +550,8 @@ identity_of_file(int fd)
 #define CHECKSUM_OF_DIGITS 0xcbf43926U /* CRC-32 of "123456789" */
 
 /*
- * An answer that came too late for its asker is about the files that were asked about: nobody may
- * have it who asks about the same binary and another file.
+ * An answer that came too late belongs to the files of its query: a query for the same binary and
+ * another file must not get it.
  */
 static void
 keeps_answers_of_files_apart(void **state)
@@ -570,7 +571,7 @@ keeps_answers_of_files_apart(void **state)
 	WorkerClient *client;
 
 	assert_int_equal(worker_client_create(0, &client), 0);
-	/* the worker is there after a first answer, so that it can be stopped */
+	/* after a first answer the worker exists, so that it can be stopped */
 	assert_int_equal(worker_client_compare(client, BINARY, binary, TRUE_COPY, copy,
 										   &SYMBOL_ASK_PATIENT),
 					 0);
@@ -636,7 +637,7 @@ refuses_lying_replies(void **state)
 	}
 }
 
-/* As many frames as there can be, each of names that do not fit: cut, and still a reply. */
+/* As many frames as possible, each with names that do not fit: cut, but a valid reply. */
 static void
 cuts_long_names(void **state)
 {
@@ -661,7 +662,7 @@ cuts_long_names(void **state)
 	assert_int_equal(strlen(lines[0].name), WORKER_STRING_MAX - 1);
 }
 
-/* Reads that this process made up to now; -1 where the kernel does not count them. */
+/* Returns the number of reads that this process has made; -1 if the kernel does not count them. */
 static long
 reads_made(void)
 {
@@ -677,8 +678,8 @@ reads_made(void)
 }
 
 /*
- * A stripped library whose exported functions stand among many that are not: most of its addresses
- * have no symbol.
+ * Builds a stripped library whose exported functions lie among many that are not exported: most of
+ * its addresses have no symbol.
  */
 static void
 reads_little_where_there_is_no_symbol(void **state)
@@ -716,7 +717,7 @@ reads_little_where_there_is_no_symbol(void **state)
 			symbol_table_find(table, files, file.segments[0].address + at, name, &start) ? 1 : 0;
 	}
 	assert_true(found >= 50 && found < asked / 4);
-	/* a look at the last symbol before the address; and its name, where it is the one */
+	/* the last symbol before the address; and its name, if that is the result */
 	if (before < 0)
 		print_message("reads are not counted here\n");
 	else
@@ -726,7 +727,7 @@ reads_little_where_there_is_no_symbol(void **state)
 	close(source_of.fd);
 }
 
-/* Bytes that this process read up to now. */
+/* Returns the number of bytes that this process has read. */
 static uint64_t
 bytes_read(void)
 {
@@ -742,8 +743,8 @@ bytes_read(void)
 #define HOLE_BYTES (UINT64_C(4) << 30)
 
 /*
- * Symbols and relocations over a hole of 4 GiB, which costs its maker nothing; the last symbols of
- * those that are read stand all at one address.
+ * Creates symbols and relocations over a hole of 4 GiB, which costs an attacker nothing; the last
+ * symbols that are read all have one address.
  */
 static int
 make_sparse(void)
@@ -817,10 +818,7 @@ reads_a_hole_under_a_limit(void **state)
 	close(source_of.fd);
 }
 
-/*
- * DWARF of main whose references lead back to themselves: the origin of its name, or the next
- * function.
- */
+/* DWARF of main with circular references: the origin of its name, or the next function. */
 static const char cycles[] =
 	"__asm__(\".section .debug_abbrev,\\\"\\\",%progbits\\n\"\n"
 	"	\".byte 1,0x11,1, 0x11,1, 0x12,7, 0,0\\n\"\n"
@@ -834,7 +832,7 @@ static const char cycles[] =
 	"	\"end:\\n .text\\n\");\n"
 	"int main(int argc, char **argv) { return argc * 3; }\n";
 
-/* A cycle ends in the worker, and the symbol table has the name. */
+/* A cycle ends in the worker, and the symbol table supplies the name. */
 static void
 expect_end(const char *next)
 {

@@ -1,6 +1,6 @@
 /*
  * test_symbols_kallsyms.c
- *		Kernel symbols against a plain linear reading of the same file.
+ *		Kernel symbols compared with a simple linear reading of the file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +124,7 @@ tells_hidden_addresses(void **state)
 	kallsyms_free(kallsyms);
 }
 
-/* A BPF program whose place has been taken by another one, as the kernel reports. */
+/* A BPF program whose address is used by another one, as the kernel reports. */
 static void
 reads_again_what_changed(void **state)
 {
@@ -141,14 +141,14 @@ reads_again_what_changed(void **state)
 	kallsyms_outdate(eager);
 	kallsyms_outdate(patient);
 	expect(eager, 0xffffffffc0000001, "bpf_prog_new", "bpf", 0xffffffffc0000000);
-	/* better no name than that of another one */
+	/* no name is better than that of another program */
 	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
 	expect(patient, 0xffffffff81000001, "_text", "", 0xffffffff81000000);
 	kallsyms_free(eager);
 	kallsyms_free(patient);
 }
 
-/* A module in whose place another one is by now, which the kernel does not report. */
+/* A module whose address is used by another one, which the kernel does not report. */
 static void
 reads_again_replaced_modules(void **state)
 {
@@ -164,7 +164,7 @@ reads_again_replaced_modules(void **state)
 	expect(eager, 0xffffffffc0000001, "old_work", "old", 0xffffffffc0000000);
 	expect(patient, 0xffffffffc0000001, "old_work", "old", 0xffffffffc0000000);
 
-	/* references alone change nothing */
+	/* the number of references alone changes nothing */
 	write_to(modules_path, "ext4 4096 9 - Live 0xffffffffc1000000\n"
 						   "old 8192 1 ext4, Live 0xffffffffc0000000 (OE)\n");
 	kallsyms_follow_modules(patient);
@@ -176,14 +176,14 @@ reads_again_replaced_modules(void **state)
 	kallsyms_follow_modules(eager);
 	kallsyms_follow_modules(patient);
 	expect(eager, 0xffffffffc0000001, "new_work", "new", 0xffffffffc0000000);
-	/* better no name than that of another one */
+	/* no name is better than that of another module */
 	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
 	expect(patient, 0xffffffff81000001, "_text", "", 0xffffffff81000000);
 	kallsyms_free(eager);
 	kallsyms_free(patient);
 }
 
-/* A module that was loaded since is found, but not before the time to read again. */
+/* A module that was loaded later is found, but not before the next reading is due. */
 static void
 reads_again_what_is_missing(void **state)
 {
@@ -204,9 +204,7 @@ reads_again_what_is_missing(void **state)
 	kallsyms_free(patient);
 }
 
-/*
- * Every text symbol of the running kernel, looked up at its start and found under one of its names.
- */
+/* Looks up every text symbol of the running kernel at its start, and expects one of its names. */
 static void
 agrees_with_the_kernel(void **state)
 {
@@ -236,7 +234,7 @@ agrees_with_the_kernel(void **state)
 
 		if (sscanf(line, "%llx %c %511s", &address, &type, name) != 3 ||
 			strchr("tTwW", type) == NULL || name[0] == '$' || strstr(line, "\t[bpf]") != NULL)
-			continue; /* BPF programs come and go at any time */
+			continue; /* BPF programs may appear and disappear at any time */
 		assert_true(kallsyms_find(kallsyms, address, &symbol));
 		assert_int_equal(symbol.start, address);
 		aliases += strcmp(symbol.name, name) != 0;

@@ -1,7 +1,7 @@
 /*
  * test_symbols_unnamed.c
- *		Functions of stripped programs: where they begin, and which of another build they are. The
- *		truth is the symbol table that strip removed, as nm prints it.
+ *		Functions of stripped programs: where they begin, and which functions of another build they
+ *		equal. The oracle is the symbol table that strip removed, as nm prints it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shell.h"
 #include "symbols/symbolizer.h"
 #include "symbols/worker/worker.h"
 
@@ -29,7 +30,7 @@ typedef struct Function
 	uint64_t start;
 	uint64_t size;
 	char name[64];
-	char keys[64]; /* behind "#" */
+	char keys[64]; /* after "#" */
 } Function;
 
 typedef struct Build
@@ -39,26 +40,13 @@ typedef struct Build
 } Build;
 
 static char directory[64];
-static const char *tools; /* what begins the names of compiler and strip: "" for this machine */
+static const char *tools; /* prefix of the names of compiler and strip: "" for this machine */
 static Build first;
 static Build second;
 
-__attribute__((format(printf, 1, 2))) static void
-run(const char *format, ...)
-{
-	char command[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	assert_in_range(vsnprintf(command, sizeof(command), format, arguments), 1, sizeof(command) - 1);
-	va_end(arguments);
-	if (system(command) != 0)
-		fail_msg("command failed: %s", command);
-}
-
 /*
- * Writes one function of the program. A fifth of them are wrappers, of which many are equal but for
- * what they call; a tenth are equal altogether, so that nothing distinguishes them.
+ * Writes one function of the program. A fifth of them are wrappers, many of which are equal except
+ * for the called function; a tenth are completely equal, so that nothing distinguishes them.
  */
 static void
 write_function(FILE *file, int number, bool is_longer)
@@ -86,7 +74,7 @@ write_function(FILE *file, int number, bool is_longer)
 	}
 }
 
-/* Makes a build. The later one has a longer function, a new one, and more data. */
+/* Compiles a build. The later one has a longer function, a new one, and more data. */
 static void
 build_program(const char *name, bool is_later)
 {
@@ -142,7 +130,7 @@ read_truth(const char *name, Build *build)
 	assert_in_range(build->count, GENERATED, GENERATED + 2);
 }
 
-/* Asks about first, middle and last byte of each function in the stripped program. */
+/* Looks up the first, middle and last byte of each function in the stripped program. */
 static void
 read_keys(const char *name, Build *build)
 {
@@ -225,7 +213,7 @@ remove_builds(void **state)
 	return 0;
 }
 
-/* Within a build no two functions may be taken for one. */
+/* Within a build no two functions may have equal keys. */
 static void
 test_keys_differ(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_threads.c
- *		Labels of threads: keys that are asked for, values of any bytes, records that hold them.
+ *		Labels of threads: requested keys, values of any bytes, records that contain them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ test_keys(void **state)
 										   "a,a",
 										   "a23456789012345678901234567890",
 										   "1,2,3,4,5,6,7,8,9" };
-	/* of the kinds of samples */
+	/* names of the kinds of samples */
 	static const char *const of_kinds[] = {
 #define LABEL(identifier, profile_type, label, value) label,
 		PFS_KINDS(LABEL)
@@ -105,7 +105,7 @@ test_values(void **state)
 	assert_int_equal(strlen(values.labels[2].value), 3 * sizeof(bad));
 }
 
-/* The id of a trace or span is no label; a value that only looks like one stays a label. */
+/* The id of a trace or span is not a label; a value that only resembles one stays a label. */
 static void
 test_traces(void **state)
 {
@@ -134,7 +134,7 @@ test_traces(void **state)
 	assert_false(pfs_trace_is_known(&values.ids) || pfs_span_is_known(&values.ids));
 }
 
-/* A record with labels, and a hand-over behind them; cut at every byte it is none. */
+/* A record with labels, and a late walk after them; cut at any byte it is refused. */
 static void
 test_records(void **state)
 {
@@ -207,14 +207,18 @@ test_pages(void **state)
 	while (label_pages_take(&pages, &image, 1, ++page << 12, now_ns))
 		taken++;
 	assert_int_equal(taken, LABEL_PAGES_AT_ONCE);
-	assert_true(label_pages_take(&pages, &image, 2, ++page << 12, now_ns)); /* another owner */
+	/* a page of another owner */
+	assert_true(label_pages_take(&pages, &image, 2, ++page << 12, now_ns));
 	now_ns += 3 * NS_PER_S;
 	for (taken = 0; label_pages_take(&pages, &image, 1, ++page << 12, now_ns); taken++)
 		;
 	assert_int_equal(taken, 3);
 }
 
-/* A program that makes up values gets so many series, and the rest goes without its labels. */
+/*
+ * A program that invents values gets a limited number of series, and further samples have none of
+ * its labels.
+ */
 static void
 test_many_series(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_trampolines.c
- *		Arenas of CPython's trampolines in this process's memory, what only looks like them, and
+ *		Arenas of CPython's trampolines in this process's memory, memory that resembles them, and
  *		their rules at each instruction.
  */
 #include <setjmp.h>
@@ -22,7 +22,10 @@
 #define PAGE  ((size_t) 4096)
 #define LOOKS 16
 
-/* As distributions build it, and behind the first four bytes as CPython's own build has it. */
+/*
+ * A trampoline in the build of distributions, and without the first four bytes in CPython's own
+ * build.
+ */
 static const uint8_t code[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
 								0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
@@ -64,7 +67,10 @@ find(const uint8_t *memory, size_t length, uint32_t *looks, TrampolineArena *are
 	return count;
 }
 
-/* Of each period that CPython has used, one behind the other, and other code around them. */
+/*
+ * Trampolines at each distance that CPython has used, one after the other, and other code around
+ * them.
+ */
 static void
 test_arenas(void **state)
 {
@@ -93,7 +99,9 @@ test_arenas(void **state)
 	assert_int_equal(munmap(memory, length), 0);
 }
 
-/* Behind more memory than is looked at once, and at the end of all that may be. */
+/*
+ * An arena after more memory than is read at once, and at the end of the memory that is searched.
+ */
 static void
 test_far_arena(void **state)
 {
@@ -120,7 +128,10 @@ test_no_arenas(void **state)
 	TrampolineArena arenas[8];
 	uint32_t looks = 100;
 
-	/* a trampoline alone; too far apart; in no step that CPython takes; without the last */
+	/*
+	 * a single trampoline; two too far apart; at no distance that CPython uses; without the last
+	 * one
+	 */
 	memcpy(memory, code + 4, sizeof(code) - 4);
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
 	fill_arena(memory, 1024);
@@ -134,7 +145,7 @@ test_no_arenas(void **state)
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
 	memory[ARENA - 16] = code[4];
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 1);
-	/* less than an arena is none, and what cannot be read neither */
+	/* memory smaller than an arena, or unreadable, contains none */
 	assert_int_equal(find(memory, ARENA - PAGE, &looks, arenas, 8), 0);
 	assert_int_equal(mprotect(memory + ARENA - PAGE, PAGE, PROT_NONE), 0);
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
@@ -142,7 +153,10 @@ test_no_arenas(void **state)
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
 }
 
-/* How far the return address lies above the stack pointer, as the instructions say. */
+/*
+ * Returns the distance from the stack pointer to the return address, computed from the
+ * instructions.
+ */
 static int32_t
 depth_at(size_t offset, uint32_t lead)
 {

@@ -46,7 +46,7 @@ typedef struct World
 	uint32_t span_count;
 } World;
 
-/* Copies the vDSO, which has no file, into one. */
+/* Copies the vDSO, which has no file, into a file. */
 static int
 vdso_open(void)
 {
@@ -71,7 +71,7 @@ add_object(struct dl_phdr_info *info, size_t size, void *context)
 
 	(void) size;
 	if (fd < 0)
-		fd = vdso_open(); /* on arm64 a signal's handler returns to it */
+		fd = vdso_open(); /* on arm64 the handler of a signal returns to the vDSO */
 	binary = unwinder_binary_create(world->unwinder);
 	assert_non_null(binary);
 	assert_int_equal(unwinder_binary_load(world->unwinder, binary, fd, 0), 0);
@@ -86,7 +86,7 @@ add_object(struct dl_phdr_info *info, size_t size, void *context)
 							  info->dlpi_addr + header->p_vaddr + header->p_memsz, info->dlpi_addr,
 							  binary };
 	}
-	unwinder_binary_retain(binary); /* the test's own reference goes with the unwinder */
+	unwinder_binary_retain(binary); /* the test's own reference is released with the unwinder */
 	return 0;
 }
 
@@ -172,8 +172,8 @@ innermost(const ucontext_t *context, struct pfs_walk_state *at)
 }
 
 /*
- * Walks from here by our tables, and asks the C library's unwinder, which reads the same CFI with
- * code of its own.
+ * Walks from here by the unwinder's tables, and runs the C library's unwinder, which reads the same
+ * CFI with code of its own.
  */
 __attribute__((noinline)) static void
 walk_here(Walked *walked)
@@ -213,7 +213,7 @@ call_back(const void *left, const void *right)
 	return left < right;
 }
 
-/* Frames agree but for the innermost, whose address lies where each was called from. */
+/* Frames are equal except the innermost, whose address is that of each walk's call. */
 static void
 assert_same_frames(const Walked *walked)
 {
@@ -256,7 +256,7 @@ on_signal(int signal_number)
 	walk_here(signal_walked);
 }
 
-/* The frame that a signal interrupted is found behind the trampoline. */
+/* The frame that a signal interrupted is found beyond the trampoline. */
 static void
 test_walk_over_signal(void **state)
 {
@@ -269,7 +269,7 @@ test_walk_over_signal(void **state)
 	raise(SIGUSR1);
 	signal(SIGUSR1, SIG_DFL);
 	assert_same_frames(&walked);
-	/* the trampoline, which did not call the handler, and then the frame that was interrupted */
+	/* the trampoline, which did not call the handler, and then the interrupted frame */
 	for (size_t i = 1; i < walked.count; i++)
 	{
 		if ((walked.frames[i] & PFS_FRAME_RETURN_ADDRESS) == 0)
@@ -292,7 +292,7 @@ read_some(void *context, uint64_t address, uint64_t *value)
 	return failing->reads_left-- > 0 ? read_own_memory(NULL, address, value) : -1;
 }
 
-/* Memory that cannot be read ends the walk there, with the frames so far and the reason. */
+/* Unreadable memory ends the walk, with the frames so far and the reason. */
 static void
 test_read_failures(void **state)
 {
@@ -319,8 +319,8 @@ test_read_failures(void **state)
 }
 
 /*
- * In code with frame pointers a zero ends the stack; a frame pointer that leads down is none, and
- * proves nothing.
+ * In code with frame pointers a zero ends the stack; a frame pointer that points downwards is
+ * invalid, and proves nothing.
  */
 static void
 test_frame_pointers(void **state)
@@ -344,7 +344,7 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 3);
 	assert_int_equal(PFS_FRAME_ADDRESS(frames[2]), 0x400300);
 
-	stack[2] = 8; /* a register that the caller used for something else */
+	stack[2] = 8; /* a register that the caller used for another value */
 	count = late_walk(world->unwinder,
 					  &(LateWalk){ &world->process, &at, late_memory_read, &memory, false }, frames,
 					  MAX_FRAMES, &status);
@@ -364,13 +364,15 @@ span_at(const World *world, uint64_t address)
 	return NULL;
 }
 
-/* A stack whose words are return addresses that contain their own place. */
+/* A stack whose words are return addresses that encode their own position. */
 #define TOLD_START UINT64_C(0x10000000)
 #define TOLD_WORDS 4096
 
-void *__tls_get_addr(void *); /* of the dynamic loader */
+void *__tls_get_addr(void *); /* defined in the dynamic loader */
 
-/* Which word of the stack, from 1 on, the rule takes for the return address; 0: none. */
+/*
+ * Returns which word of the stack, counted from 1, the rule takes for the return address; 0: none.
+ */
 static uint64_t
 told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
 {
@@ -382,14 +384,14 @@ told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
 	int status;
 
 	for (uint64_t i = 0; i < TOLD_WORDS; i++)
-		stack[i] = TOLD_START + 16 * i + 8; /* a call lies before it */
+		stack[i] = TOLD_START + 16 * i + 8; /* an address with a call before it */
 	if (late_walk(unwinder, &(LateWalk){ process, &at, late_memory_read, &memory, false }, frames,
 				  2, &status) < 2)
 		return 0;
 	return (PFS_FRAME_ADDRESS(frames[1]) - TOLD_START) / 16 + 1;
 }
 
-/* Gives a binary of the unwinder's own the span, and the return addresses a mapping. */
+/* Gives the span to a binary of the unwinder, and a mapping to the return addresses. */
 static UnwindBinary *
 load_span(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span, const char *path,
 		  uint64_t now_ns)
@@ -405,7 +407,7 @@ load_span(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span, 
 	return binary;
 }
 
-/* Sum over the code, which differs between two tables of it. */
+/* Returns a sum over the code, which differs between two tables. */
 static uint64_t
 told_callers(const Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span)
 {
@@ -416,7 +418,7 @@ told_callers(const Unwinder *unwinder, const ExecImage *process, const UnwindSpa
 	return sum;
 }
 
-/* What was found by a table is not believed of the one that takes its place in the arrays. */
+/* Results from one table are not used for the table that replaces it in the arrays. */
 static void
 test_place_of_another_table(void **state)
 {
@@ -462,7 +464,10 @@ test_place_of_another_table(void **state)
 
 #ifdef __x86_64__
 
-/* This program in an unwinder of its own, and a walk from a place and with a stack made up. */
+/*
+ * This program in an unwinder of its own, and a walk from an invented position with an invented
+ * stack.
+ */
 typedef struct MadeWalk
 {
 	KernelTables *tables;
@@ -501,7 +506,7 @@ made_walk_end(MadeWalk *made)
 	memory_tables_free(made->tables);
 }
 
-/* A function in the middle of others, of which no rule speaks. */
+/* A function in the middle of others, which no rule covers. */
 extern const char without_cfi[];
 __asm__(".pushsection .text\n"
 		".skip 64, 0x90\n"
@@ -509,7 +514,7 @@ __asm__(".pushsection .text\n"
 		".skip 64, 0x90\n"
 		".popsection\n");
 
-/* A frame pointer that leads to the arguments' array leads to no caller. */
+/* A frame pointer that points to the arguments' array has no caller. */
 static void
 test_argument_is_no_caller(void **state)
 {
@@ -537,7 +542,7 @@ test_argument_is_no_caller(void **state)
 }
 
 /*
- * Multiplication by hand, as libcrypto has it: the frame lies behind an array of r9 words.
+ * A multiplication written by hand, as in libcrypto: the frame lies after an array of r9 words.
  * DW_CFA_def_cfa_expression: breg7 8; breg9 0; lit8; mul; plus; deref; plus_uconst 8.
  */
 extern const char behind_array[];
@@ -561,7 +566,7 @@ test_frame_behind_array(void **state)
 	made_walk_begin(&made, *state, pc);
 	assert_int_equal(made_walk(&made, &at), 2);
 	assert_int_equal(PFS_FRAME_ADDRESS(made.frames[1]), TOLD_START + 8);
-	at.innermost = 0; /* r9 is not known in a caller */
+	at.innermost = 0; /* r9 is unknown in a caller */
 	assert_int_equal(made_walk(&made, &at), 1);
 	assert_int_equal(made.status, PFS_WALK_NO_RULE);
 	made_walk_end(&made);
@@ -570,7 +575,10 @@ test_frame_behind_array(void **state)
 extern void (*const __init_array_start[])(void);
 extern void (*const __fini_array_start[])(void);
 
-/* What start files put before the first constructor and behind the last destructor has no CFI. */
+/*
+ * The code that start files put before the first constructor and after the last destructor has no
+ * CFI.
+ */
 static void
 test_start_code(void **state)
 {
@@ -595,7 +603,7 @@ test_start_code(void **state)
 	memory_tables_free(tables);
 }
 
-/* Nobody calls the dynamic loader, which begins a process; no CFI says so, and rarely a name. */
+/* The dynamic loader, which begins a process, has no caller; no CFI says so, and rarely a name. */
 static void
 test_loader_start(void **state)
 {
@@ -603,7 +611,7 @@ test_loader_start(void **state)
 	const ExecImage process = { 1, 1, 1 };
 	uint64_t base = getauxval(AT_BASE);
 	uint64_t entry = base + ((const Elf64_Ehdr *) (uintptr_t) base)->e_entry;
-	const uint64_t within[] = { entry, entry + 3, entry + 8 }; /* before, at and behind a call */
+	const uint64_t within[] = { entry, entry + 3, entry + 8 }; /* before, at and after a call */
 	const UnwindSpan *span = span_at(world, entry);
 	const uint8_t stack[4096] = { 0 };
 	LateMemory memory = { stack, sizeof(stack), 0x7000, UINT64_MAX, 0, 0 };
@@ -635,8 +643,8 @@ test_loader_start(void **state)
 #endif
 
 /*
- * Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like
- * their private memory.
+ * Code in a file that is not a program, such as JIT compilers' shared memory, is walked like
+ * private memory.
  */
 static void
 test_shared_memory(void **state)
@@ -664,7 +672,7 @@ test_shared_memory(void **state)
 	map.end = map.start + sizeof(text);
 	assert_int_equal(mapped_file_table_create(&files), 0);
 	if (mapped_file_acquire_mapping(files, 0, process.pid, &map, &mapping.file) != 0)
-		skip(); /* no right to see /proc/PID/map_files */
+		skip(); /* not permitted to read /proc/PID/map_files */
 	mapping.start = map.start;
 	mapping.end = map.end;
 	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
@@ -682,26 +690,27 @@ test_shared_memory(void **state)
 	close(fd);
 }
 
-/* Of LLVM's compilers: in the first half of the next page each frame is of 32 bytes. */
+/* CFI of LLVM's compilers: each frame in the first half of the next page has 32 bytes. */
 static const uint8_t generated_cfi[] = {
 #ifdef PFS_ARM64
-	0x10, 0,	0,	  0, 0,	   0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 30, 1, 0x1b, /* CIE */
-	0x0c, 31,	0,															  /* CFA = sp */
-	0x14, 0,	0,	  0, 0x18, 0, 0, 0,										  /* FDE of this CIE */
-	0xe4, 0x0f, 0,	  0, 0,	   8, 0, 0, 0, /* 0x800 bytes, 0xfe4 behind here: the next page */
-	0x0e, 32,	0x9e, 2, 0,	   0, 0, 0, 0, 0,	0, /* CFA = sp + 32, return address at CFA - 8 */
+	0x10, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 30, 1, 0x1b, /* CIE */
+	0x0c, 31, 0,													 /* CFA = sp */
+	0x14, 0, 0, 0, 0x18, 0, 0, 0,									 /* FDE of this CIE */
+	/* 0x800 bytes of code, 0xfe4 bytes after this field: the next page */
+	0xe4, 0x0f, 0, 0, 0, 8, 0, 0, 0, 0x0e, 32, 0x9e, 2, 0, 0, 0, 0, 0, 0,
+	0, /* CFA = sp + 32, return address at CFA - 8 */
 #else
 	0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
 	0x0c, 7, 8, 0x90, 1, 0, 0,	  /* CFA = rsp + 8, return address at CFA - 8 */
 	0x1c, 0, 0, 0, 0x1c, 0, 0, 0, /* FDE of this CIE */
-	/* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
+	/* from 0xfe0 bytes after this field: the next page; 0x800 bytes */
 	0xe0, 0x0f, 0, 0, 0, 8, 0, 0, 0, 0x0e, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* CFA = rsp + 32 */
 #endif
 };
 
 /*
- * Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is
- * known to be the same.
+ * Generated code with CFI beside it, in LLVM's layout, is walked by that CFI, but only while it is
+ * known to be unchanged.
  */
 static void
 test_generated_code(void **state)
@@ -722,7 +731,7 @@ test_generated_code(void **state)
 	assert_ptr_not_equal(pages, MAP_FAILED);
 	memcpy(pages, generated_cfi, sizeof(generated_cfi));
 	code = (uint64_t) (uintptr_t) pages + 4096;
-	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0); /* it is not read itself */
+	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0); /* the code itself is not read */
 	mapping.start = code;
 	mapping.end = code + 4096;
 	assert_int_equal(mapped_file_table_create(&files), 0);
@@ -730,7 +739,7 @@ test_generated_code(void **state)
 	assert_int_equal(unwind_tables_describe(tables, &process, 0, &mapping, 1, 0), 0);
 
 	stack[3] = code + 200;
-	stack[7] = code + 0x900; /* code that the CFI does not speak of */
+	stack[7] = code + 0x900; /* code that the CFI does not cover */
 	late->at = (struct pfs_walk_state){ .pc = code + 100, .sp = 0x7000, .innermost = 1 };
 	late->address = 0x7000;
 	late->chunks = 1;
@@ -753,8 +762,8 @@ test_generated_code(void **state)
 }
 
 /*
- * Memory that looks like thousands of sections, each of which speaks of all that follows: most are
- * not even tried.
+ * Memory that resembles thousands of sections, each of which claims to cover all that follows: most
+ * are not even parsed.
  */
 static void
 test_many_sections(void **state)
@@ -784,7 +793,7 @@ test_many_sections(void **state)
 		1,
 		0,
 		0, /* CFA = rsp + 8, return address at CFA - 8 */
-		/* FDE of this CIE; where from stands in the next line */
+		/* FDE of this CIE; the next line has its start */
 		0x24,
 		0,
 		0,
@@ -833,7 +842,7 @@ test_many_sections(void **state)
 	munmap(pages, length);
 }
 
-/* A copy of memory answers for all of its bytes and for none beyond. */
+/* A copy of memory provides all of its bytes and none beyond. */
 static void
 test_late_memory(void **state)
 {
@@ -851,7 +860,7 @@ test_late_memory(void **state)
 	assert_int_not_equal(late_memory_read(&memory, 1000, &value), 0);
 }
 
-/* A page of the copy that was not resident breaks nothing but what needs it. */
+/* A page of the copy that was not resident affects only walks that need it. */
 static void
 test_late_memory_holes(void **state)
 {
@@ -873,7 +882,7 @@ test_late_memory_holes(void **state)
 	assert_int_equal(value, UINT64_C(0x0202020202020202));
 	assert_int_not_equal(late_memory_read(&memory, third + PFS_LATE_CHUNK_BYTES, &value), 0);
 
-	/* the second piece */
+	/* in the second piece */
 	assert_int_equal(late_memory_read(&memory, other + PFS_LATE_CHUNK_BYTES - 4, &value), 0);
 	assert_int_equal(value, UINT64_C(0x0404040403030303));
 	assert_int_not_equal(late_memory_read(&memory, other + 2 * PFS_LATE_CHUNK_BYTES - 4, &value),
@@ -886,8 +895,8 @@ test_late_memory_holes(void **state)
 }
 
 /*
- * Another image under the same pid is not this process, and forgetting the old one leaves the new
- * one alone.
+ * Another image with an equal pid is not this process, and forgetting the old one leaves the new
+ * one as it is.
  */
 static void
 test_images_of_a_pid(void **state)

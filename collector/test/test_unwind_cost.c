@@ -1,6 +1,6 @@
 /*
  * test_unwind_cost.c
- *		What hostile CFI costs: steps and bytes are counted, because times depend on the machine.
+ *		The cost of hostile CFI: steps and bytes are counted, because times depend on the machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 #define CODE_BYTES UINT64_C(0x1000000)
 #define MIB		   (UINT64_C(1) << 20)
 
-/* An .eh_frame section as it is written. */
+/* An .eh_frame section while it is being written. */
 typedef struct Frames
 {
 	uint8_t *bytes;
@@ -53,8 +53,8 @@ put_word(Frames *frames, uint32_t word)
 }
 
 /*
- * A CIE with so many instructions that change nothing, behind the one that makes frames. Its
- * place.
+ * Appends a CIE with a number of instructions without effect, after the one that defines frames.
+ * Returns its position.
  */
 static size_t
 put_cie(Frames *frames, size_t instructions)
@@ -73,7 +73,7 @@ put_cie(Frames *frames, size_t instructions)
 	return at;
 }
 
-/* An FDE of 16 bytes of code without an instruction, behind those before it. */
+/* Appends an FDE of 16 bytes of code without an instruction, after the previous ones. */
 static void
 put_fde(Frames *frames, size_t cie)
 {
@@ -86,7 +86,7 @@ put_fde(Frames *frames, size_t cie)
 	put(frames, &no_augmentation, 1);
 }
 
-/* As many FDEs as there is room for, which name so many CIEs in turn. */
+/* Writes as many FDEs as fit, which refer to a number of CIEs in turn. */
 static Frames
 make_frames(size_t length, size_t cie_count, size_t instructions)
 {
@@ -111,7 +111,7 @@ input_of(const Frames *frames)
 					   .code_end = CODE_START + CODE_BYTES };
 }
 
-/* However long it is, and whatever other CIEs come between. */
+/* A CIE is parsed once, however long it is, and whatever other CIEs come between. */
 static void
 runs_a_cie_once(void **state)
 {
@@ -131,7 +131,7 @@ runs_a_cie_once(void **state)
 					4 * (64 * 1024 + 2) + 2 * frames.functions + 4);
 	unwind_table_free(&table);
 
-	/* and the size of the file allows it */
+	/* the number of steps is within the limit for the file's size */
 	input.steps_left = NULL;
 	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
 	unwind_table_free(&table);
@@ -139,7 +139,7 @@ runs_a_cie_once(void **state)
 	free(frames.bytes);
 }
 
-/* More CIEs than are kept: 20,000 FDEs would run 16,000 instructions each. */
+/* More CIEs than are cached: 20,000 FDEs would run 16,000 instructions each. */
 static void
 bounds_steps_by_size(void **state)
 {
@@ -200,8 +200,8 @@ bytes_read(void)
 }
 
 /*
- * An ELF file with a page of code, whose section headers all speak of the same hole. Names repeat.
- * The kernel gives the zeroes, so the file costs its maker nothing.
+ * Creates an ELF file with a page of code, whose section headers all refer to one hole. Names
+ * repeat. The kernel supplies the zeroes, so the file costs an attacker nothing.
  */
 static int
 make_sparse(uint32_t sections, uint64_t hole)
@@ -257,7 +257,7 @@ reads_a_hole_under_a_budget(void **state)
 
 		assert_int_equal(cfi_sections_init(&sections, fd), 0);
 		assert_true(sections.bytes <= CFI_SECTIONS_MAX_BYTES);
-		/* and what is looked through for relocations, twice */
+		/* the reads include the search for relocations, which is made twice */
 		assert_in_range(bytes_read() - before, 0,
 						CFI_SECTIONS_MAX_BYTES + 2 * 24 * CFI_RELOCATIONS_MAX + MIB);
 		cfi_sections_fini(&sections);
@@ -265,7 +265,10 @@ reads_a_hole_under_a_budget(void **state)
 	}
 }
 
-/* What one holds another does not get; it is given back with it, and by who got nothing. */
+/*
+ * Memory that one share holds is not available to another; it is released with the share, and by a
+ * share that was refused.
+ */
 static void
 reads_within_a_pool(void **state)
 {
@@ -312,7 +315,9 @@ read_nothing(void *context, uint64_t address, uint64_t *value)
 	return -1;
 }
 
-/* How a walk ends in the page of code of make_sparse(), with a frame pointer of zero. */
+/*
+ * Returns the status of a walk in the page of code of make_sparse(), with a frame pointer of zero.
+ */
 static int
 end_at_zero_frame_pointer(const CfiSections *sections)
 {
@@ -355,7 +360,7 @@ proves_no_root_without_its_cfi(void **state)
 	close(crowded);
 }
 
-/* Section headers may be stripped, or too many: the segment says that there was CFI. */
+/* Section headers may be stripped, or too many: the segment shows that there was CFI. */
 static void
 knows_cfi_by_its_segment(void **state)
 {
@@ -374,7 +379,7 @@ knows_cfi_by_its_segment(void **state)
 	close(fd);
 }
 
-/* Places of FDEs take 16 bytes, twice, of three quarters of the memory. */
+/* The positions of FDEs take 16 bytes, twice, of three quarters of the memory. */
 static void
 compiles_within_memory(void **state)
 {
@@ -395,7 +400,7 @@ compiles_within_memory(void **state)
 	free(frames.bytes);
 }
 
-/* Steps that a process's read-only memory costs where it holds these bytes. */
+/* Returns the number of steps for a process's read-only memory with these bytes. */
 static uint64_t
 steps_in_memory(const uint8_t *bytes, size_t length)
 {
@@ -432,19 +437,19 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 	return steps;
 }
 
-/* Memory full of what looks like CFI: one long section, then nothing but beginnings of sections. */
+/* Memory full of apparent CFI: one long section, then only beginnings of sections. */
 static void
 bounds_steps_in_memory(void **state)
 {
-	/* as jit_frames.c knows them */
+	/* the beginning for which jit_frames.c searches */
 	static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
-	const size_t length = MIB - 65536; /* other memory is read as well */
+	const size_t length = MIB - 65536; /* other memory is searched as well */
 	Frames frames = make_frames(length, 40, 16 * 1024);
 
 	assert_in_range(steps_in_memory(frames.bytes, length), length / 2, 8 * MIB);
 	for (size_t i = 0; i + sizeof(cie_start) <= length; i += sizeof(cie_start))
 		memcpy(frames.bytes + i, cie_start, sizeof(cie_start));
-	/* all of them, but too few to examine each entry */
+	/* all bytes, but too few steps to examine each entry */
 	assert_in_range(steps_in_memory(frames.bytes, length), 8 * MIB - 256, 8 * MIB);
 	free(frames.bytes);
 }

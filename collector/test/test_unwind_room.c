@@ -1,7 +1,7 @@
 /*
  * test_unwind_room.c
- *		Unwind tables where the kernel's are full: what goes, what comes back, and how much one file
- *		or process may take.
+ *		Unwind tables when the kernel's are full: which are evicted, which return, and the share of
+ *		one file or process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,9 +31,9 @@
 
 #define BINARIES 8
 
-#define OWNER 1 /* of the process */
+#define OWNER 1 /* owner of the process */
 
-/* Copies of this program, each a file of its own, mapped one after the other. */
+/* Copies of this program, each in a file of its own, mapped one after the other. */
 typedef struct World
 {
 	char directory[32];
@@ -59,10 +59,10 @@ find_own_code(struct dl_phdr_info *info, size_t size, void *context)
 			*code = (DescribedMapping){ .end = (header->p_filesz + 4095) & ~UINT64_C(4095),
 										.file_offset = header->p_offset };
 	}
-	return 1; /* the program comes first */
+	return 1; /* the program's mapping comes first */
 }
 
-/* Makes a copy another program: its code ends some bytes later, which no row of it speaks of. */
+/* Makes a copy a different program: its code ends some bytes later, which no row covers. */
 static void
 make_different(const char *path, int number)
 {
@@ -111,7 +111,7 @@ map_copy(World *world, int number, const DescribedMapping *code)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* The kernel's tables have room for this many of the copies. */
+/* Limits the kernel's tables to this many of the copies. */
 static void
 set_up(World *world, uint32_t room, bool same)
 {
@@ -130,7 +130,7 @@ set_up(World *world, uint32_t room, bool same)
 	for (int i = 0; i < BINARIES; i++)
 		map_copy(world, i, &code);
 
-	/* how much one takes */
+	/* the size of one table */
 	assert_int_equal(unwind_tables_describe(world->tables, &world->process, 0, world->mappings, 1,
 											0),
 					 0);
@@ -159,7 +159,10 @@ tear_down(World *world)
 	assert_int_equal(rmdir(world->directory), 0);
 }
 
-/* Does a walk of the process find a table? It wants one otherwise, and gets it if there is room. */
+/*
+ * Returns true if a walk of the process finds a table. Otherwise the walk requests one, and gets it
+ * if there is room.
+ */
 static bool
 is_walked_of(World *world, const ExecImage *process, uint64_t owner, int number, uint64_t now_ns)
 {
@@ -184,8 +187,8 @@ is_walked_by_table(World *world, int number, uint64_t now_ns)
 }
 
 /*
- * Where the kernel's tables are full older ones go, and whatever is wanted comes; nothing is tried
- * over and over.
+ * If the kernel's tables are full, older ones are evicted for requested ones; nothing is tried over
+ * and over.
  */
 static void
 test_full_tables(void **state)
@@ -208,7 +211,7 @@ test_full_tables(void **state)
 	unwind_tables_stats(world.tables, &stats);
 	assert_true(stats.unloaded > 0);
 	assert_true(stats.lines <= world.kernel->line_limit);
-	/* those that went come back */
+	/* evicted tables return when they are used */
 	for (int i = 0; i < BINARIES; i++)
 	{
 		for (int tries = 0; !is_walked_by_table(&world, i, now_ns); tries++)
@@ -217,7 +220,7 @@ test_full_tables(void **state)
 			now_ns += 2 * EXTENT_GRACE_NS;
 		}
 	}
-	/* at one moment, all tries but the first end before a table is made */
+	/* at one moment, all attempts but the first end before a table is made */
 	unwind_tables_stats(world.tables, &stats);
 	failures = stats.load_failures;
 	for (int round = 0; round < 10; round++)
@@ -241,7 +244,7 @@ test_little_memory(void **state)
 	set_up(&world, BINARIES, false);
 	unwind_tables_limit(world.tables, 3 * 4096, 0);
 	assert_false(is_walked_by_table(&world, 0, 0));
-	unwind_tables_limit(world.tables, 384 << 20, 0); /* of all tests that follow */
+	unwind_tables_limit(world.tables, 384 << 20, 0); /* the limit of all tests that follow */
 	unwind_tables_stats(world.tables, &stats);
 	assert_int_equal(stats.loaded, 1);
 	assert_in_range(stats.lines, 0, world.kernel->line_limit / BINARIES / 4);
@@ -252,7 +255,7 @@ test_little_memory(void **state)
 	tear_down(&world);
 }
 
-/* The oldest table of all stays while another owner's take more room than there is. */
+/* The oldest table of all stays while another owner's tables take more than their share. */
 static void
 test_owner_with_most(void **state)
 {
@@ -278,8 +281,8 @@ test_owner_with_most(void **state)
 }
 
 /*
- * Files of containers of one image: each is another file, and there is one table. It goes with the
- * last that uses it.
+ * Files of containers of one image: they are different files, but have one table. It is released
+ * with its last user.
  */
 static void
 test_shared_tables(void **state)
@@ -289,7 +292,7 @@ test_shared_tables(void **state)
 	uint64_t lines;
 
 	(void) state;
-	/* the eighth part of what they would take each for itself, and a quarter at most for one */
+	/* an eighth of the memory that separate tables would take, and at most a quarter for one */
 	set_up(&world, 4, true);
 	for (int i = 0; i < BINARIES; i++)
 	{
@@ -304,7 +307,7 @@ test_shared_tables(void **state)
 	lines = stats.lines;
 	assert_int_equal(lines, world.kernel->line_limit / 4);
 
-	/* all but one are mapped no more */
+	/* all but one are unmapped */
 	assert_int_equal(unwind_tables_describe(world.tables, &world.process, 0, world.mappings, 1, 0),
 					 0);
 	unwind_tables_sweep(world.tables, 2 * UNWIND_TABLES_KEEP_NS, UNWIND_TABLES_KEEP_NS);
@@ -319,7 +322,7 @@ test_shared_tables(void **state)
 	tear_down(&world);
 }
 
-/* One that would take more than its share is not tried again, and leaves the others alone. */
+/* A file whose table would exceed its share is not tried again, and does not affect others. */
 static void
 test_too_large_table(void **state)
 {
@@ -337,7 +340,10 @@ test_too_large_table(void **state)
 	tear_down(&world);
 }
 
-/* Processes find no room for their mappings until others are forgotten; one may not take it all. */
+/*
+ * Processes find no room for their mappings until others are evicted; one process cannot take all
+ * of it.
+ */
 static void
 test_full_mappings(void **state)
 {
@@ -369,7 +375,10 @@ test_full_mappings(void **state)
 
 #define MADE_UP_RULES 1000
 
-/* CFI of code from 0x1000 on, 64 MiB of it, with as many different rules, those of its number. */
+/*
+ * Writes CFI for 64 MiB of code from 0x1000 on, with MADE_UP_RULES rules that no CFI of another
+ * number has.
+ */
 static size_t
 make_rules_up(uint8_t *bytes, uint32_t number)
 {
@@ -389,7 +398,7 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 	{
 		uint32_t offset = 8 * (number * MADE_UP_RULES + i + 2);
 
-		bytes[at++] = 0x41; /* a byte further */
+		bytes[at++] = 0x41; /* one byte further */
 		bytes[at++] = 0x0e; /* CFA = rsp + offset, of 21 bits */
 		bytes[at++] = (uint8_t) (offset & 0x7f) | 0x80;
 		bytes[at++] = (uint8_t) (offset >> 7 & 0x7f) | 0x80;
@@ -403,14 +412,16 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 }
 
 /*
- * Code that programs write while they run gets a quarter of everything in all, and gives it back.
+ * The code that programs write while they run gets at most a quarter of all tables, and releases
+ * it.
  */
 static void
 test_generated_code_is_bounded(void **state)
 {
 	enum
 	{
-		ENTRIES = (64 << 20 >> PFS_UNWIND_PAGE_BITS) + 2, /* one for each page, and the head */
+		/* one entry for each page, and the header */
+		ENTRIES = (64 << 20 >> PFS_UNWIND_PAGE_BITS) + 2,
 		FIT = 2,
 		TRIED = 6,
 	};
@@ -453,7 +464,7 @@ test_generated_code_is_bounded(void **state)
 
 #define LIBRARY_RULES 5000
 
-/* A library with as many different rules, those of its number. */
+/* Creates a library with LIBRARY_RULES rules that no library of another number has. */
 static int
 open_library(const char *directory, int number)
 {
@@ -475,8 +486,8 @@ open_library(const char *directory, int number)
 }
 
 /*
- * Rules that programs make up are bounded for each, and where all of them fill the set it begins
- * anew.
+ * Rules that programs invent are limited for each program, and if all of them fill the set it is
+ * emptied.
  */
 static void
 test_full_rules(void **state)
@@ -512,7 +523,7 @@ test_full_rules(void **state)
 	assert_int_equal(unwinder_binary_load(unwinder, program, fd, 0), -ENOSPC);
 	assert_false(unwinder_binary_has_table(program));
 	assert_true(unwinder_rules_are_full(unwinder));
-	assert_int_equal(rmdir(directory), 0); /* nothing was kept that lacks rules */
+	assert_int_equal(rmdir(directory), 0); /* no table that lacks rules was stored */
 	assert_int_equal(mkdir(directory, 0700), 0);
 	unwinder_forget_rules(unwinder, 0);
 	assert_false(unwinder_rules_are_full(unwinder));
@@ -530,8 +541,8 @@ test_full_rules(void **state)
 }
 
 /*
- * What lies between a program's functions costs directory entries: that of browsers, which have CFI
- * for few of them, has room.
+ * Gaps between a program's functions cost directory entries: those of browsers, which have CFI for
+ * few functions, fit.
  */
 static void
 test_sparse_program(void **state)
@@ -569,7 +580,7 @@ test_sparse_program(void **state)
 	close(fd);
 }
 
-/* Tables of a library's code, which this process has mapped. */
+/* Tables of the code of a library that this process has mapped. */
 typedef struct Library
 {
 	MappedFileTable *files;
@@ -626,7 +637,7 @@ set_up_library(Library *library, TableCache *cache)
 					 0);
 }
 
-/* All that a library's tables take is given back when nobody maps it. */
+/* All memory of a library's tables is released when no process maps it. */
 static void
 tear_down_library(Library *library)
 {
@@ -643,7 +654,10 @@ tear_down_library(Library *library)
 	memory_tables_free(library->kernel);
 }
 
-/* Walks from a place in the library, over a stack full of such, and loads what it needs. */
+/*
+ * Walks from an address in the library, over a stack full of such addresses, and loads the tables
+ * that it needs.
+ */
 static size_t
 walk_library(Library *library, uint64_t offset, uint64_t frames[MAX_FRAMES], int *status)
 {
@@ -683,7 +697,7 @@ walk_library(Library *library, uint64_t offset, uint64_t frames[MAX_FRAMES], int
 	return count;
 }
 
-/* Walks from places in all of the code. */
+/* Walks from addresses in all of the code. */
 static void
 assert_same_walks(Library *one, Library *other)
 {
@@ -721,8 +735,8 @@ remove_cache(const char *directory)
 }
 
 /*
- * Of a large table that the cache has the parts are loaded that walks lead through. These walks end
- * where those by the whole table do.
+ * Of a large cached table the parts that walks need are loaded. These walks end where those by the
+ * whole table do.
  */
 static void
 test_table_by_parts(void **state)
@@ -761,7 +775,7 @@ test_table_by_parts(void **state)
 	remove_cache(directory);
 }
 
-/* Parts whose file has gone, or was damaged, are made again, and the file with them. */
+/* Parts whose file was removed or damaged are compiled again, and the file is rewritten. */
 static void
 test_lost_parts(void **state)
 {
@@ -797,7 +811,7 @@ test_lost_parts(void **state)
 	remove_cache(directory);
 }
 
-/* Without a file that has them no parts are left out. */
+/* Without a cached file no parts are omitted. */
 static void
 test_no_parts_without_a_file(void **state)
 {
@@ -823,7 +837,7 @@ test_no_parts_without_a_file(void **state)
 	assert_true(stats.cache_failures > 0);
 	tear_down_library(&library);
 
-	/* it goes while some are left out */
+	/* the file is removed while some parts are not loaded */
 	table_cache_close(cache);
 	cache = open_cache(strcpy(directory, "/tmp/unwind_parts_XXXXXX"));
 	set_up_library(&library, cache);

@@ -1,7 +1,7 @@
 /*
  * test_unwind_tables.c
- *		Unwind tables without walks: slots, packed tables, hostile CFI and Go's tables, each against
- *		an oracle.
+ *		Unwind tables without walks: slots, packed tables, hostile CFI and Go's tables, each
+ *		compared with an oracle.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,14 +23,14 @@
 #define POOL_SLOTS 256
 
 /*
- * A map of who has each slot is the oracle: runs never overlap, and come back no earlier than they
- * may.
+ * The oracle is a map of the owner of each slot: runs never overlap, and are not reused before
+ * their rest time.
  */
 static void
 test_extent_pool(void **state)
 {
 	ExtentPool pool;
-	uint64_t busy_until[POOL_SLOTS] = { 0 }; /* UINT64_MAX: taken */
+	uint64_t busy_until[POOL_SLOTS] = { 0 }; /* UINT64_MAX: in use */
 	Extent taken[POOL_SLOTS];
 	size_t taken_count = 0;
 	uint64_t now = 0;
@@ -66,7 +66,7 @@ test_extent_pool(void **state)
 			extent_pool_give(&pool, extent.first, extent.count, now);
 		}
 	}
-	/* all given back: after the rest the pool is whole again */
+	/* all released: after the rest time the pool is whole again */
 	while (taken_count > 0)
 	{
 		taken_count--;
@@ -80,7 +80,7 @@ test_extent_pool(void **state)
 	extent_pool_fini(&pool);
 }
 
-/* This program, or a library that it has mapped. */
+/* Opens this program, or a library that it has mapped. */
 static int
 compile_file(const char *path, RuleSet *rules, UnwindTable *table)
 {
@@ -123,7 +123,8 @@ find_packed(const PackedTable *packed, const RuleSet *rules, uint64_t address)
 }
 
 /*
- * Packing changes where rules stand, not what they say: at the edges of every row and between them.
+ * Packing changes the positions of rules, not their meaning: at the edges of every row and between
+ * them.
  */
 static void
 test_packed_table(void **state)
@@ -159,7 +160,7 @@ test_packed_table(void **state)
 	unwind_table_free(&table);
 }
 
-/* Rows that are packed by some hundreds give the table that all of them together give. */
+/* Rows that are packed some hundreds at a time result in the table of all of them together. */
 static void
 test_packed_in_pieces(void **state)
 {
@@ -192,8 +193,8 @@ test_packed_in_pieces(void **state)
 }
 
 /*
- * No bytes make the compiler read beyond them or loop: each section cut short, and with bits
- * flipped.
+ * No bytes make the compiler read beyond them or loop: each section is cut at every length, and has
+ * bits flipped.
  */
 static void
 test_hostile_cfi(void **state)
@@ -214,7 +215,7 @@ test_hostile_cfi(void **state)
 		UnwindTable table;
 		size_t cut = (size_t) rand() % length;
 
-		/* memory of exactly that size, so that a checker of memory sees a read past it */
+		/* memory of exactly that size, so that a memory checker detects a read past it */
 		bytes = malloc(cut + 1);
 		memcpy(bytes, sections.input.eh_frame.data, cut);
 		for (int flip = 0; flip < i % 4 && cut > 0; flip++)
@@ -247,7 +248,7 @@ put(uint8_t *bytes, size_t offset, uint64_t value, size_t length)
 	memcpy(bytes + offset, &value, length);
 }
 
-/* Go's function table, in which all functions have the same name, flags and depths. */
+/* Writes Go's function table, in which all functions have equal names, flags and depths. */
 static uint8_t *
 go_table(uint32_t functions, const uint8_t *depths, size_t depth_bytes, uint8_t flags)
 {
@@ -258,7 +259,7 @@ go_table(uint32_t functions, const uint8_t *depths, size_t depth_bytes, uint8_t 
 	put(bytes, 6, 1, 1);
 	put(bytes, 7, 8, 1);
 	put(bytes, 8, functions, 8);
-	put(bytes, 32, GO_ENTRY + 44, 8); /* names */
+	put(bytes, 32, GO_ENTRY + 44, 8); /* offset of the names */
 	put(bytes, 56, GO_VALUES, 8);
 	put(bytes, 64, 72, 8);
 	for (uint32_t i = 0; i <= functions; i++)
@@ -267,13 +268,13 @@ go_table(uint32_t functions, const uint8_t *depths, size_t depth_bytes, uint8_t 
 		put(bytes, 72 + (size_t) i * 8 + 4, GO_ENTRY - 72, 4);
 	}
 	memcpy(bytes + GO_VALUES + 1, depths, depth_bytes);
-	put(bytes, GO_ENTRY + 16, 1, 4); /* depths */
+	put(bytes, GO_ENTRY + 16, 1, 4); /* offset of the depths */
 	put(bytes, GO_ENTRY + 41, flags, 1);
 	put(bytes, GO_ENTRY + 44, 'x', 1);
 	return bytes;
 }
 
-/* rules: of the table's rows, to be let go of. */
+/* Returns the rules of the table's rows; the caller releases them. */
 static void
 compile_go_table_with(const uint8_t *bytes, RuleSet *rules, UnwindTable *table)
 {
@@ -299,7 +300,7 @@ compile_go_table(const uint8_t *bytes, UnwindTable *table)
 }
 
 /*
- * Depths that no rule can say, over and over: not one row is kept, and the work ends all the same.
+ * Depths that no rule can express, again and again: no row is kept, and the work ends nevertheless.
  */
 static void
 test_go_table_is_bounded(void **state)
@@ -311,7 +312,7 @@ test_go_table_is_bounded(void **state)
 	(void) state;
 	for (size_t i = 0; i < sizeof(depths); i += 2)
 	{
-		depths[i] = i % 4 == 0 ? 4 : 3; /* 2 deeper, 2 less deep: odd ones all */
+		depths[i] = i % 4 == 0 ? 4 : 3; /* 2 deeper, 2 less deep: all are odd */
 		depths[i + 1] = 1;
 	}
 	bytes = go_table(GO_FUNCTIONS, depths, sizeof(depths), 0);
@@ -323,8 +324,8 @@ test_go_table_is_bounded(void **state)
 }
 
 /*
- * Code that leaves its stack after a prologue longer than the table has room for: its rows must not
- * go backwards.
+ * Code that leaves its stack after a prologue that is too long for the table: its rows must not go
+ * backwards.
  */
 static void
 test_go_prologue_too_long(void **state)
@@ -341,8 +342,8 @@ test_go_prologue_too_long(void **state)
 }
 
 /*
- * Go before 1.21 goes to C's stack from a function that pushes nothing: where that is said by the
- * flags, the frame record is its caller's; the stack's own pointer is of no use any more.
+ * Go before 1.21 switches to C's stack in a function that pushes nothing: if the flags say so, the
+ * frame record is the caller's, because the stack's own pointer cannot be used.
  */
 static void
 test_go_leaves_without_frame(void **state)

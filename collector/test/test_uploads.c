@@ -1,7 +1,7 @@
 /*
  * test_uploads.c
- *		Debug information that clients upload: tokens with the right to it, limits of uploads under
- *		way, messages.
+ *		Debug information that clients upload: tokens with that right, limits of concurrent uploads,
+ *		messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +111,7 @@ test_stale(void **state)
 	assert_int_not_equal(number, 0);
 	assert_int_equal(upload_slots_attach(&slots, "shop", BUILD_A, second, 6 * MINUTE), 0);
 
-	/* it is its call's, however long that takes, but takes no byte after its time */
+	/* an upload belongs to its call, however long that takes, but accepts no byte after its time */
 	assert_int_equal(upload_slots_write(&slots, number, bytes, 50, 22 * MINUTE), UPLOAD_OK);
 	assert_int_equal(upload_slots_write(&slots, number, bytes, 50, 22 * MINUTE + 3),
 					 UPLOAD_UNKNOWN);
@@ -151,7 +151,7 @@ test_budgets(void **state)
 	upload_slots_fini(&slots);
 }
 
-/* A tenant's bytes of an hour are used up, which the others do not pay for. */
+/* When a tenant's bytes of an hour are used up, the others are not affected. */
 static void
 test_hour(void **state)
 {
@@ -217,7 +217,10 @@ test_messages(void **state)
 										 &question));
 	for (size_t cut = 1; cut + 1 < sizeof(initiate); cut++)
 	{
-		/* cut between two fields it is a message without the later ones, otherwise it is none */
+		/*
+		 * cut between two fields the text is a message without the later ones, otherwise it is
+		 * invalid
+		 */
 		const char *text =
 			upload_question_read(UPLOAD_INITIATE, (Span){ (const uint8_t *) initiate, cut },
 								 &question);

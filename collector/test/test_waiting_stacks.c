@@ -1,9 +1,9 @@
 /*
  * test_waiting_stacks.c
- *		Stacks of threads that wait, in memory that somebody fills when he likes: nobody waits for
- *		it.
+ *		Stacks of threads that wait, in memory whose pages another process supplies when it likes:
+ *		no thread waits for it.
  *
- * What would wait for ever does so until a watchdog lets it go, and the test fails.
+ * A wait without end is ended by a watchdog, and the test fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Two pages of the file, which nobody has touched. */
+/* Maps two pages of the file, which were not touched before. */
 static uint8_t *
 map_held_file(void)
 {
@@ -83,17 +83,17 @@ map_held_file(void)
 	void *pages;
 
 	assert_true(fd >= 0);
-	/* a read that was let go was short, by which the kernel took the file for empty */
+	/* a read that the watchdog ended was short, so that the kernel took the file for empty */
 	assert_int_equal(fstat(fd, &status), 0);
 	pages = mmap(NULL, (size_t) 2 * PAGE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_ptr_not_equal(pages, MAP_FAILED);
 	close(fd);
-	/* or the file system would have them from the test before */
+	/* otherwise the kernel would have the pages from the previous test */
 	assert_int_equal(madvise(pages, (size_t) 2 * PAGE_BYTES, MADV_DONTNEED), 0);
 	return pages;
 }
 
-/* A process of that user, with a copy of our memory. */
+/* Starts a process of that user, with a copy of this one's memory. */
 static pid_t
 start_owner(uid_t user)
 {
@@ -111,10 +111,10 @@ start_owner(uid_t user)
 
 #define CHAIN_FRAMES 3
 
-/* An interpreter's structures, as CPython's are: a state, frames, their code object. */
+/* An interpreter's structures, like CPython's: a state, frames, their code object. */
 static struct
 {
-	uint64_t state; /* the word that leads to the frames */
+	uint64_t state; /* the word that points to the frames */
 	uint64_t frames[CHAIN_FRAMES][PFS_FRAME_BLOCK_WORDS];
 	uint64_t code[PFS_CODE_BLOCK_WORDS];
 } interpreter;
@@ -174,7 +174,7 @@ wait_for_user(pid_t process, uid_t user)
 		(void) usleep(1000);
 }
 
-/* Frees the reader once threads that were left behind have ended: the next test counts who asks. */
+/* Frees the reader once abandoned threads have ended, because the next test counts threads. */
 static void
 let_readers_end(StackReader *reader)
 {
@@ -185,7 +185,7 @@ let_readers_end(StackReader *reader)
 	stack_reader_fini(reader);
 }
 
-/* Only the one that does not answer, and what else its owner has, is left without an answer. */
+/* Only the process that does not answer, and others of its owner, get no answer. */
 static void
 test_one_reading_hangs(void **state)
 {
@@ -209,12 +209,12 @@ test_one_reading_hangs(void **state)
 								.tid = (uint32_t) pids[i % 3],
 								.address = (uintptr_t) (i == 4 ? held : bytes),
 								.wanted_bytes = sizeof(bytes) };
-	reads[8].address = 8; /* nothing is there */
+	reads[8].address = 8; /* an unreadable address */
 	stack_reader_read(&reader, reads, 40);
 	assert_int_equal(reader.timeouts, 1);
 	for (size_t i = 0; i < 40; i++)
 	{
-		/* from the moment on that one of an owner does not answer, its others are not asked */
+		/* after one process of an owner has not answered, the owner's other ones are not read */
 		bool is_read = i != 4 && i != 8 && (i % 3 != 1 || i < 4);
 
 		assert_int_equal(reads[i].done_bytes, is_read ? sizeof(bytes) : 0);
@@ -223,7 +223,7 @@ test_one_reading_hangs(void **state)
 			assert_memory_equal(reads[i].bytes, bytes, sizeof(bytes));
 		free(reads[i].bytes);
 	}
-	/* nor is that owner in the next round */
+	/* in the next round no process of that owner is read */
 	reads[4].address = (uintptr_t) bytes;
 	stack_reader_read(&reader, reads, 6);
 	assert_int_equal(reader.timeouts, 1);
@@ -241,14 +241,14 @@ test_one_reading_hangs(void **state)
 }
 
 /*
- * The interpreter's chain is read together with the stack. One that leads into memory which does
- * not answer is left behind, and the others have theirs.
+ * The interpreter's chain is read together with the stack. A chain that leads into memory which
+ * does not answer is abandoned, and the other threads have theirs.
  */
 static void
 test_chains(void **state)
 {
 	struct pfs_runtime runtime = make_interpreter();
-	uint64_t roots[2] = { (uintptr_t) &interpreter.state, 0 }; /* of a thread each */
+	uint64_t roots[2] = { (uintptr_t) &interpreter.state, 0 }; /* the root of each thread */
 	StackRead reads[40];
 	StackReader reader;
 	uint8_t *held;
@@ -303,7 +303,7 @@ test_chains(void **state)
 	munmap(held, (size_t) 2 * PAGE_BYTES);
 }
 
-/* Objects of V8's, as pfs_v8_layout describes them below: their words, by name. */
+/* Objects of V8, in the layout below: their words, by name. */
 static struct
 {
 	uint64_t function[4];
@@ -325,7 +325,7 @@ enum
 	V8_SCRIPT_TYPE = 77
 };
 
-/* Makes the objects of a function, and describes them to the walk. */
+/* Builds the objects of a function, and describes them to the walk. */
 static struct pfs_runtime
 make_v8(void)
 {
@@ -352,7 +352,7 @@ make_v8(void)
 	return runtime;
 }
 
-/* Puts a frame at a place of the stack, whose caller's is at another one. */
+/* Puts a frame at one position of the stack, and its caller's at another. */
 static void
 put_v8_frame(uint64_t *stack, size_t place, size_t caller, uintptr_t function)
 {
@@ -364,9 +364,9 @@ put_v8_frame(uint64_t *stack, size_t place, size_t caller, uintptr_t function)
 }
 
 /*
- * Frames of V8's functions are described by their places, from the stack pointer on: those whose
- * slots lead to a function of a script, and no other ones. A stack of which all places look like
- * frames does not hold the others up.
+ * Frames of V8's functions are described by their addresses, from the stack pointer on: only those
+ * whose slots lead to a function of a script. A stack in which every position looks like a frame
+ * does not hold up the others.
  */
 static void
 test_v8_frames(void **state)
@@ -385,8 +385,9 @@ test_v8_frames(void **state)
 	pid_t pid;
 
 	put_v8_frame(stack, 10, 20, V8_OBJECT(v8_objects.function));
-	put_v8_frame(stack, 20, 30, V8_OBJECT(v8_objects.context));	 /* not a function's */
-	put_v8_frame(stack, 30, 20, V8_OBJECT(v8_objects.function)); /* its caller's lies below */
+	put_v8_frame(stack, 20, 30, V8_OBJECT(v8_objects.context)); /* not the object of a function */
+	/* the frame of its caller lies below */
+	put_v8_frame(stack, 30, 20, V8_OBJECT(v8_objects.function));
 	put_v8_frame(stack, 40, 50, V8_OBJECT(v8_objects.function));
 	stack[50] = (uintptr_t) &stack[60];
 	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++)
@@ -430,8 +431,8 @@ test_v8_frames(void **state)
 }
 
 /*
- * An owner whose processes hang again and again, each in another process, leaves no more threads
- * behind than an owner may. Others are read all the same.
+ * An owner whose processes hang again and again, each in another process, leaves at most its share
+ * of threads abandoned. The processes of others are read nevertheless.
  */
 static void
 test_owner_goes_on_hanging(void **state)
@@ -467,7 +468,7 @@ test_owner_goes_on_hanging(void **state)
 		assert_int_equal(reads[0].done_bytes, 0);
 		assert_int_equal(reads[1].done_bytes, sizeof(bytes));
 		free(reads[1].bytes);
-		/* as if the time had passed for which the owner is left alone */
+		/* as if the time had passed during which the owner is skipped */
 		memset(reader.stalled, 0, sizeof(reader.stalled));
 		(void) waitpid(hanging, NULL, 0);
 	}
@@ -482,15 +483,15 @@ test_owner_goes_on_hanging(void **state)
 
 typedef struct Sleeper
 {
-	uint8_t *stack; /* NULL: the thread's own */
+	uint8_t *stack; /* NULL: the thread's own stack */
 	pthread_t thread;
 	_Atomic uint32_t tid;
-	_Atomic uint64_t start_time_ns; /* of its process, as samples have it … */
-	_Atomic uint64_t exec_id;		/* … likewise */
-	int32_t state_offset;			/* of its thread_state, from the thread pointer */
+	_Atomic uint64_t start_time_ns; /* start time of its process, as in samples */
+	_Atomic uint64_t exec_id;		/* exec id of its process, as in samples */
+	int32_t state_offset;			/* offset of its thread_state from the thread pointer */
 	atomic_uint chains;				/* samples of waits with the interpreter's chain */
-	atomic_uint told;				/* samples of waits */
-	atomic_uint copied;				/* of them with a copy of the stack */
+	atomic_uint told;				/* number of samples of waits */
+	atomic_uint copied;				/* samples of waits with a copy of the stack */
 } Sleeper;
 
 #define CROWD 1500
@@ -500,13 +501,13 @@ typedef struct Member
 {
 	pthread_t thread;
 	_Atomic uint32_t tid;
-	unsigned told; /* samples of waits */
+	unsigned told; /* number of samples of waits */
 } Member;
 
 static Sleeper sleepers[3];
-static _Thread_local uint64_t thread_state; /* leads to the interpreter's state */
+static _Thread_local uint64_t thread_state; /* the word that points to the interpreter's state */
 static Member crowd[CROWD];
-static int crowd_pipe[2]; /* at whose end the crowd goes home */
+static int crowd_pipe[2]; /* the threads end when this pipe is closed */
 
 /* Sleeps with the stack pointer in the page. */
 static void *
@@ -580,7 +581,7 @@ on_crowd_record(void *context, const void *bytes, size_t length_bytes)
 		crowd[i].told += record.sample->tid == atomic_load(&crowd[i].tid);
 }
 
-/* Each wait is handed over, also one whose record lies across the end of a batch. */
+/* Each wait is delivered, also one whose record crosses the end of a batch. */
 static void
 test_waits_of_many_threads(void **state)
 {
@@ -627,7 +628,10 @@ test_waits_of_many_threads(void **state)
 	sampler_free(sampler);
 }
 
-/* Memory that another thread would have to answer for; NULL: this machine has none. */
+/*
+ * Maps memory whose pages another thread would have to supply; NULL: this machine does not support
+ * it.
+ */
 static uint8_t *
 map_user_memory(int *fd)
 {
@@ -644,7 +648,7 @@ map_user_memory(int *fd)
 	return pages;
 }
 
-/* Waits with a stack in such memory are reported without it, other waits with it. */
+/* Waits with a stack in such memory are reported without the stack, other waits with it. */
 static void
 test_waits_that_go_on(void **state)
 {
@@ -682,7 +686,7 @@ test_waits_that_go_on(void **state)
 		assert_int_equal(atomic_load(&sleepers[i].told), 1);
 		assert_int_equal(atomic_load(&sleepers[i].copied), i == 2 || sleepers[i].stack == NULL);
 	}
-	/* not even a thread was left behind, so nothing was asked */
+	/* no thread was abandoned, so no read was attempted */
 	assert_int_equal(atomic_load(&fuse.held_count), 0);
 	assert_true(losses_total(&losses, LOSS_WAITS_UNREAD) >= 1);
 	for (size_t i = 0; i < 3; i++)
@@ -694,7 +698,7 @@ test_waits_that_go_on(void **state)
 		close(fd);
 }
 
-/* A wait that goes on has the interpreter's chain, from the moment on that the process is known. */
+/* An ongoing wait has the interpreter's chain, as soon as the process is known. */
 static void
 test_chain_of_a_wait(void **state)
 {
@@ -735,7 +739,7 @@ test_chain_of_a_wait(void **state)
 	sampler_tend(sampler);
 	assert_int_equal(atomic_load(&sleeper->copied), 2);
 	assert_int_equal(atomic_load(&sleeper->chains), 1);
-	/* another image of that number is another process */
+	/* another image with that pid is another process */
 	runtime.exec_id++;
 	assert_int_equal(tables->ops->set_runtime(tables, (uint32_t) getpid(), &runtime), 0);
 	(void) usleep(200000);

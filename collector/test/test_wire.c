@@ -1,6 +1,6 @@
 /*
  * test_wire.c
- *		Binary formats byte by byte, answers that are not what was asked for, and the cache of ids.
+ *		Binary formats byte by byte, unexpected answers, and the cache of ids.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ test_copy(void **state)
 }
 
 /*
- * Every cut and every changed byte of a good answer is refused, unless the byte is part of a value.
+ * A good answer that is cut, or has a byte changed, is refused, unless the byte is part of a value.
  */
 static void
 test_results(void **state)
@@ -96,7 +96,7 @@ test_results(void **state)
 	assert_false(wire_ints(buffer.bytes, buffer.length, WIRE_INT4, 0, values));
 	for (size_t length = 0; length < buffer.length; length++)
 	{
-		/* of just that size, so that a tool for memory errors sees a read beyond it */
+		/* memory of exactly that size, so that a memory checker detects a read beyond it */
 		copy = malloc(length + 1);
 		memcpy(copy, buffer.bytes, length);
 		copy = realloc(copy, length ? length : 1);
@@ -105,7 +105,8 @@ test_results(void **state)
 	}
 	for (size_t i = 0; i < buffer.length; i++)
 	{
-		bool is_bound = i >= 16 && i < 20; /* whatever index the server counts from */
+		/* the index from which the server counts is not checked */
+		bool is_bound = i >= 16 && i < 20;
 		bool is_value = (i >= 24 && i < 28) || (i >= 32 && i < 36);
 
 		buffer.bytes[i] ^= 0x40;
@@ -126,7 +127,7 @@ id_for(uint32_t i)
 	return (int64_t) i * 3 - 1000;
 }
 
-/* An answer is right or there is none, however small the budget; what is in use stays. */
+/* However small the budget, an answer is correct or absent; entries in use stay. */
 static void
 test_id_cache(void **state)
 {
@@ -172,7 +173,7 @@ test_id_cache(void **state)
 	}
 }
 
-/* What is asked for again and again outlives any number of others. */
+/* Entries that are used again and again stay, however many others are added. */
 static void
 test_id_cache_keeps_what_is_used(void **state)
 {

@@ -1,6 +1,7 @@
 /*
  * test_worker_life.c
- *		Whose fault it is if the symbol worker cannot end, and that it starts all the same.
+ *		A symbol worker that cannot end: the owner that is charged for it, and the start of another
+ *		worker.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,9 +29,9 @@
 #include "symbols/worker/worker_accounts.h"
 #include "symbols/worker/worker_client.h"
 
-#define WORKER_BINARIES 64	/* that are open at a time */
-#define WORKERS_STUCK	8	/* that may hang at a time */
-#define PRIVATE_KB		128 /* a worker that runs has more memory */
+#define WORKER_BINARIES 64	/* number of files that are open at a time */
+#define WORKERS_STUCK	8	/* number of workers that may hang at a time */
+#define PRIVATE_KB		128 /* memory that any running worker exceeds */
 
 static const SymbolAsk hostile = { INT64_MAX, UINT64_C(1) << 1, 0 };
 static const SymbolAsk honest = { INT64_MAX, UINT64_C(1) << 2, 0 };
@@ -43,7 +44,7 @@ static const Elf64_Ehdr empty_program = {
 	.e_type = ET_DYN,
 	.e_version = EV_CURRENT,
 	.e_ehsize = sizeof(Elf64_Ehdr),
-	.e_phnum = 1, /* at the beginning of the file, and so of no kind that is known */
+	.e_phnum = 1, /* at the beginning of the file, and so of an unknown kind */
 };
 
 static int
@@ -56,7 +57,7 @@ open_empty_program(void)
 	return fd;
 }
 
-/* Asks about an address of an open file, which has no symbols. */
+/* Looks up an address of an open file, which has no symbols. */
 static int
 ask(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
 {
@@ -82,7 +83,7 @@ open_fuse_program(void)
 	return fd;
 }
 
-/* A client whose worker has a FUSE file open, as nobody else has. */
+/* Starts a client whose worker is the only process that has a FUSE file open. */
 static WorkerClient *
 start_with_fuse_file(void)
 {
@@ -104,8 +105,8 @@ let_go(void **state)
 }
 
 /*
- * A file that hangs when it is closed is closed while others are asked about: they are answered by
- * another worker, and only the file's own owners are refused.
+ * A file that hangs when it is closed is closed while others are being read: another worker answers
+ * them, and only the file's own owners are refused.
  */
 static void
 blames_the_file_that_is_closed(void **state)
@@ -128,7 +129,7 @@ blames_the_file_that_is_closed(void **state)
 	close(program);
 }
 
-/* All files of a worker are closed as it is killed: those that may hang are suspected. */
+/* All files of a worker are closed when it is killed: those that may hang are suspected. */
 static void
 suspects_files_of_a_killed_worker(void **state)
 {
@@ -149,7 +150,7 @@ suspects_files_of_a_killed_worker(void **state)
 	close(program);
 }
 
-/* Opens a program that answers and one that may be held. */
+/* Opens a program whose file system answers and one that may be held. */
 static void
 open_programs(int *program, int *file)
 {
@@ -168,7 +169,7 @@ end(WorkerClient *client, int program, int file)
 	close(program);
 }
 
-/* A worker that starts has none of our descriptors, so that no file keeps it from that. */
+/* A new worker has none of this process's descriptors, so no file can delay its start. */
 static void
 starts_beside_a_file_that_hangs(void **state)
 {
@@ -184,7 +185,7 @@ starts_beside_a_file_that_hangs(void **state)
 	end(client, program, file);
 }
 
-/* Memory of a process that is no file's, kB; 0: it has none any more. */
+/* Returns the memory of a process that belongs to no file, in kB; 0: it has no memory any more. */
 static unsigned long
 private_kb(pid_t pid)
 {
@@ -202,7 +203,7 @@ private_kb(pid_t pid)
 	return kb;
 }
 
-/* The owner of a file that hangs pays for the wait, and the memory of its worker is freed. */
+/* The owner of a file that hangs is charged for the wait, and the memory of its worker is freed. */
 static void
 charges_the_owner_of_a_file_that_hangs(void **state)
 {
@@ -220,7 +221,7 @@ charges_the_owner_of_a_file_that_hangs(void **state)
 	assert_int_equal(ask(client, 2, file, &hostile), -EIO);
 	assert_int_equal(kill(stuck, 0), 0);
 #ifdef SYS_process_mrelease
-	/* Linux 5.15 */
+	/* since Linux 5.15 */
 	if (syscall(SYS_process_mrelease, -1, 0) != 0 && errno != ENOSYS)
 		assert_in_range(private_kb(stuck), 0, PRIVATE_KB);
 #endif
@@ -250,8 +251,8 @@ count_children(void)
 }
 
 /*
- * Workers that hang one after the other, each by another owner's file on another device: others
- * are answered while there are fewer than eight, and there are never more.
+ * Workers that hang one after the other, each because of another owner's file on another device:
+ * other files are answered while fewer than eight hang, and there are never more.
  */
 static void
 bounds_workers_that_hang(void **state)
@@ -266,7 +267,7 @@ bounds_workers_that_hang(void **state)
 		skip();
 	program = open_empty_program();
 	assert_int_equal(worker_client_create(0, &client), 0);
-	/* what watches them is forked, and must not have copies of files that hang */
+	/* the process that watches them is forked, and must not have copies of files that hang */
 	for (int i = 0; i < WORKERS_STUCK; i++)
 		assert_true(fuse_file_open_with(&many[i], ",allow_other"));
 	children = count_children();
@@ -340,7 +341,7 @@ main(int argc, char **argv)
 	symbolizer_worker_main(argc, argv);
 	if (child_reserve() != 0)
 		return EXIT_FAILURE;
-	/* the worker is another user */
+	/* the worker runs as another user */
 	have_fuse = fuse_file_open_with(&fuse, ",allow_other");
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	if (have_fuse)

@@ -1,7 +1,7 @@
 /*
  * test_worker_sandbox.c
- *		What the worker can still do to others that are nobody, too: nothing. And each wall by
- *		itself, without the filter of system calls, which stands before the others.
+ *		The worker cannot affect other processes of the user nobody. Each layer of the sandbox is
+ *		tested alone, without the filter of system calls, which comes before the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,10 @@
 
 #define NO_FILTERS 77
 
-/* The steps of the worker's life that matter here; exit code: the one that went wrong, or 0. */
+/*
+ * Runs the steps of the worker's start that are tested. Returns an exit code: number of the step
+ * that failed, or 0.
+ */
 static int
 try_others(pid_t other, int socket)
 {
@@ -52,7 +55,7 @@ try_others(pid_t other, int socket)
 	return 0;
 }
 
-/* A process of the user that the worker becomes. */
+/* Starts a process of the user that the worker becomes. */
 static pid_t
 start_other(void)
 {
@@ -100,7 +103,9 @@ leaves_others_alone(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* From now on a call of this process ends at once: with that error, or with 0 for none. */
+/*
+ * From here on a system call of this process returns at once: with that error, or with 0 for none.
+ */
 static void
 answer_call(long number, unsigned int error)
 {
@@ -117,7 +122,7 @@ answer_call(long number, unsigned int error)
 		_exit(NO_FILTERS);
 }
 
-/* What the link says now, in the child; "" where it does not. */
+/* Writes the target of a link of /proc in the child; "" if it cannot be read. */
 static void
 read_namespace(char *text, size_t size)
 {
@@ -133,7 +138,7 @@ try_network(void)
 	char after[64];
 
 	answer_call(SYS_seccomp, 0);
-	/* Landlock would forbid the link */
+	/* otherwise Landlock would forbid to read the link */
 	answer_call(SYS_landlock_create_ruleset, EOPNOTSUPP);
 	read_namespace(before, sizeof(before));
 	if (!worker_sandbox_enter())
@@ -163,7 +168,7 @@ try_to_stay_root(void)
 	return worker_sandbox_enter() ? 0 : 1;
 }
 
-/* Runs steps in a child, whose log becomes text; the exit code. */
+/* Runs steps in a child, whose log is stored in text; returns the exit code. */
 static int
 run_steps(int (*steps)(void), char *text, size_t size)
 {
@@ -208,7 +213,7 @@ has_its_own_network(void **state)
 	assert_int_equal(code, 0);
 }
 
-/* Without the filter of calls it is Landlock that forbids files. */
+/* Without the filter of system calls, Landlock forbids files. */
 static void
 names_no_file(void **state)
 {

@@ -2,7 +2,8 @@
  * test_worker_start.c
  *		A program that cannot run as its own symbol worker starts no worker, and so never itself.
  *
- * This is such a program: it calls symbolizer_worker_main late, and not where it was started again.
+ * This is such a program: it calls symbolizer_worker_main() late, and not at all if it is started
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,10 @@
 #include "symbols/worker/worker_client.h"
 #include "symbols/worker/worker_protocol.h"
 
-/* A question's answer: -EAGAIN where no worker was started; -EIO where one was, and ended. */
+/*
+ * Returns the result of a query: -EAGAIN if no worker was started; -EIO if one was started and
+ * ended.
+ */
 static int
 ask(void)
 {
@@ -90,7 +94,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(starts_none_as_a_worker),
 	};
 
-	if (argc > 1) /* started again: not a third time */
+	if (argc > 1) /* started again: the program does not continue */
 		_exit(EXIT_FAILURE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

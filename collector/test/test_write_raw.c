@@ -1,6 +1,7 @@
 /*
  * test_write_raw.c
- *		Requests of Parca's WriteRaw: labels and profiles in a batch, and what is refused whole.
+ *		Requests of Parca's WriteRaw: labels and profiles in a batch, and requests that are refused
+ *		whole.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@
 
 /* --- requests --- */
 
-/* One function, one sample; a time of 0 is none. */
+/* Returns a profile with one function and one sample; time 0: without a time. */
 static Proto
 pprof(const char *function, int value, uint64_t time_ns)
 {
@@ -31,7 +32,7 @@ pprof(const char *function, int value, uint64_t time_ns)
 	Proto item = { .length = 0 };
 	Proto line = { .length = 0 };
 
-	proto_number(&item, 1, 1); /* a type: texts 1, 2 */
+	proto_number(&item, 1, 1); /* a type, of the texts 1 and 2 */
 	proto_number(&item, 2, 2);
 	proto_message(&profile, 1, &item);
 	proto_message(&profile, 11, &item);
@@ -166,7 +167,7 @@ add_labelled_sample(Proto *profile, const char *first, const char *second)
 	proto_text(profile, 6, second);
 }
 
-/* A name that is guarded does not become one that another label of the sample has already. */
+/* A reserved name is not changed to the name of another label of the sample. */
 static void
 test_guarded_names_differ(void **state)
 {
@@ -291,12 +292,12 @@ test_profiles_refused(void **state)
 	request = request_of(&labels, &profile);
 	assert_refused(&request, "the time of a profile is too far from now");
 	profile = pprof("work", 70, 0);
-	proto_number(&profile, 7, 3); /* frames to drop: named like the function */
+	proto_number(&profile, 7, 3); /* frames to drop: a pattern that matches the function */
 	request = request_of(&labels, &profile);
 	assert_refused(&request, "the profile cannot be received: ");
 }
 
-/* Cut at each of its bytes, and each of them changed: whatever comes of it, within its bytes. */
+/* A request that is cut at any byte, or has any byte changed, is never read beyond its end. */
 static void
 test_changed(void **state)
 {
@@ -312,7 +313,7 @@ test_changed(void **state)
 
 		assert_non_null(bytes);
 		memcpy(bytes, whole.bytes, whole.length);
-		bytes = realloc(bytes, i); /* no byte too many, for sanitizers to see */
+		bytes = realloc(bytes, i); /* memory of exactly that size, for sanitizers */
 		assert_non_null(bytes);
 		assert_int_equal(decode((Span){ bytes, i }, "", 1 << 20, &batch, &result), DECODE_INVALID);
 		batch_free(batch);

@@ -1,6 +1,6 @@
 /*
  * test_writer.c
- *		The writer against a real PostgreSQL: what it stores, exactly once, whatever happens in
+ *		The writer with a real PostgreSQL: everything is stored exactly once, whatever happens in
  *		between.
  */
 #include "writer_fixture.h"
@@ -101,7 +101,7 @@ open_reporter(const char *conninfo)
 	return start_writer(&options);
 }
 
-/* Reports are stored without a batch, and the last one says that the program ends. */
+/* Reports are stored without a batch, and the last one states that the program ends. */
 static void
 test_reports(void **state)
 {
@@ -126,7 +126,7 @@ test_reports(void **state)
 	assert_string_equal(sql_in("reports", "SELECT stopped FROM profstore.collectors"), "t");
 }
 
-/* An extension that takes no reports takes batches. */
+/* An extension that does not support reports still stores batches. */
 static void
 test_reports_that_are_refused(void **state)
 {
@@ -144,7 +144,7 @@ test_reports_that_are_refused(void **state)
 	assert_stored_once("unreported", 3);
 }
 
-/* A writer that stores a name and a loss, but no sample. */
+/* Runs a writer that stores a name and a loss, but no sample. */
 static WriterStats
 store_no_sample(const char *name, uint64_t address)
 {
@@ -159,8 +159,8 @@ store_no_sample(const char *name, uint64_t address)
 }
 
 /*
- * A target is seen by its samples: what a writer stores beside them, losses or names, is no sign
- * that it samples.
+ * A target is seen through its samples: losses or names that a writer stores do not show that it
+ * samples.
  */
 static void
 last_seen_is_that_of_samples(void **state)
@@ -181,7 +181,10 @@ last_seen_is_that_of_samples(void **state)
 	assert_int_equal(stats.newest_sample_us, START_US);
 	sql_in("seen", "UPDATE profstore.targets SET health = 'up'");
 
-	/* nor does one that has stored none say that the target has been stopped: another may sample */
+	/*
+	 * nor does a writer without samples report that the target has been stopped, because another
+	 * may sample it
+	 */
 	stats = store_no_sample("late", 0x10);
 	assert_int_equal(stats.batches_written, 1);
 	assert_int_equal(stats.newest_sample_us, 0);
@@ -191,14 +194,14 @@ last_seen_is_that_of_samples(void **state)
 					   " FROM profstore.targets"),
 		"up 1795219200 1");
 
-	/* one that was stopped, and comes back without samples, is silent */
+	/* a target that was stopped, and returns without samples, is silent */
 	sql_in("seen", "UPDATE profstore.targets SET health = 'stopped'");
 	stats = store_no_sample("later", 0x20);
 	assert_int_equal(stats.batches_written, 1);
 	assert_string_equal(sql_in("seen", "SELECT health FROM profstore.targets"), "unknown");
 }
 
-/* A frame of code that no file names: its mapping is the runtime, its address 0. */
+/* Adds a frame of code without a file: its mapping is the runtime, its address 0. */
 static uint32_t
 add_code(Batch *batch, const char *name, int32_t line_number)
 {
@@ -216,8 +219,8 @@ add_code(Batch *batch, const char *name, int32_t line_number)
 }
 
 /*
- * Samples of two kinds on one stack are two profile types of the same batch. Frames without an
- * address are distinguished by function and line, and recognized later.
+ * Samples of two kinds on one stack are two profile types of one batch. Frames without an address
+ * are distinguished by function and line, and recognized later.
  */
 static void
 test_kinds_and_code(void **state)
@@ -248,7 +251,7 @@ test_kinds_and_code(void **state)
 			sample.value = i == 0 ? 7 : INT64_C(1) << 40;
 			assert_int_equal(batch_add_sample(batch, &sample), 0);
 		}
-		writer = open_writer("dbname=kinds", QUEUE_BYTES); /* which knows no ids */
+		writer = open_writer("dbname=kinds", QUEUE_BYTES); /* a new writer, which knows no ids */
 		writer_submit_newest(writer, batch);
 		(void) drain_and_free(writer);
 	}
@@ -278,7 +281,7 @@ test_kinds_and_code(void **state)
 						"render /app/view.py [python], serve /app/view.py [python]");
 }
 
-/* Content that is stored twice adds no row anywhere; another writer finds the same ids. */
+/* Content that is stored twice adds no row anywhere; another writer finds equal ids. */
 static void
 test_interns_once(void **state)
 {
@@ -309,7 +312,7 @@ test_interns_once(void **state)
 	assert_string_equal(sql_in("interns", "SELECT count(*) FROM profstore.writers"), "2");
 }
 
-/* A batch with one sample, whose stack is at one address and has these lines. */
+/* Returns a batch with one sample, whose stack is at one address and has these lines. */
 static Batch *
 make_answer(BatchFunction *functions, const int32_t *lines, uint32_t line_count)
 {
@@ -338,8 +341,8 @@ make_answer(BatchFunction *functions, const int32_t *lines, uint32_t line_count)
 }
 
 /*
- * Two writers see the same address, by no symbols, by a symbol table and by DWARF: one location,
- * one stack, the best lines, whoever comes when.
+ * Two writers know one address without symbols, by a symbol table and by DWARF: there is one
+ * location, one stack, and the best lines, in whatever order they are stored.
  */
 static void
 test_better_answers(void **state)
@@ -446,7 +449,8 @@ test_exactly_once_when_backends_end(void **state)
 }
 
 /*
- * From when the checkpointer has read the setting commits wait for the standby that is not there.
+ * Waits until commits wait for the missing standby, which is so once the checkpointer has read the
+ * setting.
  */
 static void
 wait_until_commits_wait(PGconn *connection)
@@ -475,8 +479,9 @@ wait_until_commits_wait(PGconn *connection)
 }
 
 /*
- * The worst moment: the server has committed and the connection ends before it can say so. A commit
- * that waits for a synchronous standby is such a one: it is done, and its session can be ended.
+ * The worst moment: the server has committed and the connection ends before it reports that. A
+ * commit that waits for a synchronous standby is in that state: it is done, and its session can be
+ * ended.
  */
 static void
 test_commit_without_an_answer(void **state)
@@ -507,7 +512,7 @@ test_commit_without_an_answer(void **state)
 	sql_on(connection, "SELECT pg_reload_conf()");
 	PQfinish(connection);
 	stats = drain_and_free(writer);
-	assert_true(ended >= 2); /* interning and samples */
+	assert_true(ended >= 2); /* one for interning and one for samples */
 	assert_true(stats.retries >= 2);
 	assert_int_equal(stats.batches_written, 1);
 	assert_stored_once("unsure", 1);
@@ -528,7 +533,7 @@ test_crash_of_the_server(void **state)
 		{
 			sleep_ms(5 + i);
 			assert_int_equal(kill(server_pid(&server), SIGQUIT), 0);
-			while (server_has_pid_file(&server)) /* the last thing to go */
+			while (server_has_pid_file(&server)) /* the file is removed last */
 				sleep_ms(10);
 			assert_int_equal(server_control(&server, "start", NULL), 0);
 		}
@@ -538,7 +543,10 @@ test_crash_of_the_server(void **state)
 	assert_stored_once("crashes", 30);
 }
 
-/* While the server is stopped the queue keeps its budget; dropped batches are reported later. */
+/*
+ * While the server is stopped the queue stays within its budget; dropped batches are reported
+ * later.
+ */
 static void
 test_queue_overflow(void **state)
 {
@@ -588,7 +596,7 @@ test_drain_keeps_its_deadline(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	assert_false(writer_drain(writer, 500));
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	/* without a deadline it would wait for ever */
+	/* without a deadline the writer would wait for ever */
 	assert_in_range(after.tv_sec - before.tv_sec, 0, DRAIN_MS / 2000);
 	writer_stats(writer, &stats);
 	assert_int_equal(stats.batches_dropped, 2);
@@ -597,7 +605,7 @@ test_drain_keeps_its_deadline(void **state)
 	assert_int_equal(server_control(&server, "start", NULL), 0);
 }
 
-/* A server that holds the connection and answers no more must not hold up the end. */
+/* A server that keeps the connection but does not answer must not delay the writer's end. */
 static void
 test_drain_from_a_stalled_server(void **state)
 {
@@ -641,7 +649,7 @@ test_epoch_makes_ids_void(void **state)
 						"100");
 }
 
-/* Half of the next batch is known to the writer, by ids that were collected meanwhile. */
+/* The writer knows half of the next batch, by ids that were collected meanwhile. */
 static void
 test_collected_ids_are_interned_again(void **state)
 {
@@ -694,7 +702,7 @@ test_extension_made_anew(void **state)
 	assert_stored_once("anew", 2);
 }
 
-/* A partition that went after the writer had seen it is made again. */
+/* A partition that was dropped after the writer had seen it is created again. */
 static void
 test_partition_dropped(void **state)
 {
@@ -713,7 +721,7 @@ test_partition_dropped(void **state)
 	assert_stored_once("dropped", 1);
 }
 
-/* What the server does not take must not hold up what comes after it. */
+/* A batch that the server refuses must not delay the following ones. */
 static void
 test_refused_batch(void **state)
 {
@@ -743,7 +751,64 @@ test_refused_batch(void **state)
 						"database_refused1 ring_full3 test1");
 }
 
-/* A time that no partition can hold is refused, not looped over. */
+/*
+ * Citus refuses COPY with a condition. random(), the condition's function, raises an error with the
+ * code of Citus's: the batch is stored by a COPY without a condition. If Citus is there from the
+ * beginning, no COPY has a condition.
+ */
+static void
+test_copy_for_citus(void **state)
+{
+	static const char refusal[] =
+		"ALTER FUNCTION pg_catalog.random() RENAME TO former_random;"
+		" CREATE FUNCTION pg_catalog.random() RETURNS float8 LANGUAGE plpgsql VOLATILE AS"
+		" 'BEGIN RAISE internal_error USING MESSAGE = ''no COPY with WHERE''; END'";
+	static const char catalog[] =
+		"SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition"
+		" (logicalrelid regclass)";
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("citus");
+	for (int i = 0; i < 2; i++)
+	{
+		sql_in("citus", i == 0 ? refusal : catalog);
+		writer = open_writer("dbname=citus", QUEUE_BYTES);
+		writer_submit_newest(writer, make_batch(i));
+		stats = drain_and_free(writer);
+		assert_int_equal(stats.batches_written, 1);
+		assert_int_equal(stats.batches_refused, 0);
+		assert_int_equal(stats.retries, i == 0 ? 1 : 0);
+	}
+	assert_stored_once("citus", 2);
+}
+
+/*
+ * A batch that is refused for another reason leaves the condition. random() is called for each of a
+ * batch's 100 rows, for the row that has no partition, and for each row of the second try.
+ */
+static void
+test_copy_after_refusal(void **state)
+{
+	Writer *writer;
+
+	create_database("conditional");
+	sql_in("conditional",
+		   "ALTER FUNCTION pg_catalog.random() RENAME TO former_random; CREATE SEQUENCE calls;"
+		   " CREATE FUNCTION pg_catalog.random() RETURNS float8 VOLATILE"
+		   " RETURN nextval('public.calls')::float8");
+	writer = open_writer("dbname=conditional", QUEUE_BYTES);
+	writer_submit_newest(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	sql_in("conditional", "DROP TABLE profstore.samples_20261121; TRUNCATE profstore.losses,"
+						  " profstore.unwind_counts");
+	writer_submit_newest(writer, make_batch(1));
+	assert_int_equal(drain_and_free(writer).retries, 1);
+	assert_stored_once("conditional", 1);
+	assert_string_equal(sql_in("conditional", "SELECT last_value FROM calls"), "201");
+}
+
+/* A time that no partition can hold is refused, without endless attempts. */
 static void
 test_absurd_time(void **state)
 {
@@ -767,259 +832,6 @@ test_absurd_time(void **state)
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_refused + stats.batches_written, 3);
 	assert_true(stats.batches_refused >= 2);
-}
-
-/* A role with grant_write and nothing else can write. */
-static void
-test_least_privilege(void **state)
-{
-	Writer *writer;
-
-	create_database("least");
-	sql_in("postgres", "DROP ROLE IF EXISTS test_collector");
-	sql_in("least",
-		   "CREATE ROLE test_collector LOGIN; SELECT profstore.grant_write('test_collector')");
-	writer = open_writer("dbname=least user=test_collector", QUEUE_BYTES);
-	writer_submit_newest(writer, make_batch(0));
-	writer_submit_newest(writer, make_batch(1));
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_free(writer);
-	assert_stored_once("least", 2);
-}
-
-/* Two roles store the same from one host: each has rows of its own, none holds up the other. */
-static void
-test_two_roles(void **state)
-{
-	create_database("roles");
-	sql_in("postgres",
-		   "DROP ROLE IF EXISTS test_collector_a; DROP ROLE IF EXISTS test_collector_b");
-	sql_in("roles", "CREATE ROLE test_collector_a LOGIN; CREATE ROLE test_collector_b LOGIN;"
-					" SELECT profstore.grant_write('test_collector_a'),"
-					" profstore.grant_write('test_collector_b')");
-	for (int i = 0; i < 2; i++)
-	{
-		Writer *writer = open_writer(i == 0 ? "dbname=roles user=test_collector_a"
-											: "dbname=roles user=test_collector_b",
-									 QUEUE_BYTES);
-
-		writer_submit_newest(writer, make_batch(0));
-		writer_submit_newest(writer, make_batch(1));
-		assert_true(writer_drain(writer, DRAIN_MS));
-		writer_free(writer);
-	}
-	assert_string_equal(
-		sql_in("roles",
-			   "SELECT string_agg(format('%s %s', t.role, m.mappings), ', ' ORDER BY t.role)"
-			   " FROM profstore.targets AS t JOIN (SELECT role, count(*) > 0 AS mappings"
-			   "   FROM profstore.mappings GROUP BY role) AS m USING (role)"),
-		"test_collector_a t, test_collector_b t");
-	assert_string_equal(
-		sql_in("roles", "SELECT bool_and(sums = 1) FROM (SELECT count(DISTINCT value) AS sums"
-						" FROM (SELECT s.role, sum(p.value) AS value FROM profstore.samples AS p"
-						"   JOIN profstore.series AS s ON s.id = p.series_id GROUP BY s.role) AS r)"
-						" AS t"),
-		"t");
-}
-
-/* --- errors: each with its code, the server's words, and a way out; never a password --- */
-
-static void
-assert_check_fails(const char *conninfo, ExitCode code, const char *message, const char *detail,
-				   const char *hint)
-{
-	Failure failure = { 0 };
-
-	assert_int_equal(session_check(conninfo, &failure), code);
-	assert_int_equal(failure.code, code);
-	assert_string_equal(failure.message, message);
-	if (strstr(failure.detail, detail) == NULL)
-		fail_msg("\"%s\" is not in \"%s\"", detail, failure.detail);
-	if (strstr(failure.hint, hint) == NULL)
-		fail_msg("\"%s\" is not in \"%s\"", hint, failure.hint);
-	assert_null(strstr(failure.detail, "s3cret"));
-	assert_null(strstr(failure.detail, "LOCATION"));
-	assert_null(strchr(failure.detail, '\n'));
-}
-
-static void
-assert_check_passes(const char *conninfo)
-{
-	Failure failure = { 0 };
-
-	if (session_check(conninfo, &failure) != EXIT_OK)
-		fail_msg("%s: %s", failure.message, failure.detail);
-}
-
-static const char connect_failure[] = "could not connect to database";
-
-static void
-test_no_database(void **state)
-{
-	assert_check_fails("dbname=nowhere", EXIT_DATABASE, connect_failure,
-					   "The server says: database \"nowhere\" does not exist",
-					   "Create the database");
-}
-
-static void
-test_no_server(void **state)
-{
-	assert_check_fails("host=/nonexistent", EXIT_DATABASE, connect_failure,
-					   "No such file or directory", "Check that the server is running");
-	assert_check_fails("host=/nonexistent,/neither dbname=x", EXIT_DATABASE, connect_failure,
-					   "/neither", "");
-}
-
-static void
-test_invalid_conninfo(void **state)
-{
-	assert_check_fails("dbname=x nonsense", EXIT_CONFIG, "invalid connection string", "nonsense",
-					   "postgresql://");
-	assert_check_fails("password=x s3cret", EXIT_CONFIG, "invalid connection string", "", "");
-	assert_check_fails("postgresql://u:s3cret@h/x?nonsense=s3cret", EXIT_CONFIG,
-					   "invalid connection string", "", "");
-}
-
-static void
-test_wrong_password(void **state)
-{
-	sql_in("postgres", "DROP ROLE IF EXISTS test_password");
-	sql_in("postgres", "CREATE ROLE test_password LOGIN PASSWORD 'right'");
-	require_password(&server, "test_password");
-	assert_check_fails("user=test_password password=s3cret", EXIT_DATABASE, connect_failure,
-					   "password authentication failed for user \"test_password\"", "PGPASSFILE");
-	assert_check_fails("user=test_password", EXIT_DATABASE, connect_failure, "no password supplied",
-					   "PGPASSFILE");
-	assert_check_fails("user=test_norole", EXIT_DATABASE, connect_failure,
-					   "role \"test_norole\" does not exist", "Check the user");
-}
-
-static void
-test_extension_missing(void **state)
-{
-	sql_in("postgres", "DROP DATABASE IF EXISTS plain (FORCE)");
-	sql_in("postgres", "CREATE DATABASE plain");
-	assert_check_fails("dbname=plain", EXIT_DATABASE,
-					   "extension \"profstore\" is not in the database", "\"plain\"",
-					   "CREATE EXTENSION profstore");
-}
-
-/* The database came from a server that had the extension, or a package upgrade is under way. */
-static void
-test_library_missing(void **state)
-{
-	create_database("nolib");
-	sql_in("nolib", "UPDATE pg_proc SET probin = '$libdir/nosuch' WHERE proname = 'epoch'");
-	assert_check_fails("dbname=nolib", EXIT_DATABASE,
-					   "could not read the state of extension \"profstore\"",
-					   "could not access file \"$libdir/nosuch\"", "make install");
-	assert_int_equal(db_outcome_of("58P01"), DB_DENIED);
-	assert_int_equal(db_outcome_of("58030"), DB_AWAY);
-}
-
-static void
-test_extension_of_another_version(void **state)
-{
-	char detail[192];
-
-	snprintf(
-		detail, sizeof(detail),
-		"Extension 1.0 in database \"version\" names no writer protocols; this collector, %s, %s",
-		collector_version(), protocol_spoken());
-	create_database("version");
-	sql_in("version", "ALTER EXTENSION profstore DROP FUNCTION profstore.writer_protocols;"
-					  " DROP FUNCTION profstore.writer_protocols");
-	assert_check_fails("dbname=version", EXIT_DATABASE,
-					   "extension \"profstore\" does not fit this collector", detail,
-					   "ALTER EXTENSION profstore UPDATE");
-	sql_in("version", "DROP EXTENSION profstore; CREATE EXTENSION profstore");
-	assert_check_passes("dbname=version");
-}
-
-static void
-test_no_privilege(void **state)
-{
-	create_database("denied");
-	sql_in("postgres", "DROP ROLE IF EXISTS test_denied");
-	sql_in("denied", "CREATE ROLE test_denied LOGIN");
-	assert_check_fails("dbname=denied user=test_denied", EXIT_DATABASE,
-					   "could not read the state of extension \"profstore\"", "permission denied",
-					   "grant_write('test_denied')");
-	sql_in("denied", "GRANT USAGE ON SCHEMA profstore TO test_denied;"
-					 " GRANT EXECUTE ON FUNCTION profstore.epoch TO test_denied");
-	assert_check_fails("dbname=denied user=test_denied", EXIT_DATABASE,
-					   "permission to store samples denied", "\"test_denied\"",
-					   "grant_write('test_denied')");
-}
-
-/* What the server or libpq says in several lines is one in the log; a caret below a line goes. */
-static void
-test_messages_of_several_lines(void **state)
-{
-	PGconn *connection = server_connect("postgres");
-	PGresult *result = PQexec(connection, "DO $$ BEGIN RAISE EXCEPTION 'no' USING DETAIL ="
-										  " E'Line 1:\\n  a b\\n\\t  ^\\nEnd.'; END $$");
-	PGconn *nowhere = PQconnectdb("host=/nonexistent");
-	DbError error;
-
-	db_error_from_result(&error, "could not", result);
-	assert_string_equal(error.failure.detail, "The server says: no DETAIL: Line 1: a b End.");
-	PQclear(result);
-	PQfinish(connection);
-
-	result = PQmakeEmptyPGresult(nowhere, PGRES_FATAL_ERROR);
-	assert_non_null(strchr(PQresultErrorMessage(result), '\n'));
-	assert_int_equal(db_error_from_result(&error, "could not", result), DB_AWAY);
-	assert_null(strchr(error.failure.detail, '\n'));
-	assert_null(strchr(error.failure.detail, '\t'));
-	assert_non_null(strstr(error.failure.detail, "No such file or directory"));
-	PQclear(result);
-	PQfinish(nowhere);
-}
-
-static void
-test_extension_dropped_while_running(void **state)
-{
-	Writer *writer;
-	Failure failure = { 0 };
-
-	create_database("gone");
-	writer = open_patient_writer("dbname=gone", 300);
-	writer_submit_newest(writer, make_batch(0));
-	wait_until_done(writer, 1);
-	assert_int_equal(writer_failure(writer, &failure), EXIT_OK);
-	sql_in("gone", "DROP EXTENSION profstore CASCADE");
-	writer_submit_newest(writer, make_batch(1));
-	wait_until_done(writer, 2);
-	assert_int_equal(writer_failure(writer, &failure), EXIT_DATABASE);
-	assert_string_equal(failure.message, "extension \"profstore\" is not in the database");
-	assert_false(writer_drain(writer, DRAIN_MS));
-	writer_free(writer);
-}
-
-/* A password that was changed while the writer had no connection. */
-static void
-test_password_changed_while_running(void **state)
-{
-	Writer *writer;
-	Failure failure = { 0 };
-
-	create_database("changed");
-	sql_in("postgres", "DROP ROLE IF EXISTS test_changed");
-	sql_in("changed", "CREATE ROLE test_changed LOGIN PASSWORD 's3cret';"
-					  " SELECT profstore.grant_write('test_changed')");
-	require_password(&server, "test_changed");
-	writer = open_patient_writer("dbname=changed user=test_changed password=s3cret", 300);
-	writer_submit_newest(writer, make_batch(0));
-	wait_until_done(writer, 1);
-	sql_in("changed", "ALTER ROLE test_changed PASSWORD 'other'");
-	sql_in("changed", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-					  " WHERE usename = 'test_changed'");
-	writer_submit_newest(writer, make_batch(1));
-	wait_until_done(writer, 2);
-	assert_int_equal(writer_failure(writer, &failure), EXIT_DATABASE);
-	assert_non_null(strstr(failure.detail, "password authentication failed"));
-	writer_free(writer);
 }
 
 static int
@@ -1057,20 +869,9 @@ main(void)
 		cmocka_unit_test(test_extension_made_anew),
 		cmocka_unit_test(test_partition_dropped),
 		cmocka_unit_test(test_refused_batch),
+		cmocka_unit_test(test_copy_for_citus),
+		cmocka_unit_test(test_copy_after_refusal),
 		cmocka_unit_test(test_absurd_time),
-		cmocka_unit_test(test_least_privilege),
-		cmocka_unit_test(test_two_roles),
-		cmocka_unit_test(test_no_database),
-		cmocka_unit_test(test_no_server),
-		cmocka_unit_test(test_invalid_conninfo),
-		cmocka_unit_test(test_wrong_password),
-		cmocka_unit_test(test_extension_missing),
-		cmocka_unit_test(test_library_missing),
-		cmocka_unit_test(test_extension_of_another_version),
-		cmocka_unit_test(test_no_privilege),
-		cmocka_unit_test(test_messages_of_several_lines),
-		cmocka_unit_test(test_extension_dropped_while_running),
-		cmocka_unit_test(test_password_changed_while_running),
 	};
 
 	return cmocka_run_group_tests(tests, setup_server, stop_server);

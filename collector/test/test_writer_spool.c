@@ -1,8 +1,9 @@
 /*
  * test_writer_spool.c
- *		What a writer keeps on disk while its database is away: nothing is lost and nothing is
- *		stored twice, whatever is killed, cut, full or damaged.
+ *		Batches that a writer keeps on disk while its database is unavailable: nothing is lost and
+ *		nothing is stored twice, whatever is killed, cut, full or damaged.
  */
+#include "shell.h"
 #include "writer_fixture.h"
 
 #include <dirent.h>
@@ -34,20 +35,6 @@ open_spooling(const char *conninfo)
 	const WriterOptions options = spooling_options(conninfo);
 
 	return start_writer(&options);
-}
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void
-run(const char *format, ...)
-{
-	char command[512];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	assert_int_equal(system(command), 0);
 }
 
 static void
@@ -93,8 +80,8 @@ count_files(void)
 }
 
 /*
- * Runs a process with a writer whose database is away, has it take batches first to last - 1, and
- * kills it with SIGKILL once these and those before them are on disk.
+ * Runs a process with a writer whose database is unavailable, submits batches first to last - 1,
+ * and kills it with SIGKILL once these and earlier ones are on disk.
  */
 static void
 kill_after_spooling(int first, int last)
@@ -116,7 +103,8 @@ kill_after_spooling(int first, int last)
 }
 
 /*
- * Two processes are killed in turn while there is no database; the third one stores all they had.
+ * Two processes are killed in turn while there is no database; the third one stores all their
+ * batches.
  */
 static void
 test_killed(void **state)
@@ -140,8 +128,7 @@ test_killed(void **state)
 }
 
 /*
- * Files that are there again, as after a power cut before their removal was on disk, are not stored
- * twice.
+ * Files that reappear, as after a power cut before their removal was on disk, are not stored twice.
  */
 static void
 test_files_come_back(void **state)
@@ -218,7 +205,7 @@ test_all_are_killed(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
-/* Batches leave the memory once they are on disk: many more than the queue may hold wait there. */
+/* Batches leave the memory once they are on disk: many more wait there than the queue may hold. */
 static void
 test_more_than_memory(void **state)
 {
@@ -255,7 +242,10 @@ losses_in(const char *database)
 		" FROM (SELECT reason, sum(count) AS n FROM profstore.losses GROUP BY reason) AS l");
 }
 
-/* What does not fit is dropped, oldest first, and counted with the losses that it carried. */
+/*
+ * Batches that do not fit are dropped, oldest first, and counted together with the losses that they
+ * carried.
+ */
 static void
 test_full(void **state)
 {
@@ -296,7 +286,7 @@ test_full(void **state)
 	assert_string_equal(losses_in("filled_up"), "spool_full 700, test 10");
 }
 
-/* What waits for too long is dropped, also if it waited in an earlier process. */
+/* Batches that wait for too long are dropped, also if they waited in an earlier process. */
 static void
 test_expired(void **state)
 {
@@ -314,7 +304,7 @@ test_expired(void **state)
 	assert_string_equal(losses_in("expired"), "spool_expired 200, test 2");
 }
 
-/* A batch that is being stored while it grows too old takes no younger ones with it. */
+/* A batch that expires while it is being stored is dropped without any younger ones. */
 static void
 test_expired_in_flight(void **state)
 {
@@ -360,12 +350,12 @@ test_damaged(void **state)
 	assert_string_equal(sql_in("damaged", "SELECT count(*)::text || ' ' || count(DISTINCT time)"
 										  " FROM profstore.samples"),
 						"200 2");
-	/* of the third file nothing is known: it counts as one */
+	/* the content of the third file is unknown: it counts as one */
 	assert_string_equal(losses_in("damaged"), "spool_damaged 101, test 2");
 	assert_int_equal(count_files(), 0);
 }
 
-/* A batch of series with one sample each. The server refuses the label of every fifth. */
+/* Returns a batch of series with one sample each. The server refuses the label of every fifth. */
 static Batch *
 make_poisoned(void)
 {
@@ -397,8 +387,8 @@ senders_in(const char *database)
 }
 
 /*
- * A refused batch is divided on disk. The process is killed at many moments of that; what it had
- * stored is not stored again, and the series that the server takes are all there.
+ * A refused batch is divided on disk. The process is killed at many moments of the division; stored
+ * pieces are not stored again, and all series that the server accepts are present.
  */
 static void
 test_divided(void **state)
@@ -436,7 +426,7 @@ test_divided(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
-/* Pieces that were written from memory are divided further without taking each other's numbers. */
+/* Pieces that were written from memory are divided further without using each other's numbers. */
 static void
 test_pieces_of_memory(void **state)
 {
@@ -461,7 +451,7 @@ test_pieces_of_memory(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
-/* A disk that is full holds nothing up: batches stay in memory, and are stored from there. */
+/* A full disk delays nothing: batches stay in memory, and are stored from there. */
 static void
 test_disk_is_full(void **state)
 {
@@ -508,7 +498,7 @@ take_end(void *context, const BatchResult *result)
 }
 
 /*
- * A submitter that takes the spool for an answer has one at once; another one waits for the
+ * A submitter for whom the spool suffices gets its result at once; another one waits for the
  * database.
  */
 static void

@@ -1,7 +1,7 @@
 /*
  * test_writer_states.c
- *		The writer where the database is not there, not willing, or not the one that it was; and
- *		the results that a submitter gets.
+ *		The writer when the database is unavailable, refuses, or was replaced; and the results that
+ *		a submitter gets.
  */
 #include "writer_fixture.h"
 
@@ -15,7 +15,7 @@
 
 static PrivateServer server;
 
-/* Waits until that many attempts were in vain, without the waits between them. */
+/* Waits until that many attempts have failed, without the pauses between them. */
 static void
 wait_for_retries(Writer *writer, const char *conninfo, uint64_t retries)
 {
@@ -34,7 +34,7 @@ wait_for_retries(Writer *writer, const char *conninfo, uint64_t retries)
 	fail_msg("the writer tried %d times", (int) stats.retries);
 }
 
-/* Waits until the writer sees the database so. */
+/* Waits until the writer has this state of the database. */
 static void
 wait_for_state(Writer *writer, RetryState state)
 {
@@ -63,7 +63,7 @@ assert_nothing_given_up(Writer *writer, const char *database, int batches)
 
 /* --- away --- */
 
-/* Samples wait for a server that comes later, and go there together. */
+/* Samples wait for a server that starts later, and are stored there together. */
 static void
 test_starts_without_a_server(void **state)
 {
@@ -84,7 +84,7 @@ test_starts_without_a_server(void **state)
 	assert_nothing_given_up(writer, "later", 20);
 }
 
-/* What was submitted meanwhile is not waited for by a run that is over. */
+/* A drain does not wait for batches that are submitted after it began. */
 static void
 test_ends_without_a_server(void **state)
 {
@@ -103,7 +103,7 @@ test_ends_without_a_server(void **state)
 	writer_free(writer);
 }
 
-/* Somebody, or the statement timeout, cancels statement after statement. */
+/* A user, or the statement timeout, cancels one statement after the other. */
 static void
 test_cancelled_statements(void **state)
 {
@@ -118,7 +118,7 @@ test_cancelled_statements(void **state)
 	writer_submit_newest(writer, make_batch(0));
 	do
 	{
-		/* what a transaction sees of pg_stat_activity stays as it is: not by the locker */
+		/* pg_stat_activity is constant within a transaction, so the locker cannot use it */
 		sql_in("postgres", "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE"
 						   " datname = 'cancels' AND application_name = 'profstore-collector'"
 						   " AND wait_event_type = 'Lock'");
@@ -131,7 +131,7 @@ test_cancelled_statements(void **state)
 	assert_nothing_given_up(writer, "cancels", 1);
 }
 
-/* What passes by itself never costs a batch, however often it comes. */
+/* A temporary error never costs a batch, however often it occurs. */
 static void
 test_transient_errors(void **state)
 {
@@ -159,8 +159,8 @@ test_transient_errors(void **state)
 /* --- denied --- */
 
 /*
- * Something is wrong until somebody puts it right: the queue is kept as long, and what it holds is
- * stored then.
+ * An error that a user must correct: the queue is kept until then, and its batches are stored
+ * afterwards.
  */
 static void
 assert_outlasts(const char *database, const char *conninfo, const char *breaks, const char *repairs)
@@ -245,7 +245,7 @@ test_privileges_revoked(void **state)
 	assert_nothing_given_up(writer, "revoked", 2);
 }
 
-/* Whoever has just typed it wants to know at once, not after minutes. */
+/* A user who has just started the program gets the error at once, not after minutes. */
 static void
 test_denied_at_the_start(void **state)
 {
@@ -281,7 +281,7 @@ count_lines(const char *path, const char *words)
 
 /*
  * A state is reported when it begins and when it ends, regardless of attempts in between. The error
- * is one that no number of attempts ends (a batch is given up after ten timeouts).
+ * is one that no number of attempts resolves (a batch is dropped after ten timeouts).
  */
 static void
 test_states_are_told_once(void **state)
@@ -305,7 +305,8 @@ test_states_are_told_once(void **state)
 	dup2(before, STDERR_FILENO);
 	close(before);
 	close(log);
-	assert_int_equal(count_lines(path, "msg=\"database is away; batches stay queued\""), 1);
+	assert_int_equal(count_lines(path, "msg=\"database is not available; batches stay queued\""),
+					 1);
 	assert_int_equal(count_lines(path, "sqlstate=53100"), 1);
 	assert_int_equal(count_lines(path, "msg=\"database is available again\""), 1);
 	assert_int_equal(count_lines(path, "msg=connected host="), 1);
@@ -352,7 +353,7 @@ make_poisoned_batch(void)
 	return batch;
 }
 
-/* One batch that the server does not take, among others that wait with it, goes alone. */
+/* Of several waiting batches only the one that the server refuses is dropped. */
 static void
 test_one_poisoned_batch(void **state)
 {
@@ -389,7 +390,7 @@ test_one_poisoned_batch(void **state)
 						"0");
 }
 
-/* Series 17 and 40 to 42 of 64 have an illegal label. */
+/* Returns true for series 17 and 40 to 42 of 64, which have an invalid label. */
 static bool
 is_poisoned(int number)
 {
@@ -427,7 +428,7 @@ make_batch_of_senders(void)
 	return batch;
 }
 
-/* Whatever the server refuses harms its sender only, also within one batch. */
+/* A refused item affects its sender only, also within one batch. */
 static void
 test_poison_within_a_batch(void **state)
 {
@@ -486,7 +487,10 @@ is_even(int number)
 	return number % 2 == 0;
 }
 
-/* A batch of series with one sample each. The server refuses the label of those that are bad. */
+/*
+ * Returns a batch of series with one sample each. The server refuses the label of those that are
+ * bad.
+ */
 static Batch *
 make_series(int count, bool (*is_bad)(int number))
 {
@@ -508,7 +512,10 @@ make_series(int count, bool (*is_bad)(int number))
 	return batch;
 }
 
-/* So many that dividing would take for ever: the rest goes whole, and what comes next is stored. */
+/*
+ * So many that dividing would take too long: the rest is refused whole, and the next batch is
+ * stored.
+ */
 static void
 test_poison_without_end(void **state)
 {
@@ -525,7 +532,7 @@ test_poison_without_end(void **state)
 	assert_stored_once("endless", 1);
 }
 
-/* Many series at fault side by side leave divisions to the piece that holds others' series, too. */
+/* Many bad series side by side leave divisions to the piece that contains others' series, too. */
 static void
 test_poison_side_by_side(void **state)
 {
@@ -544,7 +551,7 @@ test_poison_side_by_side(void **state)
 						"124");
 }
 
-/* Each other series is at fault: none of those between them is refused with it. */
+/* Every other series is bad: none of those between them is refused with it. */
 static void
 test_poison_scattered(void **state)
 {
@@ -559,7 +566,7 @@ test_poison_scattered(void **state)
 	assert_int_equal(stats.samples_written, 80);
 }
 
-/* A full queue refuses, keeps what it has, and takes again when there is room. */
+/* A full queue refuses batches, keeps its own, and accepts again when there is room. */
 static void
 test_refuses_when_full(void **state)
 {
@@ -599,7 +606,7 @@ test_refuses_when_full(void **state)
 	assert_stored_once("filled", 4);
 }
 
-/* Each batch that was taken has an end, be it that of the writer. */
+/* Each accepted batch gets a result, at the latest when the writer ends. */
 static void
 test_left_over_batches_are_told(void **state)
 {
@@ -615,7 +622,7 @@ test_left_over_batches_are_told(void **state)
 		assert_int_equal(ends.ends[i], BATCH_LEFT);
 }
 
-/* Writers share nothing: one that has no server does not hold up the other. */
+/* Writers share nothing: one without a server does not delay another. */
 static void
 test_two_targets(void **state)
 {
@@ -648,7 +655,7 @@ test_reload(void **state)
 	writer_submit_newest(writer, make_batch(0));
 	wait_until_done(writer, 1);
 
-	/* what cannot be parsed, or not be connected to, changes nothing */
+	/* a string that cannot be parsed, or to which no connection is possible, changes nothing */
 	assert_int_equal(writer_reload(writer, "dbname=x nonsense", 1, &failure), EXIT_CONFIG);
 	assert_string_equal(failure.message, "invalid connection string");
 	assert_int_equal(writer_reload(writer, "dbname=nowhere", QUEUE_BYTES, &failure), EXIT_OK);
@@ -663,7 +670,7 @@ test_reload(void **state)
 	assert_stored_once("reload_b", 1);
 }
 
-/* Where there is no connection to keep the new string is taken: it cannot be worse. */
+/* If there is no connection to keep, the new string is used, because it cannot be worse. */
 static void
 test_reload_while_away(void **state)
 {
@@ -710,7 +717,8 @@ test_protocols(void **state)
 	snprintf(served, sizeof(served), "serves writer protocols %d to %d; this collector", newer,
 			 newer + 1);
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
-	assert_string_equal(failure.message, "extension \"profstore\" does not fit this collector");
+	assert_string_equal(failure.message,
+						"extension \"profstore\" is not compatible with this collector");
 	assert_non_null(strstr(failure.detail, served));
 	assert_non_null(strstr(failure.detail, protocol_spoken()));
 	assert_string_equal(failure.hint, "Use a newer collector.");
@@ -721,7 +729,7 @@ test_protocols(void **state)
 }
 
 /*
- * The database still has the tables and functions of the version before: samples are stored, also
+ * The database still has the tables and functions of an earlier version: samples are stored, also
  * by a writer that runs during the update.
  */
 static void
@@ -765,7 +773,7 @@ test_extension_of_a_later_version(void **state)
 
 /* --- traces --- */
 
-/* Two spans of the batch's first sample. */
+/* Returns a batch with two spans of its first sample. */
 static Batch *
 with_traces(Batch *batch)
 {
@@ -799,7 +807,7 @@ test_traces(void **state)
 
 /* --- kinds --- */
 
-/* One batch carries profiles of several types, with values of 64 bits, over the same stacks. */
+/* One batch contains profiles of several types, with values of 64 bits, over equal stacks. */
 static void
 test_several_profile_types(void **state)
 {
@@ -858,7 +866,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states_are_told_once), /* before others use up LOG_BURST */
+		cmocka_unit_test(test_states_are_told_once), /* before other tests use up LOG_BURST */
 		cmocka_unit_test(test_starts_without_a_server),
 		cmocka_unit_test(test_ends_without_a_server),
 		cmocka_unit_test(test_cancelled_statements),

@@ -1,6 +1,6 @@
 /*
  * thread_registers.h
- *		The registers of a thread that is stopped by ptrace(), on both architectures.
+ *		Reads the registers of a thread that is stopped by ptrace(), on both architectures.
  */
 #ifndef COLLECTOR_TEST_THREAD_REGISTERS_H
 #define COLLECTOR_TEST_THREAD_REGISTERS_H
@@ -17,7 +17,7 @@
 
 typedef struct ThreadRegisters
 {
-	__u64 numbered[PFS_REGISTER_COUNT]; /* by DWARF number */
+	__u64 numbered[PFS_REGISTER_COUNT]; /* registers by DWARF number */
 	uint64_t thread_pointer;
 } ThreadRegisters;
 

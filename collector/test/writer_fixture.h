@@ -26,7 +26,7 @@ sleep_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
-/* How this collector says which writer protocol it knows. */
+/* Returns the statement by which this collector announces the writer protocols that it supports. */
 static inline const char *
 protocol_spoken(void)
 {
@@ -36,7 +36,7 @@ protocol_spoken(void)
 	return text;
 }
 
-/* A fresh database with the extension. */
+/* Creates a fresh database with the extension. */
 static inline void
 create_database(const char *name)
 {
@@ -113,8 +113,8 @@ add_series(Batch *batch, const char *comm)
 }
 
 /*
- * Batch number n of a workload: 100 samples of value 1, each with the batch's own time, over stacks
- * some of which are new in each batch.
+ * Returns batch number n of a workload: 100 samples of value 1, each with the batch's own time,
+ * over stacks some of which are new in each batch.
  */
 static inline Batch *
 make_batch(int n)
@@ -144,7 +144,7 @@ make_batch(int n)
 	return batch;
 }
 
-/* Every batch of make_batch from 0 to count - 1 is there once, and its losses. */
+/* Asserts that every batch of make_batch from 0 to count - 1 is stored once, with its losses. */
 static inline void
 assert_stored_once(const char *database, int count)
 {
@@ -173,7 +173,7 @@ assert_stored_once(const char *database, int count)
 						sql_in(database, "SELECT count(*) FROM profstore.samples"));
 }
 
-/* Waits until all that was submitted is stored. */
+/* Waits until all submitted batches are stored. */
 static inline WriterStats
 drain_and_free(Writer *writer)
 {
@@ -203,7 +203,7 @@ wait_until_done(Writer *writer, uint64_t batches)
 	fail_msg("the writer did not come to an end");
 }
 
-/* Without a password. */
+/* Tries to connect without a password. Returns true if the server accepts it. */
 static inline bool
 can_connect_as(const char *role)
 {
@@ -216,7 +216,7 @@ can_connect_as(const char *role)
 	return connected;
 }
 
-/* Has the server ask this role for its password. */
+/* Makes the server require this role's password. */
 static inline void
 require_password(const PrivateServer *server, const char *role)
 {

@@ -1,6 +1,6 @@
 /*
  * custom_labels.c
- *		Parses the wanted keys, and picks their values from a record.
+ *		Parses the list of wanted keys, and reads their values from a record.
  */
 #include "threads/custom_labels.h"
 

@@ -1,8 +1,8 @@
 /*
  * custom_labels.h
- *		Selects the labels of threads that become labels of their samples.
+ *		Selects which labels of threads become labels of their samples.
  *
- * Each set of values is a series of its own, so the user of the agent chooses the keys. Values come
+ * The agent's user chooses the keys, because each set of values makes a new series. Values come
  * from the program and may be any bytes; invalid UTF-8 is replaced. A key and value that identify a
  * trace or span (formats/trace_ids.h) are stored as its id and not as a label.
  */
@@ -23,14 +23,14 @@
 typedef struct CustomLabels
 {
 	char keys[CUSTOM_LABELS_MAX][PFS_LABEL_KEY_BYTES + 1];
-	char names[CUSTOM_LABELS_MAX][PFS_LABEL_KEY_BYTES + 1]; /* names of the series' labels */
+	char names[CUSTOM_LABELS_MAX][PFS_LABEL_KEY_BYTES + 1]; /* names of the labels in the series */
 	uint32_t count;
 } CustomLabels;
 
 /* Labels of one sample, in the order of the keys. */
 typedef struct CustomValues
 {
-	/* names point to CustomLabels, values to the array below */
+	/* Names point into CustomLabels, values into the array below. */
 	BatchLabel labels[CUSTOM_LABELS_MAX];
 	char values[CUSTOM_LABELS_MAX][CUSTOM_LABEL_TEXT_BYTES];
 	uint32_t count;
@@ -39,13 +39,13 @@ typedef struct CustomValues
 
 /*
  * Parses "KEY,…". Returns false, with the reason in *problem, if a key is empty, too long, reserved
- * for the agent, or equal to an earlier one.
+ * for the agent, or given twice.
  */
 bool custom_labels_parse(const char *text, CustomLabels *wanted, const char **problem);
 
 /*
- * Picks the wanted labels of a sample. The first of equal keys counts; an empty value means that
- * the label is absent.
+ * Stores the wanted labels of a sample. If a key is repeated, its first value counts; an empty
+ * value means that the label is absent.
  */
 void custom_labels_pick(const CustomLabels *wanted, const struct pfs_labels *labels,
 						CustomValues *values);

@@ -1,6 +1,6 @@
 /*
  * label_pages.c
- *		Recently read pages, and the owners' allowances.
+ *		Remembers recently read pages, and the owners' allowances.
  */
 #include "threads/label_pages.h"
 

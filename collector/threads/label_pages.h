@@ -1,12 +1,12 @@
 /*
  * label_pages.h
- *		Decides which pages with labels to read because the BPF program could not.
+ *		Decides which pages of a process the agent reads to make labels available to BPF programs.
  *
  * A page that was never accessed is not resident, and BPF programs cannot fault it in; a program
- * whose keys and values are literals may never access them itself. One read from outside makes the
- * page resident. Each page is read once a minute at most, because it may be reclaimed. Each read is
- * charged to the process's owner (process/owner.h): a burst of LABEL_PAGES_AT_ONCE pages, then one
- * a second.
+ * whose keys and values are literals may never access their page. One read by the agent makes the
+ * page resident. A page is read again after a minute, because it may have been reclaimed. Each read
+ * is charged to the process's owner (process/owner.h): a burst of LABEL_PAGES_AT_ONCE pages, then
+ * one a second.
  */
 #ifndef COLLECTOR_LABEL_PAGES_H
 #define COLLECTOR_LABEL_PAGES_H
@@ -25,14 +25,14 @@ typedef struct KnownPage
 {
 	ExecImage image;
 	uint64_t page;
-	uint64_t until_ns; /* not to be read again before then; 0 if the slot is free */
+	uint64_t until_ns; /* the page must not be read again before this time; 0: the slot is free */
 } KnownPage;
 
-/* Zeroed: no page has been read. */
+/* A zeroed structure has no recently read page. */
 typedef struct LabelPages
 {
 	KnownPage known[LABEL_PAGES_KNOWN];
-	uint32_t next; /* slot to be reused next */
+	uint32_t next; /* index of the slot that is reused next */
 	KeyedAllowance owners[LABEL_PAGES_OWNERS];
 } LabelPages;
 

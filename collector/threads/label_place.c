@@ -1,6 +1,6 @@
 /*
  * label_place.c
- *		Reads versions and thread-local symbols of an executable.
+ *		Determines the version and symbols of an executable, or of profstore's library.
  */
 #include "threads/label_place.h"
 
@@ -11,25 +11,28 @@
 
 #include "symbols/elf/elf_file.h"
 
-#define GO_INFO_BYTES	 32 /* before the version: magic and format */
+#define GO_INFO_BYTES	 32 /* length before the version: magic number and format */
 #define GO_INFO_MAGIC	 "\xff Go buildinf:"
 #define GO_INFO_FLAGS	 15
-#define GO_INFO_INLINE	 2 /* flag: the version follows, preceded by its length */
+#define GO_INFO_INLINE	 2 /* flag: the version follows in place, preceded by its length */
 #define GO_VERSION_BYTES 64
 
 #define GO_FIELD_M			  48
 #define GO_LABELS_MINOR_FIRST 18
 #define GO_LABELS_MINOR_LAST  27
 
-#define GO_TLS_BYTES 8 /* size of the thread-local block if g is the only variable */
+#define GO_TLS_BYTES 8 /* size of the thread-local block if the variable g is the only one in it */
 
 #define CUSTOM_VERSION		  "custom_labels_abi_version"
 #define CUSTOM_SET			  "custom_labels_current_set"
 #define CUSTOM_VERSION_KNOWN  1
+#define LIBRARY_VERSION		  "profstore_labels_version"
+#define LIBRARY_SET			  "profstore_current_labels"
 #define VARIABLES			  (1U << STT_TLS | 1U << STT_OBJECT)
-#define THREAD_POINTER_HEADER 16 /* arm64: distance from the thread pointer to the first variable */
+/* arm64: distance from the thread pointer to the first thread-local variable */
+#define THREAD_POINTER_HEADER 16
 
-/* One file being examined. */
+/* An executable that is being examined. */
 typedef struct Reading
 {
 	ElfHeaders headers;
@@ -46,8 +49,8 @@ align_up(uint64_t value, uint64_t alignment)
 }
 
 /*
- * Converts the offset of a variable in the TLS segment to one from the thread pointer. The
- * executable's segment is adjacent to it.
+ * Converts the offset of a variable in the TLS segment to an offset from the thread pointer. The
+ * thread pointer is beside the executable's TLS block.
  */
 static bool
 tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
@@ -65,7 +68,10 @@ tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
 	return true;
 }
 
-/* Returns N of "go1.N" as the linker recorded it; -1 if this is not Go or not a known version. */
+/*
+ * Returns N of "go1.N" as the linker recorded it; -1 if this is not a Go program or its version is
+ * not known.
+ */
 static int
 go_minor(Reading *reading)
 {
@@ -104,8 +110,8 @@ go_labels_field(int minor)
 }
 
 /*
- * Finds g: the only thread-local variable of programs linked by Go's own linker; otherwise the
- * symbol runtime.tlsg.
+ * Finds g: in programs linked by Go's own linker it is the only thread-local variable; otherwise it
+ * has the symbol runtime.tlsg.
  */
 static bool
 go_tls_offset(const Reading *reading, int32_t *offset)
@@ -141,25 +147,54 @@ find_go(Reading *reading)
 	return true;
 }
 
+/* Finds the variable that leads to the set, of a known version of the layout. */
+static bool
+place_find_set(Reading *reading, const char *version_name, const char *name, uint32_t types,
+			   ElfSymbol *set)
+{
+	const ElfFile *file = &reading->file;
+	ElfSymbol version;
+	uint32_t number;
+
+	return elf_file_find_symbol(file, ELF_DYNSYM, version_name, VARIABLES, &version) &&
+		   elf_file_find_symbol(file, ELF_DYNSYM, name, types, set) &&
+		   elf_headers_read_at(&reading->headers, version.address, &number, sizeof(number)) &&
+		   number == CUSTOM_VERSION_KNOWN;
+}
+
 static void
 find_custom(Reading *reading)
 {
-	ElfSymbol version;
 	ElfSymbol set;
-	uint32_t number;
 	int32_t offset;
-	const ElfFile *file = &reading->file;
 
-	if (!reading->has_tls ||
-		!elf_file_find_symbol(file, ELF_DYNSYM, CUSTOM_VERSION, VARIABLES, &version) ||
-		!elf_file_find_symbol(file, ELF_DYNSYM, CUSTOM_SET, 1U << STT_TLS, &set) ||
-		!elf_headers_read_at(&reading->headers, version.address, &number, sizeof(number)) ||
-		number != CUSTOM_VERSION_KNOWN || !tls_offset(reading, set.address, &offset))
-		return;
-	*reading->place = (struct pfs_label_place){ .tls_offset = offset, .kind = PFS_LABELS_CUSTOM };
+	if (reading->has_tls &&
+		place_find_set(reading, CUSTOM_VERSION, CUSTOM_SET, 1U << STT_TLS, &set) &&
+		tls_offset(reading, set.address, &offset))
+		*reading->place =
+			(struct pfs_label_place){ .tls_offset = offset, .kind = PFS_LABELS_CUSTOM };
 }
 
-/* Finds the TLS segment. Returns whether this is an executable program. */
+static void
+find_library(Reading *reading)
+{
+	ElfSymbol set;
+
+	if (place_find_set(reading, LIBRARY_VERSION, LIBRARY_SET, 1U << STT_OBJECT, &set))
+		*reading->place =
+			(struct pfs_label_place){ .variable = set.address, .kind = PFS_LABELS_LIBRARY };
+}
+
+/* Returns true for the path of profstore's own library. Symbols of others are not looked at. */
+static bool
+label_place_is_library(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return strcmp(name == NULL ? path : name + 1, "profstore.so") == 0;
+}
+
+/* Finds the TLS segment. Returns true if the file is an executable program. */
 static bool
 label_place_read_segments(Reading *reading)
 {
@@ -186,15 +221,22 @@ label_place_read_segments(Reading *reading)
 }
 
 void
-label_place_read(const ElfSource *source, struct pfs_label_place *place)
+label_place_read(const ElfSource *source, const char *path, struct pfs_label_place *place)
 {
 	Reading reading = { .place = place };
+	bool is_program;
 
 	memset(place, 0, sizeof(*place));
-	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit ||
-		!label_place_read_segments(&reading))
+	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit)
 		return;
-	if (elf_file_init(&reading.file, source) == 0 && !find_go(&reading))
+	is_program = label_place_read_segments(&reading);
+	if (!is_program && !label_place_is_library(path))
+		return;
+	if (elf_file_init(&reading.file, source) != 0)
+		memset(place, 0, sizeof(*place));
+	else if (!is_program)
+		find_library(&reading);
+	else if (!find_go(&reading))
 		find_custom(&reading);
 	elf_file_fini(&reading.file);
 }

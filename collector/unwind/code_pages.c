@@ -1,6 +1,6 @@
 /*
  * code_pages.c
- *		Pages in an array, the oldest of which is replaced.
+ *		Keeps pages in an array and replaces the oldest one.
  */
 #include "unwind/code_pages.h"
 
@@ -24,9 +24,9 @@ typedef struct CodePage
 struct CodePages
 {
 	ExecImage process;
-	uint64_t read_ns; /* time of the first read of a page */
+	uint64_t read_ns; /* time at which the first of the pages was read */
 	size_t count;
-	size_t next; /* number of the page to be replaced */
+	size_t next; /* index of the page that is replaced next */
 	CodePage pages[PAGES];
 };
 

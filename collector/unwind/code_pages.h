@@ -1,9 +1,9 @@
 /*
  * code_pages.h
- *		Pages of one process that describe generated code, kept for a moment.
+ *		Keeps pages of one process that describe generated code, for a moment.
  *
- * A late walk reads them one by one, each with a deadline, and that costs two switches between
- * threads. Waiting threads of a process mostly have equal frames.
+ * A late walk reads such pages one by one, each with a deadline, which costs two context switches.
+ * Waiting threads of a process mostly have equal frames, so they need the same pages.
  */
 #ifndef COLLECTOR_CODE_PAGES_H
 #define COLLECTOR_CODE_PAGES_H
@@ -16,7 +16,7 @@
 
 typedef struct CodePages CodePages;
 
-/* Returns NULL if out of memory. */
+/* Makes an empty cache of code pages. Returns NULL if out of memory. */
 CodePages *code_pages_create(void);
 void code_pages_free(CodePages *pages); /* accepts NULL */
 

@@ -1,6 +1,7 @@
 /*
  * extent_pool.c
- *		Best fit over a sorted array of free runs; a returned run is joined with its neighbours.
+ *		Best-fit allocation from a sorted array of free runs; a returned run is joined with its
+ *		neighbours.
  *
  * Pools contain some hundred runs, for which plain arrays are faster and simpler than trees.
  */
@@ -70,7 +71,7 @@ insert_free(ExtentPool *pool, Extent extent)
 	return 0;
 }
 
-/* Joins a free run at the end of the used slots with the unused slots beyond. */
+/* Joins a free run at the end of the used slots with the unused slots after it. */
 static void
 trim_end(ExtentPool *pool)
 {

@@ -1,11 +1,10 @@
 /*
  * extent_pool.h
- *		Runs of slots in an array that the BPF program reads: allocated, returned, and reused
- *		only after a delay.
+ *		Runs of slots in an array that the BPF program reads: allocated, returned, and reused only
+ *		after a delay.
  *
- * A walk that has just read "your rows are slots 100 to 140" may still read them when they are
- * returned. So they rest for EXTENT_GRACE_NS, which is longer than any walk, because walks run with
- * interrupts disabled.
+ * A walk may still read a run at the moment when it is returned. So returned runs rest for
+ * EXTENT_GRACE_NS, which is longer than any walk, because walks run with interrupts disabled.
  */
 #ifndef COLLECTOR_EXTENT_POOL_H
 #define COLLECTOR_EXTENT_POOL_H
@@ -33,10 +32,10 @@ typedef struct ExtentPool
 	uint32_t limit;	   /* number of slots that may be in use */
 	uint32_t used_end; /* slots from here on were never allocated */
 	uint32_t used_count;
-	Extent *free; /* ascending, never adjacent */
+	Extent *free; /* sorted by position, never adjacent */
 	size_t free_count;
 	size_t free_capacity;
-	RestingExtent *resting; /* in the order of their return */
+	RestingExtent *resting; /* sorted by the time of their return */
 	size_t resting_count;
 	size_t resting_capacity;
 } ExtentPool;
@@ -45,14 +44,14 @@ void extent_pool_init(ExtentPool *pool, uint32_t limit);
 void extent_pool_fini(ExtentPool *pool);
 
 /*
- * Allocates a run of count slots, from the smallest run that fits. Returns 0; -ENOSPC if no free
- * run fits, because resting runs are not free; -ENOMEM.
+ * Allocates a run of count slots from the smallest free run that is large enough. Returns 0;
+ * -ENOSPC if there is none (resting runs are not free); -ENOMEM.
  */
 int extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *first);
 
 /*
- * Returns a run; never fails. Out of memory, its slots are lost, so that they are never reused too
- * early.
+ * Returns a run; cannot fail. Out of memory, the run is lost: it can never be reused, which is safe
+ * for walks.
  */
 void extent_pool_give(ExtentPool *pool, uint32_t first, uint32_t count, uint64_t now_ns);
 

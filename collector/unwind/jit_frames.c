@@ -11,20 +11,23 @@
 
 #include "unwind/trampolines.h"
 
-#define MAX_LOOKS	   16 /* limit of searches for trampolines, of 1 MiB each */
+#define MAX_LOOKS	   16 /* limit of searches for trampolines; each examines 1 MiB */
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
-#define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
-/* of a process, in entries and instructions, because memory may look like thousands of sections */
+#define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* limit for one process */
+/*
+ * Limit of the CFI entries and instructions that are examined for one process, because its memory
+ * may look like thousands of sections.
+ */
 #define MAX_STEPS	   (UINT64_C(8) << 20)
-#define ATTEMPT_STEPS  256 /* additional cost of trying a section */
-#define WINDOW_BYTES \
-	((uint64_t) 64 * 1024) /* on either side of code; compilers allocate memory for both together */
+#define ATTEMPT_STEPS  256 /* number of steps that trying a section costs in addition */
+/* Size of the window on either side of code; compilers allocate code and CFI together. */
+#define WINDOW_BYTES   ((uint64_t) 64 * 1024)
 
 /*
- * A CIE as LLVM begins it, after its length: CIE 0, version 1, augmentation "zR". Then follow the
- * alignments, a byte each, which on AArch64 depend on LLVM's version, and the register of the
- * return address.
+ * The first bytes of LLVM's CIE after its length: CIE 0, version 1, augmentation "zR". The next
+ * bytes are the alignments, one byte each, which on AArch64 depend on LLVM's version, and the
+ * register of the return address.
  */
 static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0 };
 
@@ -42,7 +45,7 @@ static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0 };
 typedef struct Piece
 {
 	uint64_t address;
-	size_t offset; /* position of the piece in bytes */
+	size_t offset; /* position in bytes at which the piece begins */
 	size_t length;
 } Piece;
 
@@ -59,7 +62,7 @@ struct JitMemory
 	size_t length;
 };
 
-/* Code that one section describes. */
+/* The code that one section describes. */
 typedef struct Section
 {
 	uint64_t start;
@@ -78,7 +81,9 @@ typedef struct Search
 	uint32_t count;
 } Search;
 
-/* Reads pages from address on, up to the first unreadable one. Returns the number of bytes. */
+/*
+ * Reads pages, beginning at address, up to the first unreadable one. Returns the number of bytes.
+ */
 static size_t
 read_pages(JitMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 {
@@ -192,7 +197,7 @@ jit_memory_steps_left(const JitMemory *memory)
 	return memory->steps_left;
 }
 
-/* Keeps the section, or releases it if another one covers the same code. */
+/* Adds the section to the search's results, or releases it if another one covers the same code. */
 static void
 keep_section(Search *search, const Section *section)
 {
@@ -216,8 +221,8 @@ keep_section(Search *search, const Section *section)
 }
 
 /*
- * Tries the bytes at an address, which begin with a CIE; the section ends with its zero word, or
- * with the bytes.
+ * Tries to load bytes that begin with a CIE as a section; the section ends at a zero word or at the
+ * end of the bytes.
  */
 static void
 try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t address)
@@ -264,8 +269,8 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 }
 
 /*
- * Searches the window before the code. If its start is not mapped, the later half is tried, and so
- * on.
+ * Searches the window before the code. If the start of the window is not mapped, tries its later
+ * half, then the later quarter, and so on.
  */
 static void
 search_before(Search *search, uint8_t *bytes)
@@ -303,7 +308,7 @@ jit_span_add(UnwindSpan *spans, uint64_t covered, const UnwindSpan *span)
 	return count;
 }
 
-/* Adds spans up to the last arena of trampolines; *covered is its end. */
+/* Adds spans up to the last arena of trampolines; *covered becomes its end. */
 static uint32_t
 arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t end, uint64_t now_ns,
 			UnwindSpan *spans)
@@ -335,7 +340,7 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 	return count;
 }
 
-/* Adds spans up to the last code with CFI; *covered is its end. */
+/* Adds spans up to the last code with CFI; *covered becomes its end. */
 static uint32_t
 section_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t end,
 			  uint64_t now_ns, UnwindSpan *spans)

@@ -1,10 +1,10 @@
 /*
  * kernel_tables.h
- *		Interface of the memory that the BPF program reads: BPF maps in the agent, plain arrays
- *		in tests.
+ *		Interface of the tables that the BPF program reads: BPF maps in the agent, plain arrays in
+ *		tests.
  *
- * Slots have numbers. Lines, directories and mappings are written with plain stores into shared
- * memory; references to them are written afterwards.
+ * Each table has numbered slots. Lines, directories and mappings are written with plain stores into
+ * shared memory; a reference to them is written only afterwards.
  */
 #ifndef COLLECTOR_KERNEL_TABLES_H
 #define COLLECTOR_KERNEL_TABLES_H
@@ -21,14 +21,17 @@ typedef struct KernelTablesOps
 {
 	int (*write_lines)(KernelTables *tables, uint32_t first, uint32_t count,
 					   const struct pfs_unwind_line *lines);
-	/* shared memory of a line that was written; NULL if it is not available */
+	/* Returns the shared memory of a line that was written; NULL if it is not available. */
 	const struct pfs_unwind_line *(*line)(KernelTables *tables, uint32_t number);
 	int (*write_rule)(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *rule);
-	/* shared memory of a directory entry; NULL if it is not available */
+	/* Returns the shared memory of a directory entry; NULL if it is not available. */
 	union pfs_unwind_entry *(*entry)(KernelTables *tables, uint32_t slot);
-	/* shared memory of a mapping slot; NULL if it is not available */
+	/* Returns the shared memory of a mapping slot; NULL if it is not available. */
 	struct pfs_unwind_mapping *(*mapping)(KernelTables *tables, uint32_t slot);
-	/* shared memory of a slot in the cache of found rules, of 1 << PFS_RECENT_SLOT_BITS */
+	/*
+	 * Returns the shared memory of a slot in the cache of found rules, which has 1 <<
+	 * PFS_RECENT_SLOT_BITS slots.
+	 */
 	__u64 *(*recent)(KernelTables *tables, uint32_t slot);
 	int (*set_process)(KernelTables *tables, uint32_t pid,
 					   const struct pfs_unwind_process *process);

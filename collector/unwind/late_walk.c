@@ -1,6 +1,7 @@
 /*
  * late_walk.c
- *		The functions that unwind.bpf.h needs from its includer, for user space.
+ *		Implements, for user space, the functions that unwind.bpf.h requires from the file that
+ *		includes it.
  */
 #include "unwind/late_walk.h"
 
@@ -9,7 +10,10 @@
 
 #include "events.h"
 
-/* The current walk, because the walk's functions have no context argument, as in BPF. */
+/*
+ * The walk in progress. As in BPF, the walk's functions have no context argument, so this is a
+ * variable of the thread.
+ */
 static _Thread_local struct
 {
 	const Unwinder *unwinder;
@@ -40,7 +44,8 @@ pfs_trusts_jit(void)
 	return current.trust_jit;
 }
 
-#ifndef PFS_ARM64 /* the walk of Java frames, which uses these functions, is for x86-64 only */
+/* these functions are used only by the walk of Java frames, which exists for x86-64 only */
+#ifndef PFS_ARM64
 static __u32
 pfs_walk_slot(const struct pfs_walk *walk)
 {
@@ -107,8 +112,8 @@ pfs_get_rule(__u32 number)
 #include "unwind.bpf.h"
 
 /*
- * Copies the word at the address from a piece whose chunks are first in bytes. Returns false if it
- * is not there.
+ * Copies the word at an address from one piece; bytes begins with the available chunks of the
+ * piece. Returns false if the word is not available.
  */
 static bool
 read_piece(const uint8_t *bytes, size_t length, uint64_t start, uint64_t chunks, uint64_t address,

@@ -3,9 +3,9 @@
  *		The walk in user space: continues walks that the kernel could not finish, and replays
  *		recorded ones.
  *
- * The code is that of the kernel's walk (unwind.bpf.h), with the same tables. A process that has
- * just started is sampled before it is described; the kernel then hands over registers and a copy
- * of the stack, and the walk is made when the process is described.
+ * The code of the walk is the kernel's (unwind.bpf.h), with the same tables. A process that has
+ * just started is sampled before it is described. The kernel then hands over the registers and a
+ * copy of the stack, and this walk is made when the process is described.
  */
 #ifndef COLLECTOR_LATE_WALK_H
 #define COLLECTOR_LATE_WALK_H
@@ -35,27 +35,27 @@ typedef struct LateMemory
 	uint64_t other_chunks;
 } LateMemory;
 
-/* A LateRead over a LateMemory. */
+/* A LateRead whose context is a LateMemory. */
 int late_memory_read(void *memory, uint64_t address, uint64_t *value);
 
-/* Start of a walk, and its conditions. */
+/* The start of a walk, and the conditions under which it is made. */
 typedef struct LateWalk
 {
 	const ExecImage *process;
 	const struct pfs_walk_state *state;
 	LateRead read;
 	void *context;	/* context of read */
-	bool trust_jit; /* rules of generated code are valid for the time of the sample */
-	uint64_t *ends; /* receives the callers' stack pointers, one for each frame; NULL: not needed */
-	/* The virtual machine whose frames lie on the stack; NULL: there is none. */
+	bool trust_jit; /* rules of generated code were already valid at the time of the sample */
+	uint64_t *ends; /* receives the stack pointer of each frame's caller; NULL: not needed */
+	/* Virtual machine whose frames are on the stack; NULL: there is none. */
 	const struct pfs_runtime *runtime;
-	RemoteMemory *memory; /* of the process, with … */
-	CodePages *code;	  /* … its code's pages, if there is one */
+	RemoteMemory *memory; /* memory of the process; used only with runtime */
+	CodePages *code;	  /* code pages of the process; used only with runtime */
 } LateWalk;
 
 /*
- * Walks from the state on. Stores at most capacity frames as the kernel records them, with
- * PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
+ * Walks from the given state on. Stores at most capacity frames in the form in which the kernel
+ * records them, with PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
  */
 size_t late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
 				 int *status);

@@ -25,8 +25,8 @@ typedef struct Packer
 } Packer;
 
 /*
- * Repeats the last row in the unused rows of a page's last line, so that binary search needs no
- * count.
+ * Repeats the last row in the unused rows of the page's last line, so that a binary search needs no
+ * count of rows.
  */
 static void
 close_page(Packer *packer)
@@ -56,7 +56,7 @@ open_page(Packer *packer, uint64_t page)
 		(PackedPage){ .page = page, .first_line = (uint32_t) packed->line_count };
 	packer->page = page;
 	packer->page_is_open = true;
-	packer->row_count = PFS_UNWIND_LINE_ROWS; /* the first row starts a line */
+	packer->row_count = PFS_UNWIND_LINE_ROWS; /* makes the first row of the page begin a new line */
 	return 0;
 }
 
@@ -102,7 +102,10 @@ packer_append_row(Packer *packer, uint64_t address, uint16_t rule)
 	return err;
 }
 
-/* Adds rows at the starts of pages inside a rule's range, up to the address of the next rule. */
+/*
+ * A page must begin with the rule that is valid at its start: adds such rows to all pages inside a
+ * rule's range, up to the address of the next rule.
+ */
 static int
 append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule)
 {
@@ -121,7 +124,7 @@ append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule
 	return err;
 }
 
-/* Packs rows; a CfiRowsSink. */
+/* Packs rows. A CfiRowsSink. */
 static int
 pack_rows(void *context, const UnwindTable *table, size_t count)
 {

@@ -1,10 +1,10 @@
 /*
  * packed_table.h
- *		An unwind table in the layout of the BPF program: rows of 4 bytes in cache lines, by
- *		pages of 4 KiB.
+ *		An unwind table in the layout of the BPF program: rows of 4 bytes, in lines of one cache
+ *		line, grouped by pages of 4 KiB of code.
  *
- * A large table is loaded in parts, each of which has the rows of 64 KiB of code, because walks
- * need few of them.
+ * A large table is loaded in parts, because walks need few of them. Each part has the rows of 64
+ * KiB of code.
  */
 #ifndef COLLECTOR_PACKED_TABLE_H
 #define COLLECTOR_PACKED_TABLE_H
@@ -28,7 +28,8 @@ typedef struct PackedTable
 	size_t line_count;
 	PackedPage *pages; /* ascending; pages without rules are absent */
 	size_t page_count;
-	uint64_t rows_outside; /* rows left out because page numbers cannot express their addresses */
+	/* rows that were left out, because page numbers cannot express their addresses */
+	uint64_t rows_outside;
 } PackedTable;
 
 #define PACKED_PART_PAGE_BITS 4 /* bits of a page's number within its part */
@@ -69,14 +70,14 @@ void packed_parts_add(PackedParts *parts, uint64_t address);
 bool packed_parts_hold(const PackedParts *parts, uint64_t page);
 
 /*
- * Converts a table. A page's first row repeats the rule that is in force at the start of the page,
- * so that each page is complete by itself. Returns 0 or -ENOMEM.
+ * Converts a table. The first row of a page repeats the rule that is valid at the start of the
+ * page, so that a page can be searched alone. Returns 0 or -ENOMEM.
  */
 int packed_table_build(const UnwindTable *table, PackedTable *packed);
 
 /*
- * Compiles the input into a packed table, without a list of all its rows. Returns what
- * cfi_compile() returns.
+ * Compiles the input into a packed table without making a list of all rows. Returns like
+ * cfi_compile().
  */
 int packed_table_compile(const CfiInput *input, RuleSet *rules, PackedTable *packed,
 						 CfiStats *stats);
@@ -85,13 +86,13 @@ void packed_table_free(PackedTable *packed);
 /* Returns true if no lines were left out. */
 bool packed_table_is_whole(const PackedTable *packed);
 
-/* Returns true if the lines of a page must stay. */
+/* Returns true if the lines of a page must be kept. */
 typedef bool (*PackedPageFilter)(const void *context, uint64_t page);
 
-/* Leaves out the lines of all other pages. */
+/* Leaves out the lines of pages for which the filter returns false. */
 void packed_table_filter(PackedTable *packed, PackedPageFilter stays, const void *context);
 
-/* Leaves out all parts except the given ones if the table is large. */
+/* If the table is large, leaves out all its parts except the given ones. */
 void packed_table_choose(PackedTable *packed, const PackedParts *parts);
 
 #endif

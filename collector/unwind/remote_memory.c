@@ -1,7 +1,7 @@
 /*
  * remote_memory.c
- *		Reads another process's memory under a deadline. The results belong to the call until it
- *		returns.
+ *		Reads another process's memory under a deadline. While a call runs, it owns the memory for
+ *		its results.
  */
 #include "unwind/remote_memory.h"
 
@@ -28,7 +28,7 @@ typedef struct MapsProbe
 	Probe probe;
 	uint32_t pid;
 	size_t limit_bytes;
-	char *text; /* NULL: unreadable */
+	char *text; /* NULL: the text was unreadable */
 } MapsProbe;
 
 static void
@@ -88,8 +88,8 @@ typedef struct GatherProbe
 } GatherProbe;
 
 /*
- * Reads ranges from first on until one is unreadable, and marks them. Returns the number of ranges
- * read.
+ * Reads ranges, beginning with first, until one is unreadable, and marks those that were read.
+ * Returns the number of ranges read.
  */
 static size_t
 gather_from(GatherProbe *gather, size_t first, size_t offset)

@@ -1,10 +1,10 @@
 /*
  * remote_memory.h
- *		Memory of a process, read with a deadline.
+ *		Reads memory of a process with a deadline.
  *
- * A page may be filled whenever another process likes: a file's page of a network or user-space
- * file system, or a page that another process provides (userfaultfd). And while a process changes
- * its mappings no other process can read them.
+ * Another process can decide when a page gets its content: it may be a page of a file on a network
+ * or user-space file system, or one that a process itself provides (userfaultfd). And while a
+ * process changes its mappings, no other process can read its memory.
  */
 #ifndef COLLECTOR_REMOTE_MEMORY_H
 #define COLLECTOR_REMOTE_MEMORY_H
@@ -21,10 +21,10 @@ typedef struct RemoteMemory
 {
 	Patience *patience; /* must outlive this object */
 	uint32_t pid;
-	bool stuck; /* a read did not return, so no other one is tried */
+	bool stuck; /* a read did not return in time, so no further read is tried */
 } RemoteMemory;
 
-/* count pieces of the same size; each begins step bytes after the previous one. */
+/* Several pieces of memory of one size. Each piece begins step bytes after the previous piece. */
 typedef struct RemotePieces
 {
 	uint64_t address;
@@ -44,7 +44,7 @@ typedef struct RemoteRange
 {
 	uint64_t address;
 	size_t bytes;
-	bool had; /* output: all of it was read */
+	bool had; /* result: all bytes of the range were read */
 } RemoteRange;
 
 /*
@@ -53,7 +53,7 @@ typedef struct RemoteRange
  */
 void remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes);
 
-/* Returns /proc/PID/maps, which the caller frees; NULL if it is unreadable. */
+/* Returns the text of /proc/PID/maps, which the caller frees; NULL if it is unreadable. */
 char *remote_memory_maps(RemoteMemory *memory, size_t limit_bytes);
 
 #endif

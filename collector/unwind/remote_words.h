@@ -1,6 +1,6 @@
 /*
  * remote_words.h
- *		Numbers and addresses in bytes that were read out of a process's memory.
+ *		Reads numbers and addresses from bytes of a process's memory.
  */
 #ifndef COLLECTOR_REMOTE_WORDS_H
 #define COLLECTOR_REMOTE_WORDS_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bounds of user-space addresses, half-open. Memory outside is never read. */
+/* Bounds of user-space addresses, half-open. Memory outside of them is never read. */
 #define REMOTE_LOWEST_ADDRESS  (UINT64_C(1) << 16)
 #define REMOTE_HIGHEST_ADDRESS (UINT64_C(1) << 48)
 
@@ -20,7 +20,7 @@ remote_is_user_address(uint64_t address)
 	return address >= REMOTE_LOWEST_ADDRESS && address < REMOTE_HIGHEST_ADDRESS;
 }
 
-/* Returns whether an object may begin at the address, which comes from the process. */
+/* Returns true if an object may begin at the address, which comes from the process. */
 static inline bool
 remote_is_object(uint64_t address)
 {

@@ -3,9 +3,9 @@
  *		The table of root functions.
  *
  * glibc's own start code has no frame pointers, so a walk by frame pointers ends in the function
- * that called main or the thread's function; these are roots as well. The table must not contain
- * names that a program may use for other functions, such as musl's "start", because their callers
- * would be cut off.
+ * that called main or the thread's function; these functions are roots as well. The table must not
+ * contain names that a program may use for other functions, such as musl's "start", because the
+ * callers of such a function would be cut off.
  */
 #include "unwind/roots.h"
 
@@ -42,7 +42,8 @@ static const char *const roots[] = {
 RootKind
 root_function(const char *system_name)
 {
-	size_t length = strcspn(system_name, "@"); /* "__libc_start_main@@GLIBC_2.34" */
+	/* without a version, as in "__libc_start_main@@GLIBC_2.34" */
+	size_t length = strcspn(system_name, "@");
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
 	{

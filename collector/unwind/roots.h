@@ -1,6 +1,6 @@
 /*
  * roots.h
- *		Functions at which a user stack begins, which prove that a stack is complete.
+ *		Functions at which user stacks begin. A stack that ends in one of them is complete.
  */
 #ifndef COLLECTOR_ROOTS_H
 #define COLLECTOR_ROOTS_H
@@ -8,8 +8,9 @@
 typedef enum RootKind
 {
 	ROOT_NONE,
-	ROOT_C,		  /* of a C library; a program may have its own function with that name */
-	ROOT_RUNTIME, /* of a language's runtime; no other function has the name */
+	/* a function of a C library; a program may have another function with this name */
+	ROOT_C,
+	ROOT_RUNTIME, /* a function of a language's runtime; no other function has this name */
 } RootKind;
 
 /*

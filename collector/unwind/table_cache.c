@@ -1,6 +1,6 @@
 /*
  * table_cache.c
- *		Manages files of unwind tables, named by build ID.
+ *		Names the files of unwind tables by build ID, and stores and loads them.
  */
 #include "unwind/table_cache.h"
 
@@ -48,8 +48,8 @@ table_cache_close(TableCache *cache)
 }
 
 /*
- * Makes the file's name. The build ID is checked to be hexadecimal, so the name cannot leave the
- * directory.
+ * Makes the name of a table file. Only a hexadecimal build ID is accepted, so the name cannot lead
+ * out of the directory.
  */
 static int
 table_file_name(const char *build_id, char name[NAME_BYTES])
@@ -62,7 +62,7 @@ table_file_name(const char *build_id, char name[NAME_BYTES])
 	return 0;
 }
 
-/* Returns a descriptor or -errno. */
+/* Opens the table file of a build ID. Returns a descriptor or -errno. */
 static int
 table_file_open(TableCache *cache, const char *build_id)
 {

@@ -25,23 +25,23 @@ int table_cache_open(const char *directory, size_t limit_bytes, TableCache **cac
 void table_cache_close(TableCache *cache); /* accepts NULL */
 
 /*
- * Returns what table_file_read() returns: 0 with a table, which the caller frees; -ENOENT, -EBADMSG
- * or another -errno if there is none for this input.
+ * Loads the table of an input. Returns like table_file_read(): 0 with a table, which the caller
+ * frees; -ENOENT, -EBADMSG or another -errno if the cache has no table for this input.
  */
 int table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
 					 const PackedParts *parts, RuleSet *rules, PackedTable *packed, CfiStats *stats,
 					 TableFileIndex *index);
 
 /*
- * Returns what table_file_read_parts() returns, for a table that was loaded or stored; -errno if
- * its file was removed.
+ * Loads parts of a table that was loaded or stored before. Returns like table_file_read_parts();
+ * -errno if the table's file was removed.
  */
 int table_cache_load_parts(TableCache *cache, const char *build_id, const TableFileIndex *index,
 						   PackedTable *packed);
 
 /*
- * Stores a complete table with at least one line. Returns 0, with an index that the caller frees,
- * or -errno; the cache is unchanged on failure.
+ * Stores a complete table that has at least one line. Returns 0, with an index that the caller
+ * frees; or -errno, with the cache unchanged.
  */
 int table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input,
 					  const RuleSet *rules, const PackedTable *packed, const CfiStats *stats,

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 
 #define MAGIC		   "PFSUNWND"
-#define CRC_END		   12 /* the checksum covers the bytes from here up to the lines */
+#define CRC_END		   12 /* the checksum covers the bytes from here up to the lines of rows */
 /* the number of distinct offsets in a page limits its lines */
 #define MAX_PAGE_LINES ((1U << PFS_UNWIND_PAGE_BITS) / PFS_UNWIND_LINE_ROWS)
 
@@ -46,8 +46,8 @@ _Static_assert(sizeof(FileHeader) == 64, "the header has no hidden padding");
 _Static_assert(sizeof(FilePage) == 16, "pages have no hidden padding");
 
 /*
- * Numbers the rules of a table by first use; numbers[i] is the number plus one, 0: unused. Returns
- * their count.
+ * Numbers the rules of a table in the order of their first use. numbers[i] becomes the number of
+ * rule i plus one; 0: the table does not use the rule. Returns the number of rules used.
  */
 static uint32_t
 collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers,
@@ -71,7 +71,7 @@ collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers
 	return count;
 }
 
-/* Returns the page after the part that begins with this page. */
+/* Returns the first page after the part to which this page belongs. */
 static size_t
 part_end(const PackedTable *packed, size_t page)
 {
@@ -133,7 +133,7 @@ encode_checks(const TableFileIndex *index, uint8_t *bytes)
 		memcpy(bytes + i * sizeof(uint32_t), &index->parts[i].check, sizeof(uint32_t));
 }
 
-/* Positions in a file, and its length. */
+/* Positions of a file's sections, and its length. */
 typedef struct Layout
 {
 	uint64_t pages;
@@ -185,7 +185,7 @@ index_init(TableFileIndex *index, const FileHeader *header)
 	return -ENOMEM;
 }
 
-/* Sets the parts of a complete table, without checksums. */
+/* Sets the parts in the index of a complete table, without their checksums. */
 static void
 index_parts(TableFileIndex *index, const PackedTable *packed)
 {
@@ -211,7 +211,7 @@ lines_check(const void *lines, size_t count)
 	return lzma_crc32(lines, count * sizeof(struct pfs_unwind_line), 0);
 }
 
-/* Makes the index of a file that is being written, whose lines are encoded. */
+/* Makes the index of a file whose lines were encoded. */
 static int
 index_encoded(TableFileIndex *index, const FileHeader *header, const PackedTable *packed,
 			  const uint16_t *numbers, const uint8_t *lines)
@@ -287,7 +287,7 @@ typedef struct Reader
 	int fd;
 	FileHeader header;
 	Layout layout;
-	uint8_t *head; /* bytes before the lines */
+	uint8_t *head; /* content of the file before the lines */
 	TableFileIndex *index;
 	PackedTable *packed;
 } Reader;
@@ -371,7 +371,7 @@ decode_pages(Reader *reader)
 	return lines == header->line_count && count_parts(packed) == header->part_count ? 0 : -EBADMSG;
 }
 
-/* Decodes lines. Rows must ascend within a page, except for repetitions of the last one. */
+/* Decodes lines. Within a page rows must ascend, except for repetitions of the last row. */
 static int
 decode_lines(const TableFileIndex *index, struct pfs_unwind_line *lines, uint32_t count)
 {
@@ -423,7 +423,7 @@ page_is_wanted(const Reader *reader, const PackedParts *parts, size_t page)
 		   packed_parts_hold(parts, reader->packed->pages[page].page);
 }
 
-/* Reads the lines of the wanted parts; other pages' lines are left out. */
+/* Reads the lines of the wanted parts; the lines of other pages are left out. */
 static int
 read_lines(Reader *reader, const PackedParts *parts)
 {
@@ -462,7 +462,7 @@ read_lines(Reader *reader, const PackedParts *parts)
 	return err;
 }
 
-/* Reads the parts after the header. */
+/* Reads everything after the header. */
 static int
 table_file_read_packed(Reader *reader, const PackedParts *parts, RuleSet *rules)
 {

@@ -42,16 +42,16 @@ typedef struct TableFilePart
 } TableFilePart;
 
 /*
- * Data of a table file that was read or written, with which parts can be read without its head. No
- * two table files have equal seed and hash.
+ * The part of a table file's content that is needed to read further parts without reading its head
+ * again. No two table files have equal seed and hash.
  */
 typedef struct TableFileIndex
 {
 	uint64_t seed;
 	uint64_t check; /* hash of the CFI under the seed */
-	uint64_t lines; /* their offset in the file */
+	uint64_t lines; /* offset of the lines in the file */
 	uint32_t rule_count;
-	uint16_t *numbers; /* numbers in the set of the file's rules */
+	uint16_t *numbers; /* rule_set number of each rule of the file */
 	uint32_t part_count;
 	TableFilePart *parts; /* ascending */
 } TableFileIndex;
@@ -67,17 +67,17 @@ int table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedT
 					  TableFileIndex *index);
 
 /*
- * Reads the input's table from a file. The lines of parts of a large table that are not in parts
- * (NULL: all) are left out. Returns 0; -EBADMSG if the file is not a table file, or belongs to
- * another input; -ENOMEM. The caller frees *packed and *index on success only; only the file's
- * fields of *stats are set.
+ * Reads the input's table from a file. If the table is large, the lines of parts that are not in
+ * parts (NULL: all) are left out. Returns 0; -EBADMSG if the file is no table file, or belongs to
+ * another input; -ENOMEM. The caller frees *packed and *index, on success only. Sets only those
+ * fields of *stats that the file has.
  */
 int table_file_read(int fd, const CfiInput *input, const PackedParts *parts, RuleSet *rules,
 					PackedTable *packed, CfiStats *stats, TableFileIndex *index);
 
 /*
- * Reads the lines of a table's pages, which belong to some parts, from a file with this index.
- * Returns 0; -EBADMSG if it is another file, or damaged, or if its parts have other pages.
+ * Reads the lines of pages of some parts from the file with this index. Returns 0; -EBADMSG if the
+ * file is another one or damaged, or if its parts have other pages.
  */
 int table_file_read_parts(int fd, const TableFileIndex *index, PackedTable *packed);
 

@@ -1,6 +1,6 @@
 /*
  * table_store.c
- *		Writes tables, completely or in parts: rules, lines, then the directory.
+ *		Writes tables, completely or in parts: first rules, then lines, then the directory.
  */
 #include "unwind/table_store.h"
 
@@ -73,7 +73,10 @@ is_left_out(const union pfs_unwind_entry *entry)
 	return (entry->page.line_count & PFS_UNWIND_NOT_LOADED) != 0;
 }
 
-/* Returns the table's lines to the pool; lines that were written together are contiguous. */
+/*
+ * Returns the table's lines to the pool. Lines that were written together are contiguous, so they
+ * are returned as one run.
+ */
 static void
 give_lines(TableStore *store, const TablePlace *place, uint64_t now_ns)
 {
@@ -159,7 +162,10 @@ write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
 	return 0;
 }
 
-/* Allocates slots for a table, or for generated code, which already has held slots. */
+/*
+ * Allocates slots for a table. If the table is of generated code, held is the number of slots that
+ * all generated code already has.
+ */
 static int
 take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Extent *extent)
 {
@@ -173,7 +179,7 @@ take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Ex
 	return err;
 }
 
-/* Returns its slots to the pools on failure. */
+/* Writes a new table to slots that it allocates. On failure returns the slots to the pools. */
 int
 table_store_write(TableStore *store, TablePlace *place, const PackedTable *packed, uint64_t now_ns)
 {
@@ -211,7 +217,7 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 	return 0;
 }
 
-/* A table to which lines are added. */
+/* A table to which lines are being added. */
 typedef struct Growth
 {
 	const TableStore *store;
@@ -227,7 +233,7 @@ is_page_left_out(const void *context, uint64_t page)
 	return entry != NULL && is_left_out(entry);
 }
 
-/* Marks pages that are still left out as pages without rules. */
+/* Marks the pages that were left out and have no lines as pages without rules. */
 static void
 end_pages(const TableStore *store, const TablePlace *place, uint64_t page, uint64_t count)
 {
@@ -287,7 +293,7 @@ table_store_add(TableStore *store, TablePlace *place, PackedTable *packed, const
 	return 0;
 }
 
-/* Appends the pages of a part that were left out to the list. */
+/* Appends to the list the pages of a part that were left out. */
 static void
 list_part(const TableStore *store, const TablePlace *place, uint64_t part, PackedTable *packed)
 {

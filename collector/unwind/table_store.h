@@ -1,9 +1,10 @@
 /*
  * table_store.h
- *		Stores unwind tables in the kernel's memory: lines, directories, and the rules of all.
+ *		Stores unwind tables in the kernel's memory: rules, which all tables share, and for each
+ *		table its lines and directory.
  *
- * The caller writes references to a table: mappings refer to it only after it was written, and no
- * longer before it is returned. Not thread-safe.
+ * The caller writes the mappings that refer to a table, after the table was written, and removes
+ * them before the table is returned. Not thread-safe.
  */
 #ifndef COLLECTOR_TABLE_STORE_H
 #define COLLECTOR_TABLE_STORE_H
@@ -17,8 +18,8 @@
 #include "unwind/packed_table.h"
 
 /*
- * One binary or process, or all generated code together, may use 1/TABLE_STORE_SHARE of the
- * kernel's tables, because programs are not trusted.
+ * The tables of one binary, of one process, or of all generated code may use 1/TABLE_STORE_SHARE of
+ * the kernel's tables, because programs are not trusted.
  */
 #define TABLE_STORE_SHARE 4
 
@@ -29,58 +30,62 @@ typedef struct TableStore
 	ExtentPool entries;
 	RuleSet rules;
 	uint32_t rules_written;
-	uint32_t last_number; /* last number of a table */
+	uint32_t last_number; /* the last number that was given to a table */
 	uint64_t generated_lines;
 	uint64_t generated_entries;
-	uint32_t generated_rules; /* rules of generated code since the set was started */
-	bool rules_refused;		  /* because the set was full, not a share */
-	uint64_t rules_free_ns;	  /* when returned numbers can be used again; 0: none were returned */
+	/* number of rules that generated code added since the set was started */
+	uint32_t generated_rules;
+	/* rules were refused because the whole set was full, not just a share */
+	bool rules_refused;
+	/* time at which the numbers of freed rules can be used again; 0: none were freed */
+	uint64_t rules_free_ns;
 } TableStore;
 
-/* Position of one table; zeroed: none. */
+/* Position of one table in the kernel's memory. A zeroed structure means that there is none. */
 typedef struct TablePlace
 {
-	bool generated; /* its use is counted with all other generated code */
-	/* unique number; 0: none, as for generated code, whose tables change often */
+	bool generated; /* the table is of generated code, whose use is counted together */
+	/* Unique number; 0: none. Generated code has none, because its tables change often. */
 	uint32_t number;
-	uint32_t line_count; /* the directory has their positions */
+	uint32_t line_count; /* number of lines; the directory has their positions */
 	Extent directory;
 } TablePlace;
 
-/* The kernel's tables must outlive the store. Returns 0 or -ENOMEM. */
+/* Makes an empty store. The kernel's tables must outlive it. Returns 0 or -ENOMEM. */
 int table_store_init(TableStore *store, KernelTables *tables);
 void table_store_fini(TableStore *store);
 
-/* Starts the rules of another file. Returns -ENOSPC while returned numbers rest. */
+/* Starts the rules of the next file. Returns -ENOSPC while the numbers of freed rules rest. */
 int table_store_begin(TableStore *store, uint64_t now_ns);
 
 /*
  * Writes a table with at least one page, whose rules are in store->rules. Walks end at pages whose
- * lines were left out. Returns 0; -E2BIG, -ENOSPC or -ENOMEM with everything returned.
+ * lines were left out. Returns 0; -E2BIG, -ENOSPC or -ENOMEM, after returning all slots.
  */
 int table_store_write(TableStore *store, TablePlace *place, const PackedTable *packed,
 					  uint64_t now_ns);
 
 /*
- * Adds lines that were left out; lines that are stored already are left out of *packed. Walks no
- * longer end in these parts (NULL: nowhere). Returns what table_store_write() returns.
+ * Adds lines that were left out. Lines that are stored already are removed from *packed. Walks no
+ * longer end in the given parts (NULL: nowhere in the table). Returns like table_store_write().
  */
 int table_store_add(TableStore *store, TablePlace *place, PackedTable *packed,
 					const PackedParts *parts, uint64_t now_ns);
 
 /*
- * Returns a table of those pages of the parts whose lines were left out, with room for the lines;
+ * Returns a table of those pages of the parts whose lines were left out, with room for their lines;
  * the caller frees it. Returns 0 or -ENOMEM.
  */
 int table_store_left_out(const TableStore *store, const TablePlace *place, const PackedParts *parts,
 						 PackedTable *packed);
 
-/* Returns true if walks end at an ELF address because its lines were left out. */
+/* Returns true if walks end at an ELF address because the lines for it were left out. */
 bool table_store_lacks(const TableStore *store, const TablePlace *place, uint64_t address);
 void table_store_give(TableStore *store, TablePlace *place, uint64_t now_ns);
 
 /*
- * Forgets all rules, after EXTENT_GRACE_NS; the tables with these rules must have been withdrawn.
+ * Frees all rules; their numbers rest for EXTENT_GRACE_NS. The mappings must no longer refer to
+ * tables with these rules.
  */
 void table_store_forget_rules(TableStore *store, uint64_t now_ns);
 

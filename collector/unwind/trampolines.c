@@ -12,12 +12,15 @@
 #define PAGE_BYTES	 4096
 #define PAGES_A_LOOK REMOTE_PIECES_MAX
 
-/* CPython leaves 0, 5 or 261 bytes between two; a larger distance means other code. */
+/*
+ * CPython leaves 0, 5 or 261 bytes between two trampolines; a larger distance means that this is
+ * other code.
+ */
 #define PERIOD_MAX 512
 
 /*
- * Offsets after endbr64, if there is one: from the call to the end 8 bytes are above the return
- * address.
+ * Offsets, not counting endbr64. From the call to the end of the trampoline the return address is 8
+ * bytes above the stack pointer.
  */
 #define OFFSET_CALL 4
 #define OFFSET_END	10
@@ -32,7 +35,7 @@ typedef struct Head
 	uint8_t bytes[sizeof(trampoline)];
 } Head;
 
-/* Returns the length of the trampoline with that lead. */
+/* Returns the length of a trampoline with this lead. */
 static size_t
 trampoline_bytes(uint32_t lead)
 {
@@ -51,7 +54,10 @@ code_is_trampoline(const uint8_t *bytes, uint32_t lead)
 	return memcmp(bytes, trampoline_code(lead), trampoline_bytes(lead)) == 0;
 }
 
-/* Sets lead to the lead of the trampoline at the start of bytes; returns false if there is none. */
+/*
+ * Determines the lead of the trampoline at the start of bytes. Returns false if no trampoline is
+ * there.
+ */
 static bool
 find_lead(const uint8_t *bytes, uint32_t *lead)
 {
@@ -78,7 +84,7 @@ page_heads_read(RemoteMemory *memory, uint64_t address, Head *heads, size_t page
 	return remote_memory_read(memory, &pieces, heads) / sizeof(Head);
 }
 
-/* Looks for an arena at start: reads its first two trampolines and its last. */
+/* Tests for an arena at start by reading its first two trampolines and its last. */
 static bool
 find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 {
@@ -108,7 +114,7 @@ trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *l
 {
 	Head heads[PAGES_A_LOOK];
 	size_t count = 0;
-	size_t pages = 0; /* pages from first on whose heads were read */
+	size_t pages = 0; /* number of pages, beginning with first, whose heads were read */
 	uint64_t first = start;
 
 	for (uint64_t at = start; count < capacity && end - at >= TRAMPOLINE_ARENA_BYTES;)

@@ -37,16 +37,16 @@ typedef struct TrampolineArena
 } TrampolineArena;
 
 /*
- * Looks for arenas in executable memory without a file, at the start of each page; *looks_left is
- * the number of MiB that may still be searched. Returns the number of arenas, which are ascending
- * by start.
+ * Searches executable memory without a file for arenas, at the start of each page. *looks_left is
+ * the number of MiB that may still be searched. Returns the number of arenas, which are sorted by
+ * start.
  */
 size_t trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *looks_left,
 						TrampolineArena *arenas, size_t capacity);
 
 /*
- * Makes the rules of an arena of that shape, by offset in it. Returns 0, -ENOMEM, -ENOSPC: the set
- * is full.
+ * Makes the rules of an arena with this shape, by offset in the arena. Returns 0, -ENOMEM, or
+ * -ENOSPC if the rule set is full.
  */
 int trampolines_compile(TrampolineShape shape, RuleSet *rules, UnwindTable *table);
 

@@ -10,8 +10,8 @@
  *    updated.
  *
  * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the
- * process. Removal is in reverse order, and slots rest before they are reused (extent_pool.h), so
- * that a concurrent walk sees an old table or a new one, never a mixture.
+ * process. Removal is in reverse order, and slots rest before they are reused (extent_pool.h). So a
+ * concurrent walk sees an old table or a new one, never a mixture.
  */
 #include "unwind/unwinder.h"
 
@@ -25,15 +25,18 @@
 #include "unwind/trampolines.h"
 
 /*
- * A table in the kernel, shared by all binaries with the same CFI, because containers of one image
- * map separate files. A build ID alone is not enough, because it can be forged.
+ * A table in the kernel that all binaries with equal CFI share, because containers of one image map
+ * separate files. An equal build ID is not sufficient, because a build ID can be forged.
  */
 typedef struct SharedTable
 {
-	uint64_t hash; /* of the CFI, with the unwinder's seed */
+	uint64_t hash; /* hash of the CFI with the unwinder's seed */
 	uint32_t users;
 	TablePlace place;
-	/* names its file in the cache, which has the parts that were left out; "" if there is none */
+	/*
+	 * Names the table's file in the cache, which contains the parts that were left out; "": there
+	 * is no file.
+	 */
 	char build_id[ELF_BUILD_ID_TEXT_BYTES];
 	TableFileIndex index;
 	UT_hash_handle hh;
@@ -45,13 +48,13 @@ struct UnwindBinary
 	uint32_t references;
 	uint32_t spans;	  /* number of spans of described processes */
 	uint32_t kind;	  /* enum pfs_mapping_kind */
-	TablePlace place; /* of its table, if that is not shared */
+	TablePlace place; /* position of the binary's table, if the table is not shared */
 };
 
 typedef struct Described
 {
 	uint32_t pid;
-	/* copy of the kernel's entry; .count is 0 while it has no slots */
+	/* Copy of the kernel's entry; .count is 0 while the process has no slots. */
 	struct pfs_unwind_process entry;
 	uint32_t span_count;
 	UnwindBinary **binaries; /* held; one for each span, NULL for code without a file */
@@ -139,7 +142,7 @@ unwind_place_of(const UnwindBinary *binary)
 	return binary->shared != NULL ? &binary->shared->place : &binary->place;
 }
 
-/* Releases the binary's table, which no mapping may refer to. */
+/* Frees the slots of the binary's table, to which no mapping may refer. */
 static void
 give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
@@ -159,7 +162,7 @@ give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 	free(shared);
 }
 
-/* Makes the binary share the table of others with the same CFI. Returns false if there is none. */
+/* Makes the binary share the table of binaries with equal CFI. Returns false if there is none. */
 static bool
 use_shared(Unwinder *unwinder, UnwindBinary *binary, uint64_t hash)
 {
@@ -204,10 +207,10 @@ is_worth_caching(const CfiSections *sections)
 			   CACHED_MIN_BYTES;
 }
 
-/* The table of a file. */
+/* A table that was made for a file. */
 typedef struct MadeTable
 {
-	PackedTable packed; /* without pages if there is no CFI */
+	PackedTable packed; /* has no pages if the file has no CFI */
 	CfiStats stats;
 	bool is_kept;		  /* the cache contains the table */
 	TableFileIndex index; /* index of its file in the cache */
@@ -236,8 +239,8 @@ keep_on_disk(Unwinder *unwinder, const CfiSections *sections, MadeTable *made)
 }
 
 /*
- * Compiles a table, or reads it from the cache. Of a large table in the cache only the given parts
- * are read; NULL: all parts.
+ * Compiles a table, or reads it from the cache. From a large table in the cache only the given
+ * parts are read; NULL: all parts.
  */
 static int
 make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *parts,
@@ -262,11 +265,11 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 	if (packed->line_count == 0 && packed->rows_outside > 0)
 	{
 		packed_table_free(packed);
-		return -ENOEXEC; /* CFI for addresses that programs cannot have */
+		return -ENOEXEC; /* the CFI describes addresses that no program can have */
 	}
 	/*
-	 * if rules were refused, the reason may be rules of other files, so the table must not be kept
-	 * for the next run
+	 * If rules were refused, rules of other files may be the reason, so do not keep the incomplete
+	 * table for the next run.
 	 */
 	if (cacheable && packed->line_count > 0 && unwinder->store.rules.refused == refused)
 		made->is_kept = keep_on_disk(unwinder, sections, made);
@@ -275,7 +278,7 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 	return 0;
 }
 
-/* Makes a table the binary's, and shares it with others of the same hash. */
+/* Assigns a table to the binary, and shares it with later binaries of equal hash. */
 static int
 unwind_table_keep(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed,
 				  uint64_t hash, uint64_t now_ns)
@@ -299,7 +302,7 @@ unwind_table_keep(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *p
 	return 0;
 }
 
-/* Notes the cache file with the parts that were left out. */
+/* Records the cache file that contains the parts which were left out. */
 static void
 note_file(SharedTable *shared, const CfiSections *sections, MadeTable *made)
 {
@@ -332,7 +335,7 @@ unwind_table_load(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *s
 	}
 	unwinder->stats.rows_unsupported += made.stats.rows_unsupported;
 	unwinder->stats.fdes_malformed += made.stats.fdes_malformed;
-	if (made.packed.page_count == 0) /* without any CFI */
+	if (made.packed.page_count == 0) /* the file has no CFI at all */
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
 		err = unwind_table_keep(unwinder, binary, &made.packed, hash, now_ns);
@@ -343,8 +346,8 @@ unwind_table_load(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *s
 }
 
 /*
- * Compiles the parts again that the cache has lost. The table's rules are in the set, so none is
- * added.
+ * Compiles parts again whose file the cache has removed. The rules of the table are in the set
+ * already, so no rule is added.
  */
 static int
 make_parts_again(Unwinder *unwinder, SharedTable *shared, const CfiSections *sections,
@@ -396,9 +399,9 @@ newest_process(const Unwinder *unwinder)
 }
 
 /*
- * Sets the kind of all mappings of a binary. The kind is one aligned word, stored last, so a walk
- * sees a mapping without its table, or with all of it. Processes with a new binary are among the
- * last described, and most older ones have ended.
+ * Sets the kind of all mappings of a binary. The kind is one aligned word and stored last, so a
+ * walk sees a mapping either without its table or with all of it. Searches the processes that were
+ * described last first: they have the new binaries, and most older processes have ended.
  */
 static void
 publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
@@ -426,8 +429,8 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 }
 
 /*
- * Removes the table from the mappings of the binary, or of all binaries if it is NULL. Their
- * .directory stays, because a concurrent walk may have read the kind before.
+ * Removes the table of one binary, or of all binaries if binary is NULL, from mappings. The
+ * .directory of a mapping stays, because a concurrent walk may have read the kind before.
  */
 static void
 withdraw(Unwinder *unwinder, const UnwindBinary *binary)
@@ -462,7 +465,7 @@ unwinder_binary_lines(const UnwindBinary *binary)
 	return unwind_place_of(binary)->line_count;
 }
 
-/* Withdraws the binary's table from mappings and releases it. */
+/* Withdraws the binary's table from mappings and returns its slots. */
 static void
 take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
@@ -668,12 +671,15 @@ unwind_describe(const ExecImage *process, const UnwindSpan *spans, uint32_t coun
 		}
 		described->binaries[i] = spans[i].binary;
 		if (spans[i].labels != NULL && described->entry.labels.kind == PFS_LABELS_NONE)
+		{
 			described->entry.labels = *spans[i].labels;
+			described->entry.labels.variable += spans[i].bias;
+		}
 	}
 	return described;
 }
 
-/* Releases the parts of a description; the kernel's entry is removed or refers to another one. */
+/* Releases the parts of a description that the kernel's entry no longer refers to. */
 static void
 discard(Unwinder *unwinder, Described *described, uint64_t now_ns)
 {

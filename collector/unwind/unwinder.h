@@ -2,10 +2,11 @@
  * unwinder.h
  *		The data of the walk: unwind tables of binaries, mappings of processes.
  *
- * A binary's table is compiled once for all processes that map it and all files with the same CFI,
- * and stays in the kernel's tables while one of these binaries is held. A process may be described
- * before the tables of its binaries are loaded: walks then end at such a binary (PFS_WALK_NO_TABLE)
- * until unwinder_binary_load() has run. Not thread-safe: the caller must serialize calls.
+ * A binary's table is compiled once for all processes that map the binary and for all files with
+ * equal CFI. It stays in the kernel's tables while one of these binaries is held. A process may be
+ * described before the tables of its binaries are loaded: its walks then end at such a binary
+ * (PFS_WALK_NO_TABLE) until unwinder_binary_load() has run. Not thread-safe: the caller must
+ * serialize calls.
  */
 #ifndef COLLECTOR_UNWINDER_H
 #define COLLECTOR_UNWINDER_H
@@ -26,23 +27,24 @@ typedef struct UnwindBinary UnwindBinary;
 
 typedef struct UnwinderStats
 {
-	uint64_t binaries;		   /* held at present */
-	uint64_t processes;		   /* described at present */
-	uint64_t lines;			   /* in the kernel at present, of 64 bytes */
-	uint64_t entries;		   /* directory entries in the kernel at present, of 8 bytes */
-	uint64_t mappings;		   /* in the kernel at present, of 32 bytes */
-	uint64_t rules;			   /* in the kernel at present, of 16 bytes */
-	uint64_t loaded;		   /* binaries whose table was compiled, or read from the cache */
-	uint64_t cached;		   /* of loaded: read from the cache */
-	uint64_t shared;		   /* of loaded: shared with other binaries of the same CFI */
+	uint64_t binaries;	/* number of binaries that are held */
+	uint64_t processes; /* number of processes that are described */
+	uint64_t lines;		/* lines in the kernel's tables, of 64 bytes */
+	uint64_t entries;	/* directory entries in the kernel's tables, of 8 bytes */
+	uint64_t mappings;	/* mappings in the kernel's tables, of 32 bytes */
+	uint64_t rules;		/* rules in the kernel's tables, of 16 bytes */
+	uint64_t loaded;	/* binaries whose table was compiled, or read from the cache */
+	uint64_t cached;	/* loaded binaries whose table was read from the cache */
+	/* loaded binaries that share the table of another binary with equal CFI */
+	uint64_t shared;
 	uint64_t parts;			   /* parts of large tables that were loaded later */
-	uint64_t cache_failures;   /* tables that the cache failed to store */
+	uint64_t cache_failures;   /* tables that could not be stored in the cache */
 	int cache_error;		   /* -errno of the last failure */
-	uint64_t load_failures;	   /* binaries whose CFI was unreadable, or had no room */
-	uint64_t process_failures; /* processes without room */
+	uint64_t load_failures;	   /* binaries whose CFI was unreadable or found no room */
+	uint64_t process_failures; /* processes for whose mappings there was no room */
 	uint64_t unloaded;		   /* tables unloaded while processes mapped their binaries */
-	uint64_t timeouts;		   /* files, and memory, that did not answer when they were read */
-	/* times that no table was made because its owner had used up its CPU time */
+	uint64_t timeouts;		   /* reads of files or of memory that were not answered in time */
+	/* Tables that were not made because their owner had used up its CPU time. */
 	uint64_t put_off;
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
@@ -55,18 +57,21 @@ typedef struct UnwindSpan
 	uint64_t end;
 	uint64_t bias; /* process address - bias = ELF virtual address; unused without a binary */
 	UnwindBinary *binary; /* NULL: code without a table, walked by frame pointer */
-	bool generated;		  /* the binary is generated code, and of this process only */
-	/* where the program keeps labels, NULL if it has none; the first one is used */
+	bool generated;		  /* the binary is generated code of this process */
+	/*
+	 * Where the file keeps labels; NULL: the span has none. The first place in the process is used;
+	 * an address is moved by the bias.
+	 */
 	const struct pfs_label_place *labels;
 } UnwindSpan;
 
-/* The tables must outlive the unwinder. Returns 0 or -ENOMEM. */
+/* Makes an unwinder over the kernel's tables, which must outlive it. Returns 0 or -ENOMEM. */
 int unwinder_create(KernelTables *tables, Unwinder **unwinder);
 void unwinder_free(Unwinder *unwinder); /* accepts NULL */
 
 /*
- * Sets the cache in which tables of files are looked up and stored; it must outlive the unwinder.
- * NULL: none.
+ * Sets the cache in which tables of files are looked up and stored; NULL: none. The cache must
+ * outlive the unwinder.
  */
 void unwinder_use_cache(Unwinder *unwinder, TableCache *cache);
 void unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats);
@@ -82,10 +87,12 @@ void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t 
 /* Returns true if the kernel's tables contain its rows. */
 bool unwinder_binary_has_table(const UnwindBinary *binary);
 
-/* Returns the number of its lines, of 64 bytes, in the kernel's tables. */
+/* Returns how many lines of 64 bytes the binary's table has in the kernel. */
 uint32_t unwinder_binary_lines(const UnwindBinary *binary);
 
-/* Returns true if the binary has more than one holder; processes that map it hold it. */
+/*
+ * Returns true if the binary has more than one holder. Each process that maps the binary holds it.
+ */
 bool unwinder_binary_is_shared(const UnwindBinary *binary);
 
 /*
@@ -100,49 +107,49 @@ bool unwinder_binary_is_shared(const UnwindBinary *binary);
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
 
 /*
- * Loads a table from CFI that the caller has read; NULL: the file has none. Of a large table in the
- * cache only the given parts are loaded (NULL: all): walks end elsewhere in it (PFS_WALK_NO_TABLE).
- * If the binary has a table the parts are added to it, and -ENOEXEC means that the file has
- * changed.
+ * Like unwinder_binary_load(), from CFI that the caller has read (NULL: the file has none). From a
+ * large table in the cache only the given parts are loaded (NULL: all); elsewhere in the binary
+ * walks end (PFS_WALK_NO_TABLE). If the binary has a table, the parts are added to it, and -ENOEXEC
+ * means that the file has changed.
  */
 int unwinder_binary_load_sections(Unwinder *unwinder, UnwindBinary *binary,
 								  const CfiSections *sections, const PackedParts *parts,
 								  uint64_t now_ns);
 
 /*
- * Adds parts from the cache to a binary's table. Returns -ENOENT if they must be made from the
- * file's sections; otherwise as unwinder_binary_load().
+ * Adds parts from the cache to a binary's table. Returns -ENOENT if the parts must be made from the
+ * file's sections; otherwise like unwinder_binary_load().
  */
 int unwinder_binary_load_parts(Unwinder *unwinder, UnwindBinary *binary, const PackedParts *parts,
 							   uint64_t now_ns);
 
 /*
  * Removes the binary's table, if it has one, from the kernel's tables. Walks end at the binary
- * (PFS_WALK_NO_TABLE) until it is loaded again. The room is free after EXTENT_GRACE_NS.
+ * (PFS_WALK_NO_TABLE) until the table is loaded again. The room becomes free after EXTENT_GRACE_NS.
  */
 void unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns);
 
-/* Returns true if a table found no room for its rules. */
+/* Returns true if a table was refused because there was no room for its rules. */
 bool unwinder_rules_are_full(const Unwinder *unwinder);
 
 /*
- * Frees all rules, and unloads the tables of all described processes. Those of generated code are
- * made again when their process is described again. The caller must have released binaries that no
- * process maps. No table finds room until EXTENT_GRACE_NS have passed.
+ * Frees all rules, and unloads the tables of all described processes. Tables of generated code are
+ * made again when their process is described again. The caller must have released all binaries that
+ * no process maps. For EXTENT_GRACE_NS afterwards no table finds room.
  */
 void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
- * Loads CFI of generated code from a process's memory, with absolute addresses from *start to *end.
- * Returns 0; -ENOENT if it describes no code; -ENOMEM; -E2BIG if all generated code together would
- * take more than a quarter of the tables; -ENOSPC if there is no room at present.
+ * Loads CFI of generated code, read from a process's memory, with absolute addresses from *start to
+ * *end. Returns 0; -ENOENT if it describes no code; -ENOMEM; -E2BIG if all generated code together
+ * would take more than a quarter of the tables; -ENOSPC if there is no room at present.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);
 
 /*
- * Loads the table of an arena of trampolines (trampolines.h), with offsets in it; all arenas of one
- * shape share it. Returns as unwinder_binary_load().
+ * Loads the table of an arena of trampolines (trampolines.h), by offset in the arena. All arenas of
+ * one shape share the table. Returns like unwinder_binary_load().
  */
 int unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary,
 									 TrampolineShape shape, uint64_t now_ns);
@@ -155,17 +162,19 @@ int unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary,
 int unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 						 uint32_t count, uint64_t now_ns);
 
-/* Does nothing if the process is unknown, or its pid belongs to another exec image. */
+/* Removes a process. Does nothing if it is unknown, or if its pid belongs to another exec image. */
 void unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns);
 
 /*
- * Returns the binary at an address of a process, and the ELF address, if its table is not loaded
- * there yet; otherwise NULL.
+ * Returns the binary at an address of a process, and the ELF address, if the table for this address
+ * is not loaded; otherwise NULL.
  */
 const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const ExecImage *process,
 									 uint64_t address, uint64_t *elf_address);
 
-/* Look-ups of the walk, for walks in user space. Return false, or NULL, if nothing is found. */
+/*
+ * Look up what the walk needs, for walks in user space. Return false, or NULL, if nothing is found.
+ */
 bool unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 						   struct pfs_unwind_process *entry);
 const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);

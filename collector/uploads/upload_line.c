@@ -1,6 +1,7 @@
 /*
  * upload_line.c
- *		A list of calls in the order of their arrival, of which another client's goes first.
+ *		A list of calls in the order of arrival. The next call is the oldest one of another client
+ *		than the last.
  */
 #include "uploads/upload_line.h"
 
@@ -16,7 +17,10 @@
 #define MODULE	 "receive"
 #define RETRY_NS (5 * NS_PER_S)
 
-/* Takes the oldest call of another client than the last one, otherwise the oldest. */
+/*
+ * Removes and returns the oldest call of another client than the last one; if there is none, the
+ * oldest call.
+ */
 static UploadWaiting
 take_next(UploadLine *line)
 {
@@ -35,7 +39,7 @@ take_next(UploadLine *line)
 	return next;
 }
 
-/* Returns the connection, opened if necessary and if the last failure was a while ago. */
+/* Returns the connection. If it is closed, opens it, unless the last failure was a moment ago. */
 static Connection *
 open_connection(UploadLine *line)
 {

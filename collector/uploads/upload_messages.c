@@ -12,7 +12,7 @@
 
 static const char no_build_id[] = "the build ID is not the hexadecimal form of 8 to 32 bytes";
 
-/* Numbers of the fields; 0: the message lacks it. */
+/* Numbers of the fields of each message; 0: the message lacks the field. */
 typedef struct UploadFields
 {
 	unsigned build_id;
@@ -57,7 +57,7 @@ upload_build_id(const char *text, size_t length, char build_id[2 * UPLOAD_BUILD_
 	return true;
 }
 
-/* Copies printable ASCII, cut to the room; other bytes become question marks. */
+/* Copies printable ASCII, cut to the room. Other bytes become question marks. */
 static void
 upload_copy_text(const PfsWireField *field, char *text, size_t room)
 {
@@ -72,7 +72,7 @@ upload_copy_text(const PfsWireField *field, char *text, size_t room)
 	text[length] = '\0';
 }
 
-/* Takes a field. Returns false if it is a build ID that is none. */
+/* Stores a field. Returns false if it is a build ID and invalid. */
 static bool
 take_field(const UploadFields *fields, const PfsWireField *field, UploadQuestion *question)
 {

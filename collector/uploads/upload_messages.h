@@ -18,14 +18,14 @@
 #define UPLOAD_HASH_BYTES	  129
 #define UPLOAD_NAME_BYTES	  256
 
-/* Parca's agents compare this text by the letter, and ask again later after no other one. */
+/* Parca's agents compare this text exactly; after any other text they do not ask again. */
 #define UPLOAD_IN_PROGRESS                                                                 \
 	"A previous upload is still in-progress and not stale yet (only stale uploads can be " \
 	"retried)."
 
 /* Values of DebuginfoType and BuildIDType. */
-#define UPLOAD_TYPE_EXECUTABLE 1 /* the last one that is ELF */
-#define UPLOAD_IDS_GNU		   1 /* 0: not stated, which only users' tools send */
+#define UPLOAD_TYPE_EXECUTABLE 1 /* the highest number of an ELF type */
+#define UPLOAD_IDS_GNU		   1 /* 0 means not stated; only tools of users send it */
 
 typedef enum UploadMessage
 {
@@ -37,7 +37,7 @@ typedef enum UploadMessage
 	UPLOAD_MESSAGES
 } UploadMessage;
 
-/* The fields of all messages; those that a message lacks are empty. */
+/* The fields of all messages. Fields that a message lacks are empty. */
 typedef struct UploadQuestion
 {
 	char build_id[2 * UPLOAD_BUILD_ID_MOST + 1]; /* lower case */
@@ -52,20 +52,20 @@ typedef struct UploadQuestion
 
 /*
  * Copies a build ID in lower case. Returns false if it is not the hexadecimal form of 8 to 32
- * bytes, which also keeps paths out.
+ * bytes; so a path cannot be a build ID.
  */
 bool upload_build_id(const char *text, size_t length, char build_id[2 * UPLOAD_BUILD_ID_MOST + 1]);
 
-/* Returns NULL, or why the message is refused: a static text. */
+/* Reads a message. Returns NULL; the reason, a literal, if the message is refused. */
 const char *upload_question_read(UploadMessage message, Span bytes, UploadQuestion *question);
 
 /*
- * Reads a message of Upload: *question if it is the first one, otherwise *chunk. Returns NULL, or
- * why the message is refused.
+ * Reads a message of Upload: into *question if it is the first one, otherwise into *chunk. Returns
+ * NULL; the reason if the message is refused.
  */
 const char *upload_part_read(Span bytes, bool is_first, UploadQuestion *question, Span *chunk);
 
-/* Append answers to a message. */
+/* Append an answer to a message. */
 void upload_put_should(Buffer *body, bool should, const char *reason);
 void upload_put_instructions(Buffer *body, const UploadQuestion *question, const char *upload_id);
 void upload_put_received(Buffer *body, const char *build_id, uint64_t bytes);

@@ -1,6 +1,6 @@
 /*
  * upload_slots.c
- *		A table of a few slots, searched from its begin.
+ *		A table of a few slots, which is searched linearly.
  */
 #include "uploads/upload_slots.h"
 
@@ -45,7 +45,7 @@ upload_slots_fini(UploadSlots *slots)
 	pthread_mutex_destroy(&slots->lock);
 }
 
-/* Frees slots whose client did not begin in time. */
+/* Frees slots whose client has not begun in time. */
 static void
 slots_sweep(UploadSlots *slots, int64_t now_ns)
 {
@@ -84,7 +84,7 @@ upload_slots_has(UploadSlots *slots, const char *tenant, const char *build_id, i
 	return found;
 }
 
-/* Returns a free slot, or NULL if the tenant has too many or there is none. */
+/* Returns a free slot; NULL if there is none, or if the tenant has too many. */
 static UploadSlot *
 upload_slots_free_slot(UploadSlots *slots, const char *tenant)
 {
@@ -124,7 +124,7 @@ tenant_key(const char *tenant)
 	return key;
 }
 
-/* Sums the bytes on disk: of a tenant, or of all if it is NULL. */
+/* Sums the bytes on disk: those of a tenant, or all if tenant is NULL. */
 static size_t
 spooled_bytes(const UploadSlots *slots, const char *tenant)
 {
@@ -147,7 +147,7 @@ has_space(const UploadSlots *slots, const char *tenant, size_t bytes)
 	return bytes <= limit / 2 && own <= limit / 2 - bytes && all <= limit - bytes;
 }
 
-/* Returns whether the tenant may send any byte in this hour. */
+/* Returns true if the tenant may send further bytes in this hour. */
 static bool
 has_allowance(const UploadSlots *slots, const char *tenant, int64_t now_ns)
 {
@@ -224,7 +224,7 @@ upload_slots_get(UploadSlots *slots, uint64_t number)
 	return slot;
 }
 
-/* Takes bytes out of the budgets, before they are written. */
+/* Charges bytes to the budgets before they are written. */
 static UploadEnd
 reserve_bytes(UploadSlots *slots, UploadSlot *slot, size_t length, int64_t now_ns)
 {

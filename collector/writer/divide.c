@@ -2,7 +2,7 @@
  * divide.c
  *		Divides the series of a batch into two pieces.
  *
- * Series are in the order in which they were added, so those of one sender are adjacent.
+ * Series are in the order in which they were added, so the series of one sender are adjacent.
  */
 #include "writer/divide.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 /*
- * Margin of a piece's budget: it holds less than its batch, but its tables may grow to other sizes.
+ * Addition to the budget of a piece. A piece holds less than its batch, but its tables may grow to
+ * other sizes.
  */
 #define PIECE_BYTES_MORE ((size_t) 1024 * 1024)
 

@@ -2,8 +2,8 @@
  * divide.h
  *		Divides a batch that the server refused.
  *
- * A batch may contain samples of several senders. The part that the server refuses is found by
- * dividing: accepted pieces are stored, until only one series is left out.
+ * A batch may contain samples of several senders. Dividing finds the part that the server refuses:
+ * accepted pieces are stored, until only one series is left out.
  */
 #ifndef COLLECTOR_DIVIDE_H
 #define COLLECTOR_DIVIDE_H
@@ -13,14 +13,14 @@
 #include "batch/batch.h"
 
 /*
- * Returns whether the batch has samples of more than one series, or samples and also losses or
- * unwinding counts.
+ * Returns true if the batch has samples of more than one series, or samples in addition to losses
+ * or unwinding counts.
  */
 bool batch_is_divisible(const Batch *batch);
 
 /*
- * Divides a batch by its series; losses and counts form a piece of their own. The batch is
- * unchanged. Returns 0; otherwise -errno, and makes no piece.
+ * Divides a batch by its series; losses and counts become a piece of their own. The batch is
+ * unchanged. Returns 0; on failure -errno, without any piece.
  */
 int batch_divide(const Batch *batch, Batch **first, Batch **second);
 

@@ -9,7 +9,10 @@
 /* Limit of the losses of dropped batches, by reason. */
 #define UNREPORTED_BYTES ((size_t) 64 * 1024)
 
-/* Reason to report for a batch that was not stored; NULL if it was stored, or is on disk. */
+/*
+ * Returns the reason to report for a batch that was not stored; NULL if it was stored or is on
+ * disk.
+ */
 static const char *
 loss_reason(BatchEnd end)
 {
@@ -89,7 +92,7 @@ endings_notify(struct Writer *writer, const Endings *endings)
 		item->has_ended = is_spooling;
 		pthread_mutex_unlock(&writer->lock);
 		if (is_spooling)
-			continue; /* the spooler frees it */
+			continue; /* the spooler will free it */
 		if (item->is_on_disk)
 			(void) spool_remove(writer->spool, &item->on_disk);
 		queued_batch_free(item);

@@ -1,7 +1,7 @@
 /*
  * endings.h
- *		What happens to batches that leave the queue: they are counted, their submitters are
- *		notified, and their losses go into the next report.
+ *		Handles batches that leave the queue: they are counted, their submitters are notified, and
+ *		their losses become part of the next report.
  */
 #ifndef COLLECTOR_ENDINGS_H
 #define COLLECTOR_ENDINGS_H
@@ -14,15 +14,15 @@ struct Writer;
 typedef struct Endings
 {
 	QueuedBatch *head;
-	QueuedBatch **tail; /* &head if there is none */
+	QueuedBatch **tail; /* &head if the list is empty */
 	BatchEnd end;
-	const DbError *error; /* NULL if the database is not the cause */
+	const DbError *error; /* NULL: the database is not the cause */
 } Endings;
 
 /*
- * Counts a batch that left the queue, and appends it to the list. Losses are not reported for
- * batches with a callback, whose submitter reports them, nor for a refused report, which would be
- * repeated forever. The caller must hold the lock.
+ * Counts a batch that left the queue, and appends it to the list. Losses are not reported for a
+ * batch with a callback, because its submitter reports them, nor for a refused report, because that
+ * would repeat forever. The caller must hold the lock.
  */
 void endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item);
 
@@ -33,9 +33,9 @@ void endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item);
 void endings_notify(struct Writer *writer, const Endings *endings);
 
 /*
- * Adds count lost rows, and the losses that batch carries (NULL: none), to the next report. Losses
- * that do not fit (64 kB of reasons, or out of memory) appear in the statistics only. The caller
- * must hold the lock.
+ * Adds count lost rows, and the losses in batch (NULL: none), to the next report. Losses for which
+ * there is no room (64 kB of reasons, or out of memory) are counted in the statistics only. The
+ * caller must hold the lock.
  */
 void endings_report_loss(struct Writer *writer, const Batch *batch, uint64_t count, BatchEnd end);
 

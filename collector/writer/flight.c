@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * Limits of a flight: large enough to make a transaction's own cost negligible, small enough to be
- * stored within seconds. Losses are stored with the time of the transaction's first sample, hence
- * the minute.
+ * Limits of a flight: large enough to make the cost of a transaction negligible, small enough to be
+ * stored within seconds. Losses are stored with the time of the transaction's first sample, so the
+ * batches must be queued within a minute.
  */
 #define FLIGHT_BYTES ((size_t) 16 * 1024 * 1024)
 #define FLIGHT_NS	 (INT64_C(60) * 1000000000)
@@ -44,7 +44,7 @@ flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batc
 	for (uint32_t i = 0; i < count; i++)
 	{
 		if (i > 0)
-			/* do not read the last one's next, which the queue may set concurrently */
+			/* do not read "next" of the last batch, which the queue may change at the same time */
 			head = head->next;
 		flight->id = head->id;
 		flight->order = head->order;

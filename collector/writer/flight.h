@@ -1,11 +1,12 @@
 /*
  * flight.h
  *		The content of one transaction: batches at the head of the queue that were queued within a
- *		minute, and a report of losses of dropped batches.
+ *		minute, and a report of the losses of dropped batches.
  *
- * A flight is stored under the number of its last batch. A process repeats a flight as it was, so
- * begin_batch() knows it again. A batch that another process may have stored, in a flight of its
- * own, goes alone: merged with later ones it would have a number that is not known.
+ * A flight is stored under the number of its last batch. A process repeats a flight unchanged, so
+ * begin_batch() recognizes it. A batch that an earlier process may have stored, in a flight of its
+ * own, is stored alone: merged with later ones it would have a number that the database does not
+ * know.
  */
 #ifndef COLLECTOR_FLIGHT_H
 #define COLLECTOR_FLIGHT_H
@@ -14,26 +15,26 @@
 
 typedef struct Flight
 {
-	const Batch *batch;		 /* everything to be stored */
-	const QueuedBatch *item; /* head of the queue */
-	BatchId id;				 /* of the last batch, like order */
+	const Batch *batch;		 /* everything that must be stored */
+	const QueuedBatch *item; /* first batch, which is the head of the queue */
+	BatchId id;				 /* id of the last batch; order is that of the last batch, too */
 	uint64_t order;
-	Batch *merged; /* owned; NULL if batch is the head of the queue alone */
-	Batch *report; /* owned, contained in merged; NULL if there is none */
+	Batch *merged; /* owned; NULL if the flight is only the head of the queue */
+	Batch *report; /* owned, its content is part of merged; NULL: there is none */
 } Flight;
 
 #define FLIGHT_COUNT_MAX 1000
 
 /*
  * Returns how many of the queue's first batches to store together: at most count_max, and none with
- * an order greater than last. A piece of a refused batch goes alone. The queue must not be empty.
+ * an order above last. A piece of a refused batch is stored alone. The queue must not be empty.
  */
 uint32_t flight_count(const Queue *queue, uint32_t count_max, uint64_t last);
 
 /*
- * Merges the queue's batches in flight and the report, which then belongs to the flight. Returns
- * false, and changes nothing, if they do not fit into one batch. Needs no lock, because batches in
- * flight stay in place.
+ * Merges the queue's batches in flight and the report, which the flight then owns. Returns false,
+ * and changes nothing, if they do not fit into one batch. Needs no lock, because batches in flight
+ * stay in the queue.
  */
 bool flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *report);
 

@@ -1,6 +1,7 @@
 /*
  * gate.c
- *		A token in an eventfd, so that the wait for it can be combined with the wake descriptor.
+ *		A token in an eventfd, so that a thread can wait for the token and for the wake descriptor
+ *		at once.
  */
 #include "writer/gate.h"
 
@@ -34,7 +35,7 @@ gate_enter(const Gate *gate, int wake_fd)
 
 	while (read(gate->fd, &token, sizeof(token)) != (ssize_t) sizeof(token))
 	{
-		/* another writer was faster */
+		/* on EAGAIN another writer was faster */
 		if (errno != EAGAIN && errno != EINTR)
 			return false;
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
@@ -48,6 +49,6 @@ gate_enter(const Gate *gate, int wake_fd)
 void
 gate_leave(const Gate *gate)
 {
-	/* its value has been 0 since gate_enter(), so the write cannot block */
+	/* the value has been 0 since gate_enter(), so the write cannot block */
 	(void) eventfd_write(gate->fd, 1);
 }

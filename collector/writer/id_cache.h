@@ -3,9 +3,9 @@
  *		A cache from content to the database's id, with a memory budget.
  *
  * Keys are compared completely. There are two generations: when the young one has filled its half
- * of the budget it becomes the old one, and the former old one is dropped. A lookup that finds an
- * entry in the old generation copies it to the young one. Only ids whose transaction is committed
- * may be added.
+ * of the budget, it becomes the old one, and the previous old one is dropped. A lookup that finds
+ * an entry in the old generation copies it to the young one. Only ids whose transaction is
+ * committed may be added.
  */
 #ifndef COLLECTOR_ID_CACHE_H
 #define COLLECTOR_ID_CACHE_H
@@ -36,7 +36,7 @@ void id_cache_clear(IdCache *cache);
 
 bool id_cache_find(IdCache *cache, const void *key, size_t key_bytes, int64_t *id);
 
-/* Adds an entry. On out of memory it is not kept, and will be interned again. */
+/* Adds an entry. On out of memory the entry is not added, so its content will be interned again. */
 void id_cache_put(IdCache *cache, const void *key, size_t key_bytes, int64_t id);
 
 #endif

@@ -17,7 +17,7 @@
 #include "writer/intern_keys.h"
 #include "writer/intern_params.h"
 
-/* Shares of the caches, in fortieths of their memory. */
+/* The caches' shares of their memory, in fortieths. */
 #define CACHE_SHARES	40
 #define SERIES_SHARES	2
 #define MAPPING_SHARES	1
@@ -104,8 +104,8 @@ intern_end(InternWork *work)
 }
 
 /*
- * Looks up a kind's ids in the cache, once, and lists the missing ones. Returns false on out of
- * memory.
+ * Looks up the ids of a kind in the cache, and lists the items that are missing there. Returns
+ * false on out of memory.
  */
 static bool
 kind_look_up(InternWork *work, InternKind *kind)
@@ -148,7 +148,10 @@ kind_remember(InternWork *work, const InternKind *kind)
 	}
 }
 
-/* Sorts stacks of one partition together. Equal strings of a batch have equal pointers. */
+/*
+ * Compares partitions, to sort the stacks of one partition together. Equal strings of a batch have
+ * equal pointers.
+ */
 static int
 compare_partitions(const void *a, const void *b, void *stacks)
 {

@@ -2,8 +2,8 @@
  * intern_items.h
  *		The items of a batch while their ids are determined.
  *
- * Ids of a kind come from the cache and then from the database's answers; keys and parameters of
- * later kinds contain ids of earlier ones.
+ * Ids of a kind come from the cache, and then from the database's answers. The keys and parameters
+ * of later kinds contain ids of earlier ones.
  */
 #ifndef COLLECTOR_INTERN_ITEMS_H
 #define COLLECTOR_INTERN_ITEMS_H
@@ -26,7 +26,7 @@ typedef struct InternRule
 	/* Appends the bytes that identify an item in the cache. */
 	void (*make_key)(const InternWork *work, uint32_t index, Buffer *key);
 
-	/* Encodes items as parameters of sql, each in a buffer of its own. */
+	/* Encodes items as parameters of sql, one buffer for each parameter. */
 	void (*encode)(const InternWork *work, const uint32_t *indexes, uint32_t count,
 				   Buffer *buffers);
 } InternRule;

@@ -1,6 +1,6 @@
 /*
  * intern_keys.c
- *		Keys are contents in sequence, strings with their NUL; stacks are hashed instead.
+ *		Makes keys: contents one after the other, strings with their NUL; for stacks, hashes.
  */
 #include "writer/intern_keys.h"
 
@@ -61,9 +61,9 @@ intern_location_key(const InternWork *work, uint32_t index, Buffer *key)
 }
 
 /*
- * Identifies a stack by 128 bits, because complete contents would take ten times the memory. Two
- * hashes with secret seeds are both equal for different stacks with a probability of about 2^-128:
- * for the 65,000 stacks of the cache less than 10^-28.
+ * Identifies a stack by 128 bits, because complete contents would need ten times the memory. The
+ * two hashes have secret seeds; for two different stacks both are equal with a probability of about
+ * 2^-128, so for the 65,000 stacks of the cache the risk is below 10^-28.
  */
 void
 intern_stack_key(const InternWork *work, uint32_t index, Buffer *key)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* jsonb is sent as version 1 followed by text. */
+/* Appends labels as jsonb, whose binary format is the version number 1 followed by the text. */
 static void
 intern_put_labels(Buffer *buffer, const BatchSeries *series)
 {
@@ -94,7 +94,7 @@ intern_encode_locations(const InternWork *work, const uint32_t *indexes, uint32_
 	}
 }
 
-/* Returns the number of items from first on that are stacks of one dictionary partition. */
+/* Returns the number of stacks, beginning with first, that belong to one dictionary partition. */
 static uint32_t
 partition_length(const InternWork *work, const uint32_t *indexes, uint32_t first, uint32_t count)
 {

@@ -1,7 +1,7 @@
 /*
  * notes.c
- *		One statement for each run of series with equal notes, because the series of a file are
- *		adjacent.
+ *		Stores notes with one statement for each run of series with equal notes; the series of a
+ *		file are adjacent.
  */
 #include "writer/notes.h"
 

@@ -1,6 +1,6 @@
 /*
  * partitions.c
- *		A set of known days, and ensure_partitions() for others.
+ *		Keeps a set of known days, and calls ensure_partitions() for others.
  */
 #include "writer/partitions.h"
 
@@ -47,7 +47,7 @@ day_is_known(const Partitions *partitions, int64_t day)
 static void
 day_remember(Partitions *partitions, int64_t day)
 {
-	/* the set is full: start over, because asking again is cheap */
+	/* The set is full, so empty it; asking the server again is cheap. */
 	if (table_reserve(&partitions->days) != 0)
 	{
 		table_fini(&partitions->days);
@@ -65,7 +65,7 @@ ensure_day(Partitions *partitions, Connection *connection, int64_t day, DbError 
 	Buffer from = { NULL };
 	Buffer to = { NULL };
 	Statement statement = { .sql = "SELECT profstore.ensure_partitions($1, $2)",
-							.failure = "could not make a partition",
+							.failure = "could not create a partition",
 							.keep = true,
 							.param_count = 2,
 							.params = { { WIRE_TIMESTAMPTZ, &from }, { WIRE_TIMESTAMPTZ, &to } } };
@@ -105,7 +105,7 @@ partitions_ensure(Partitions *partitions, Connection *connection, const Batch *b
 		last_day = day;
 		outcome = ensure_day(partitions, connection, day, error);
 
-		/* create tomorrow's ahead of time, so that no batch waits at midnight */
+		/* create tomorrow's partition in advance, so that no batch waits at midnight */
 		if (outcome == DB_OK && day == today)
 			outcome = ensure_day(partitions, connection, day + 1, error);
 		if (outcome != DB_OK)

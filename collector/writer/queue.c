@@ -31,8 +31,9 @@ queued_batch_create(Batch *batch, const BatchCallback *callback)
 #define PLAUSIBLE_US INT64_C(1577836800000000)
 
 /*
- * Its age is that of the file, by the clocks of now: later jumps of the clock do not change it. A
- * file that was put before the clock was set counts as new.
+ * Makes the item for a file of the spool. Its age is computed from the clocks at this moment, so
+ * later jumps of the clock do not change it. A file that was written before the clock was set
+ * counts as new.
  */
 QueuedBatch *
 queued_batch_of_file(const SpooledBatch *file)
@@ -94,7 +95,7 @@ queue_push_found(Queue *queue, QueuedBatch *item)
 		queue->first_in_memory = item;
 }
 
-/* Takes a batch out of the count of those in memory. */
+/* Removes a batch from the number of batches in memory. */
 static void
 leave_memory(Queue *queue, const QueuedBatch *item)
 {
@@ -106,7 +107,7 @@ leave_memory(Queue *queue, const QueuedBatch *item)
 	while (queue->first_in_memory != NULL && queue->first_in_memory->is_on_disk);
 }
 
-/* Removes the item behind previous, or the head if previous is NULL. */
+/* Removes the item after previous; the head if previous is NULL. */
 static QueuedBatch *
 remove_behind(Queue *queue, QueuedBatch *previous)
 {
@@ -173,7 +174,7 @@ queue_is_in_flight(const Queue *queue, const QueuedBatch *item)
 	return false;
 }
 
-/* Returns whether an item is a piece of the batch that other is, or is a piece of. */
+/* Returns true if item is a piece, and other is its batch or another piece of that batch. */
 static bool
 is_piece_of(const QueuedBatch *item, const QueuedBatch *other)
 {
@@ -182,7 +183,7 @@ is_piece_of(const QueuedBatch *item, const QueuedBatch *other)
 		   item->id.number / QUEUE_NUMBER_STEP == other->id.number / QUEUE_NUMBER_STEP;
 }
 
-/* Returns the last of the head and the other pieces of its batch, which follow it. */
+/* Returns the last of the pieces of one batch that are at the head of the queue. */
 static QueuedBatch *
 last_piece(const Queue *queue)
 {
@@ -241,9 +242,9 @@ queue_pop(Queue *queue)
 }
 
 /*
- * Finds the first batch behind those in flight that is on disk, or that is not; a batch that the
- * spooler is writing is passed over. Returns NULL if there is none; otherwise *previous is the
- * batch before it, or NULL.
+ * Finds the first batch after those in flight that is on disk or, depending on is_on_disk, that is
+ * not. Skips a batch that the spooler is writing. Returns NULL if there is none; otherwise
+ * *previous is the batch before it, or NULL.
  */
 static QueuedBatch *
 find_behind_flight(const Queue *queue, bool is_on_disk, QueuedBatch **previous)

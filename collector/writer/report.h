@@ -1,6 +1,6 @@
 /*
  * report.h
- *		Whose reports a writer stores beside its batches.
+ *		Identifies the program about which a writer stores reports.
  */
 #ifndef COLLECTOR_WRITER_REPORT_H
 #define COLLECTOR_WRITER_REPORT_H
@@ -13,7 +13,7 @@
 
 typedef struct WriterReport
 {
-	const char *name;	 /* of the host, scraper or receiver, not owned; NULL: no reports */
+	const char *name;	 /* name of the host, scraper or receiver; not owned; NULL: no reports */
 	const char *program; /* "agent", "scrape" or "receive" */
 	FiguresFill fill;	 /* called by the writer's thread */
 	void *context;

@@ -1,6 +1,6 @@
 /*
  * reporter.c
- *		Sends reports.
+ *		Stores reports of a program when they are due.
  */
 #include "writer/reporter.h"
 
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "program/version.h"
 
-/* Time until the next report if the extension refuses them. */
+/* Pause after the extension has refused a report. */
 #define REFUSED_NS (900 * NS_PER_S)
 
 void
@@ -26,9 +26,7 @@ report_put_text(Buffer *buffer, const char *text)
 	buffer_put_bytes(buffer, text, strlen(text));
 }
 
-/*
- * Encodes the figures without a label. Those with a reason are in profstore.losses.
- */
+/* Encodes the figures that have no label. Figures with a reason are stored in profstore.losses. */
 static void
 put_figures(const Figures *figures, Buffer *names, Buffer *values)
 {

@@ -22,8 +22,9 @@ typedef struct Reporter
 void reporter_init(Reporter *reporter, const WriterReport *report);
 
 /*
- * Sends a report, connecting if there is no connection. A failure changes nothing else: the next
- * report follows later, much later if the extension does not know reports or refuses them.
+ * Sends a report; connects if there is no connection. A failure has no other effect: the next
+ * report follows later, and much later if the extension has no function for reports or refuses
+ * them.
  */
 void reporter_send(Reporter *reporter, Target *target, bool is_last);
 

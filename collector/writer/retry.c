@@ -1,6 +1,6 @@
 /*
  * retry.c
- *		The states of the database as seen by the writer.
+ *		Keeps the state of the database as the writer sees it.
  */
 #include "writer/retry.h"
 
@@ -23,8 +23,8 @@
 #define REFUSALS_MAX 3
 
 /*
- * A slow server counts as away. But a batch that alone runs into the statement timeout (60 s) this
- * many times must not block all others forever.
+ * A slow server counts as away. But a batch that reaches the statement timeout (60 s) this many
+ * times, while stored alone, must not block all others forever.
  */
 #define TIMEOUTS_MAX 10
 
@@ -109,7 +109,7 @@ log_reason(const Retry *retry, const char *message, const DbError *error)
 			  log_number("attempt", retry->attempts));
 }
 
-/* Enters a failure state; logs it if the state or its reason is new. */
+/* Changes to a failure state; logs it if the state or its reason is new. */
 static void
 retry_fail(Retry *retry, RetryState state, const char *message, const DbError *error,
 		   int64_t now_ns)
@@ -141,13 +141,14 @@ judge_away(Retry *retry, const DbError *error, int64_t now_ns)
 	if (strcmp(error->sqlstate, STARTING_UP) == 0 && retry->delay_ms > DELAY_STARTING_MS)
 		retry->delay_ms = DELAY_STARTING_MS;
 	retry->away_count += retry->state != RETRY_AWAY;
-	retry_fail(retry, RETRY_AWAY, "database is away; batches stay queued", error, now_ns);
+	retry_fail(retry, RETRY_AWAY, "database is not available; batches stay queued", error, now_ns);
 	return verdict_again(retry, false);
 }
 
 /*
- * A denial at the first attempt ends the writer, because the user who just started it wants to know
- * at once. Later, somebody may be about to correct it.
+ * If access is denied at the first attempt, the writer ends, because the user who has just started
+ * it must see the error at once. Later, somebody may be about to correct the reason, so the writer
+ * waits.
  */
 static RetryVerdict
 judge_denied(Retry *retry, const DbError *error, int64_t now_ns)
@@ -166,7 +167,10 @@ judge_denied(Retry *retry, const DbError *error, int64_t now_ns)
 	return verdict_again(retry, false);
 }
 
-/* The database is available: the batch is at fault, or our cached ids are. */
+/*
+ * Decides after the server refused a batch. The database is available, so the batch or our cached
+ * ids are the reason.
+ */
 static RetryVerdict
 judge_refused(Retry *retry, const DbError *error, bool at_once, int64_t now_ns)
 {

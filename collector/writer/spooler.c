@@ -1,9 +1,9 @@
 /*
  * spooler.c
- *		The spooler's thread, and the requests of the writer's thread to it.
+ *		The spooler's thread, and the functions that the writer's thread calls.
  *
  * A batch is written without the lock while it stays in the queue: is_spooling keeps it from being
- * freed. If it has ended meanwhile, its file is removed immediately.
+ * freed. If the batch ends meanwhile, its file is removed immediately.
  */
 #include "writer/spooler.h"
 
@@ -18,10 +18,10 @@
 
 #define MODULE "writer"
 
-/* Time after a failed write until the next one. */
+/* Pause after a failed write. */
 #define SPOOL_REST_NS (INT64_C(10) * 1000 * NS_PER_MS)
 
-/* Limit of the number of files, each of which takes some 300 bytes of memory. */
+/* Limit of the number of files; each takes some 300 bytes of memory. */
 #define SPOOL_FILES_MAX 100000
 
 /* Interval of checks for files that are too old. */
@@ -52,8 +52,8 @@ is_urgent(const Writer *writer)
 }
 
 /*
- * Returns the first batch that is to be written now; otherwise NULL, and sets *next_ns to the time
- * when that may change by itself.
+ * Returns the first batch that must be written now. If there is none, returns NULL, and sets
+ * *next_ns to the time at which this may change without an event.
  */
 static QueuedBatch *
 find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
@@ -85,7 +85,7 @@ log_failure(const Writer *writer, int err)
 				 "Batches wait in memory in the meantime; the next attempt follows in 10 s."));
 }
 
-/* Counts a failed write; the batch is tried again later, unless it is too large for a file. */
+/* Counts a failed write. The batch is tried again later, unless it is too large for a file. */
 static void
 note_failure(Writer *writer, QueuedBatch *item, int err)
 {
@@ -96,7 +96,7 @@ note_failure(Writer *writer, QueuedBatch *item, int err)
 	item->spool_retry_ns = err == -EFBIG ? INT64_MAX : clock_ns(CLOCK_MONOTONIC) + SPOOL_REST_NS;
 }
 
-/* Tells the submitter that its batch is on disk, which ends the batch for it. */
+/* Notifies the submitter that its batch is on disk; for the submitter, the batch has ended then. */
 static void
 notify_spooled(Writer *writer, QueuedBatch *item)
 {
@@ -111,7 +111,7 @@ notify_spooled(Writer *writer, QueuedBatch *item)
 	pthread_mutex_lock(&writer->lock);
 }
 
-/* Enters that a batch is on disk now. The caller must hold the lock. */
+/* Records that a batch is on disk. The caller must hold the lock. */
 static void
 note_on_disk(Writer *writer, QueuedBatch *item, const SpooledBatch *file)
 {
@@ -164,8 +164,8 @@ spool_one(Writer *writer, QueuedBatch *item)
 /* --- limits --- */
 
 /*
- * Returns true if a limit of the spool is exceeded, or at most that many tenths of it are left. The
- * caller must hold the lock.
+ * Returns true if a limit of the spool is exceeded, or if at most the given number of tenths of it
+ * is left. The caller must hold the lock.
  */
 static bool
 spool_is_full_but(const Writer *writer, uint64_t tenths)
@@ -182,7 +182,7 @@ spooler_is_nearly_full(const Writer *writer)
 	return spool_is_full_but(writer, 1);
 }
 
-/* Takes the oldest batch off the spool if a limit is passed. The caller must hold the lock. */
+/* Removes the oldest batch from the spool if a limit is exceeded. The caller must hold the lock. */
 static QueuedBatch *
 pop_over_limit(Writer *writer, int64_t now_ns, BatchEnd *end)
 {
@@ -196,8 +196,8 @@ pop_over_limit(Writer *writer, int64_t now_ns, BatchEnd *end)
 }
 
 /*
- * Drops the oldest batches that are not in flight until the spool is within its limits. Their
- * content is read once more, as they carry losses themselves. The caller must hold the lock, which
+ * Drops the oldest batches that are not in flight until the spool is within its limits. A batch is
+ * read before it is dropped, because it carries losses itself. The caller must hold the lock, which
  * is released meanwhile.
  */
 static void
@@ -256,8 +256,8 @@ spooler_main(void *arg)
 		if (writer->spooler_must_end)
 		{
 			/*
-			 * no other function reports these losses; the losses that the report displaces are in
-			 * the log
+			 * No other function reports these losses. If this report displaces an older one from
+			 * the spool, the losses of that one are in the log.
 			 */
 			endings_queue_report(writer, writer->unreported);
 			writer->unreported = NULL;
@@ -332,7 +332,7 @@ spooler_queue_found(Writer *writer)
 	log_event(LOG_ERROR, MODULE, "removed damaged files of the spool directory",
 			  log_text("target", writer->name), log_number("files", (int64_t) damaged));
 	writer->stats.batches_dropped += damaged;
-	/* nobody knows how many samples were in them: at least one each */
+	/* the number of samples in these batches is unknown, so count one for each */
 	endings_report_loss(writer, NULL, damaged, BATCH_SPOOL_DAMAGED);
 	return 0;
 }
@@ -345,7 +345,7 @@ spooler_load_flight(Writer *writer, int *err)
 	QueuedBatch *item = writer->queue.head;
 	uint32_t loaded = 0;
 
-	/* batches in flight stay where they are; do not read the last one's next, which may change */
+	/* Batches in flight stay in the queue. Do not read "next" of the last one, which may change. */
 	for (*err = 0; loaded < writer->queue.in_flight; loaded++)
 	{
 		Batch *batch;
@@ -389,7 +389,7 @@ spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]
 		err = spool_put(writer->spool, pieces[i]->batch, &files[i]);
 		written += err == 0;
 	}
-	/* from here on the pieces count, not the whole */
+	/* from here on the pieces count instead of the whole batch */
 	(void) spool_remove(writer->spool, whole);
 	if (spool_sync(writer->spool) != 0 && err == 0)
 		err = -EIO;

@@ -2,10 +2,10 @@
  * spooler.h
  *		The thread that writes waiting batches to the spool and keeps the spool within its limits.
  *
- * A batch is written if it has waited for SPOOL_AFTER_MS, or at once if the database is not
- * available or the writer must stop now. It then leaves the memory, unless it is being stored, and
- * is read again when its turn comes. Submitters never wait for the disk. The writer's thread waits
- * for it if it reads a batch, removes a file, or divides a batch that is there.
+ * A batch is written when it has waited for SPOOL_AFTER_MS, or at once if the database is not
+ * available or the writer must stop. Its content is then freed, unless it is being stored, and is
+ * read again when its turn comes. Submitters never wait for the disk. The writer's thread waits for
+ * it when it reads a batch, removes a file, or divides a batch that is on disk.
  */
 #ifndef COLLECTOR_SPOOLER_H
 #define COLLECTOR_SPOOLER_H
@@ -14,7 +14,7 @@
 
 struct Writer;
 
-/* Time that the database usually takes to store a batch, many times over. */
+/* Several times as long as the database usually takes to store a batch. */
 #define SPOOL_AFTER_MS 2000
 
 /* Queues the batches that the spool had when it was opened. Returns 0 or -ENOMEM. */
@@ -24,8 +24,8 @@ int spooler_queue_found(struct Writer *writer);
 int spooler_start(struct Writer *writer);
 
 /*
- * Has the thread write everything that may be spooled, and ends it; waits for at most deadline_ms,
- * after which a disk that hangs is left behind.
+ * Makes the thread write all batches that may be spooled, and ends it. Waits for at most
+ * deadline_ms; if the disk hangs, the thread is left behind.
  */
 void spooler_finish(struct Writer *writer, int deadline_ms);
 
@@ -33,12 +33,15 @@ void spooler_finish(struct Writer *writer, int deadline_ms);
 bool spooler_has_all(const struct Writer *writer);
 
 /*
- * Reads the content of batches in flight that are on disk alone. Returns how many of the first ones
- * have their content; *err is the reason if that is fewer than all.
+ * Reads the content of those batches in flight that are only on disk. Returns how many of the first
+ * batches have their content; *err is the reason if this is not all of them.
  */
 uint32_t spooler_load_flight(struct Writer *writer, int *err);
 
-/* Returns true above nine tenths of a limit of the spool. The caller must hold the lock. */
+/*
+ * Returns true if more than nine tenths of a limit of the spool are used. The caller must hold the
+ * lock.
+ */
 bool spooler_is_nearly_full(const struct Writer *writer);
 
 /*
@@ -47,9 +50,9 @@ bool spooler_is_nearly_full(const struct Writer *writer);
 void spooler_unload(struct Writer *writer, uint32_t count);
 
 /*
- * Replaces the file of a batch by those of its two pieces, which are in the queue and marked as
+ * Replaces the file of a batch by the files of its two pieces, which are in the queue and marked as
  * being spooled. Either the batch or its pieces will be stored, never both: if the pieces cannot be
- * written, they are in memory alone.
+ * written, they are only in memory.
  */
 void spooler_divide(struct Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]);
 

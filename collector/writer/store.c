@@ -1,16 +1,16 @@
 /*
  * store.c
- *		The transaction of a batch: begin_batch, everything that is not a sample, interning, COPY.
+ *		The transaction of a batch: begin_batch, everything except samples, interning, COPY.
  *
- * 1. BEGIN, begin_batch, losses, unwinding counts and the target's state are gathered.
- * 2. Missing content is interned; each round also sends the statements gathered before.
- * 3. The series' times go with the first round after their ids are known.
+ * 1. BEGIN, begin_batch, losses, unwinding counts and the target's state are collected.
+ * 2. Missing content is interned; each round also sends the statements that were collected before.
+ * 3. The series' times are sent with the first round after their ids are known.
  * 4. Traces follow, because their samples need ids.
  * 5. COPY, samples and COMMIT. Then the ids are added to the caches.
  *
  * If all ids are known, this takes three round trips. The answer of begin_batch arrives with the
- * first: if the batch was stored before, everything is rolled back, because later statements of
- * that trip have run already.
+ * first one. If the batch was stored before, everything is rolled back, because the later
+ * statements of that trip have been executed already.
  */
 #include "writer/store.h"
 
@@ -23,10 +23,13 @@
 #include "writer/notes.h"
 
 /*
- * Length of the pieces passed to libpq: large enough for few calls, small enough for the CPU's
- * cache.
+ * Size of the pieces that are passed to libpq: large enough to need few calls, small enough for the
+ * CPU's cache.
  */
 #define COPY_PIECE_BYTES (64 * 1024)
+
+/* Rows up to which a COPY with a condition costs less: copy_statement(). */
+#define COPY_FILTERED_ROWS 20000
 
 void
 store_init(Store *store, const char *node, const Gate *gate)
@@ -62,7 +65,7 @@ typedef struct Opening
 	Buffer number;
 	Buffer epoch;
 	Buffer series_ids;
-	Buffer first_times; /* for each series */
+	Buffer first_times; /* one time for each series */
 	Buffer last_times;
 	Buffer first_time;
 	Buffer last_time;
@@ -75,7 +78,7 @@ typedef struct Opening
 	Buffer stacks;
 	Buffer complete;
 	Buffer receipts;
-	Buffer trace_times; /* for each trace, like the next five */
+	Buffer trace_times; /* one time for each trace; the next five are for traces, too */
 	Buffer trace_series;
 	Buffer trace_stacks;
 	Buffer trace_values;
@@ -144,8 +147,8 @@ put_receipts(Opening *opening, const Batch *batch)
 }
 
 /*
- * Encodes the parameters that need no ids: the batch's time range, losses, unwinding counts and
- * receipts.
+ * Encodes the parameters that need no ids: the time range of the batch, losses, unwinding counts
+ * and receipts.
  */
 static void
 opening_init(Opening *opening, const Store *store, const Session *session, const Batch *batch,
@@ -185,7 +188,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	put_receipts(opening, batch);
 }
 
-/* Adds BEGIN and everything that is stored without ids. *is_new is set when the trip is run. */
+/* Adds BEGIN and all statements that need no ids. *is_new is set when the trip is run. */
 static void
 add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 {
@@ -245,15 +248,16 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 	if (batch_unwound(batch, &unwound_items) > 0)
 		trip_add(trip, &unwound, NULL);
 	/*
-	 * a target's health depends on its newest sample; losses and names do not show that it samples
+	 * The health of a target depends on its newest sample; losses and names do not show that it
+	 * takes samples.
 	 */
 	if (opening->node.length > 0 && opening->has_samples)
 		trip_add(trip, &target, NULL);
 }
 
 /*
- * Adds take_receipts(), because the sender may have sent the batch before. *is_first is set when
- * the trip is run.
+ * Adds take_receipts(), which detects that the sender has sent the batch before. *is_first is set
+ * when the trip is run.
  */
 static void
 store_add_receipts(Trip *trip, Opening *opening, bool *is_first)
@@ -371,20 +375,44 @@ end_transaction(Connection *connection, const char *sql, DbError *error)
 	return connection_execute(connection, &statement, error);
 }
 
+/*
+ * Returns the statement that stores count samples. COPY collects 1,000 rows, each in a slot of its
+ * own, before it inserts them, and PostgreSQL keeps the pins of all slots in one chain of a hash
+ * table: 1,000 rows cost more than twice as much as they would without slots. A volatile condition
+ * makes COPY insert each row at once. A longer COPY uses its slots again, which costs less than
+ * evaluating a condition. Citus refuses conditions.
+ */
+static const char *
+copy_statement(const Session *session, size_t count)
+{
+	return count > COPY_FILTERED_ROWS || session->copies_plainly
+			   ? "COPY profstore.samples (time, series_id, stack_id, value)"
+				 " FROM STDIN (FORMAT binary); COMMIT"
+			   : "COPY profstore.samples (time, series_id, stack_id, value)"
+				 " FROM STDIN (FORMAT binary) WHERE pg_catalog.random() >= 0; COMMIT";
+}
+
+/*
+ * Returns true if Citus may have refused the WHERE of copy_statement(): it raises errors without a
+ * code, which PostgreSQL reports as XX000. Other errors do not show that COPY works without WHERE.
+ */
+static bool
+error_may_be_of_citus(const DbError *error)
+{
+	return strcmp(error->sqlstate, "XX000") == 0 || strcmp(error->sqlstate, "0A000") == 0;
+}
+
 /* Sends the samples and COMMIT. */
 static DbOutcome
-copy_samples(Store *store, Connection *connection, const Batch *batch, const InternWork *ids,
+copy_samples(Store *store, Session *session, const Batch *batch, const InternWork *ids,
 			 DbError *error)
 {
+	Connection *connection = &session->connection;
 	const int64_t *series = ids->kinds[KIND_SERIES].ids;
 	const int64_t *stacks = ids->kinds[KIND_STACK].ids;
 	const BatchSample *samples;
 	size_t count = batch_samples(batch, &samples);
-	DbOutcome outcome =
-		connection_copy_begin(connection,
-							  "COPY profstore.samples (time, series_id, stack_id, value)"
-							  " FROM STDIN (FORMAT binary); COMMIT",
-							  error);
+	DbOutcome outcome = connection_copy_begin(connection, copy_statement(session, count), error);
 
 	if (outcome != DB_OK)
 		return outcome;
@@ -399,7 +427,9 @@ copy_samples(Store *store, Connection *connection, const Batch *batch, const Int
 		if (row == NULL)
 			break;
 
-		/* on overflow ensure_partitions() has refused the batch before */
+		/*
+		 * a time that overflows cannot occur here, because ensure_partitions() refuses such a batch
+		 */
 		if (!wire_timestamp(sample->time_us, &timestamp_us))
 			timestamp_us = INT64_MIN;
 		wire_copy_sample(row, timestamp_us, (int32_t) series[sample->series], stacks[sample->stack],
@@ -423,7 +453,7 @@ store_out_of_memory(DbError *error)
 	return DB_REFUSED;
 }
 
-/* State of one batch being stored. */
+/* State of a batch that is being stored. */
 typedef struct Storing
 {
 	const Batch *batch;
@@ -434,7 +464,7 @@ typedef struct Storing
 	bool is_first; /* false if one of its receipts was stored before */
 } Storing;
 
-/* Runs everything except COPY and COMMIT. */
+/* Runs all statements except COPY and COMMIT. */
 static DbOutcome
 prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbError *error)
 {
@@ -469,7 +499,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	return outcome;
 }
 
-/* Enters the gate if the database must be asked for ids. */
+/* Enters the gate if ids are missing, so that the database must be asked. */
 static DbOutcome
 enter_gate(const Store *store, InternWork *ids, int wake_fd, bool *is_inside, DbError *error)
 {
@@ -516,7 +546,9 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	{
 		outcome = batch_samples(batch, &samples) == 0
 					  ? end_transaction(connection, "COMMIT", error)
-					  : copy_samples(store, connection, batch, &storing.ids, error);
+					  : copy_samples(store, session, batch, &storing.ids, error);
+		/* the samples may have been distributed since the session began */
+		session->copies_plainly |= outcome == DB_REFUSED && error_may_be_of_citus(error);
 		if (outcome == DB_OK)
 		{
 			intern_remember(&storing.ids);

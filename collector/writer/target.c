@@ -73,8 +73,9 @@ target_write(Target *target, const Batch *batch, const BatchId *id, DbError *err
 }
 
 /*
- * Errors are ignored: without "unknown" the first samples mark the target as up, and without
- * "stopped" it counts as silent.
+ * Changes the health of the target in the database. Errors are ignored, because the state is not
+ * wrong for long: if "unknown" is not stored, the next samples still mark the target as up; if
+ * "stopped" is not stored, target_states() shows the target as silent after a few minutes.
  */
 static void
 change_health(Target *target, const char *from, const char *to)
@@ -106,7 +107,7 @@ target_prepare_retry(Target *target, DbOutcome outcome)
 	if (outcome == DB_AWAY || outcome == DB_TIMEOUT || outcome == DB_STOPPED)
 		return false;
 	forget_ids(target);
-	if (outcome == DB_DENIED) /* check privileges, role and extension again */
+	if (outcome == DB_DENIED) /* reconnect, which checks privileges, role and extension again */
 		connection_close(&target->session.connection);
 	if (outcome != DB_EPOCH || target->session.connection.pg == NULL)
 		return false;

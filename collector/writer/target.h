@@ -1,7 +1,7 @@
 /*
  * target.h
- *		The database that a writer stores in: connection, known ids, and one attempt to store a
- *		batch.
+ *		The database in which a writer stores: its connection, the known ids, and one attempt to
+ *		store a batch.
  *
  * Belongs to the writer's thread.
  */
@@ -26,24 +26,27 @@ typedef struct TargetOptions
 {
 	const char *conninfo;
 	const char *node;
-	size_t cache_bytes; /* for known ids */
-	const Gate *gate;	/* NULL if there is none */
-	int wake_fd;		/* readable means stop */
+	size_t cache_bytes; /* memory for known ids */
+	const Gate *gate;	/* NULL: there is no gate */
+	int wake_fd;		/* descriptor that is readable when the writer must stop */
 } TargetOptions;
 
-/* 0 or -errno; target_fini() must be called in either case. Must not be moved. */
+/*
+ * Initializes a target, whose address must not change afterwards. Returns 0 or -errno. Call
+ * target_fini() in either case.
+ */
 int target_init(Target *target, const TargetOptions *options);
 void target_fini(Target *target);
 
-/* Connects if there is no connection. */
+/* Opens the connection if it is closed. */
 DbOutcome target_open(Target *target, DbError *error);
 
 /* Stores a batch exactly once. */
 DbOutcome target_write(Target *target, const Batch *batch, const BatchId *id, DbError *error);
 
 /*
- * Marks a stopped target as expected again, so that it counts as silent if it stores nothing. Call
- * it after target_open().
+ * Marks a target that was "stopped" as expected again, so that it counts as silent if it stores
+ * nothing. Call it after target_open().
  */
 void target_begin(Target *target);
 
@@ -51,14 +54,14 @@ void target_begin(Target *target);
 void target_end(Target *target);
 
 /*
- * Prepares another attempt after a failure by dropping cached ids, which may have caused it.
+ * Prepares another attempt after a failure: drops cached ids, because they may be the reason.
  * Returns true if the epoch has changed, so that the next attempt may succeed at once.
  */
 bool target_prepare_retry(Target *target, DbOutcome outcome);
 
 /*
- * Takes over another connection string. Returns false, with *error set and nothing changed, if the
- * present connection is usable and the new one cannot be opened.
+ * Replaces the connection string, and owns the new one. Returns false, with *error set and nothing
+ * changed, if the present connection is usable and one with the new string cannot be opened.
  */
 bool target_adopt(Target *target, char *conninfo, DbError *error);
 

@@ -1,6 +1,6 @@
 /*
  * trip.c
- *		Gathers statements and distributes their answers.
+ *		Collects statements and stores their answers.
  */
 #include "writer/trip.h"
 
@@ -9,8 +9,8 @@
 #include <sys/param.h>
 
 /*
- * Items that one call interns: keeps statements short and parameters far below PostgreSQL's limit
- * of 1 GB.
+ * Limit of the items that one call interns, which keeps statements short, and parameters far below
+ * PostgreSQL's limit of 1 GB.
  */
 #define REQUEST_MAX_ITEMS 20000
 
@@ -65,7 +65,7 @@ trip_add(Trip *trip, const Statement *statement, bool *is_true)
 	trip->statements[trip->count++] = *statement;
 }
 
-/* Adds a request to intern count of a kind's missing items. */
+/* Adds a request that interns count of a kind's missing items. */
 static void
 add_request(Trip *trip, const InternWork *work, InternKind *kind, uint32_t first, uint32_t count)
 {
@@ -124,7 +124,9 @@ ids_from_result(const TripRequest *request, const Result *result)
 	return good;
 }
 
-/* Stores all answers. A malformed one closes the connection, because a transaction may be open. */
+/*
+ * Stores all answers. A malformed answer closes the connection, because a transaction may be open.
+ */
 static DbOutcome
 take_answers(const Trip *trip, Result *const *results, Connection *connection, DbError *error)
 {

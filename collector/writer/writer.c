@@ -4,16 +4,16 @@
  *
  * 1. writer_submit() queues a batch under the next number, or refuses it.
  * 2. The thread connects, puts the batches at the head of the queue in flight together, and tries
- * until retry_judge() decides their outcome.
+ *    until retry_judge() decides their outcome.
  * 3. A refused flight of several batches is retried in halves, so that a batch at fault goes alone
- * in the end. Batches that cannot be merged go one by one.
+ *    in the end. Batches that cannot be merged go one by one.
  * 4. A refused batch whose submitter has no callback is divided until only the series at fault is
- * left out, because it may contain samples of other senders.
+ *    left out, because it may contain samples of other senders.
  * 5. Batches with an outcome leave the queue under the lock; their submitters are notified and they
- * are freed without it.
+ *    are freed without it.
  *
- * The lock guards queue, statistics, failure, requests and unreported losses; it is never held
- * while the database is asked. Target and retry belong to the thread once it runs.
+ * The lock guards queue, statistics, failure, requests and unreported losses. It is never held
+ * during a query. Target and retry belong to the thread once it runs.
  */
 #include "writer/writer.h"
 
@@ -37,22 +37,24 @@
 
 #define MODULE "writer"
 
-/* Enough for about 65,000 stacks, 50,000 locations and 8,000 functions in each generation. */
+/* Room for about 65,000 stacks, 50,000 locations and 8,000 functions in each generation. */
 #define CACHE_BYTES ((size_t) 20 * 1024 * 1024)
 
 /*
- * Maximum number of divisions of a batch and its pieces. A batch with more series at fault would
- * block all later ones; a piece that is refused after that is dropped as a whole. Larger pieces are
- * divided first, so that the whole batch is in small pieces before many faulty series use this up.
+ * Limit of the divisions of a batch and its pieces. A batch with many faulty series would block all
+ * later batches; beyond the limit, a piece that is refused is dropped as a whole. Larger pieces are
+ * divided first, so that the whole batch is in small pieces before many faulty series reach the
+ * limit.
  */
 #define DIVISIONS_MAX 256
 
-/* Time that a disk may take to write the batches that are left at the end. */
+/* Time in which the disk must write the batches that are left at the end. */
 #define SPOOL_FINISH_MS 20000
 
-#define READ_WAIT_MS 1000 /* if a batch of the spool cannot be read for now */
+#define READ_WAIT_MS 1000 /* pause if a batch of the spool cannot be read at present */
 
-#define SERIES_TEXT_BYTES 500 /* of a refused batch's first series, in the log */
+/* limit of the text about a refused batch's first series, in the log */
+#define SERIES_TEXT_BYTES 500
 
 /* Updates the time of the newest stored sample. The caller must hold the lock. */
 static void
@@ -75,8 +77,7 @@ deadline_after_ms(int ms)
 /* --- one flight, on the thread --- */
 
 /*
- * Returns whether the thread may end: it must stop at once, or it must stop and the queue is
- * empty.
+ * Returns true if the thread may end: it must stop at once, or it must stop and the queue is empty.
  */
 static bool
 may_end(const Writer *writer)
@@ -115,7 +116,7 @@ publish_state(Writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-/* Takes over the connection string of writer_reload(). */
+/* Starts using the connection string that writer_reload() has set. */
 static void
 adopt_conninfo(Writer *writer)
 {
@@ -143,7 +144,7 @@ adopt_conninfo(Writer *writer)
 }
 
 /*
- * Returns whether the flight is one batch that may be divided. It must not have a callback, because
+ * Returns true if the flight is one batch that may be divided. It must not have a callback, because
  * its submitter expects one outcome.
  */
 static bool
@@ -164,8 +165,8 @@ is_divisible(Writer *writer, const Flight *flight)
 }
 
 /*
- * Tries until the flight is stored, given up, or the writer must end. Without a flight: until
- * connected.
+ * Tries until the flight is stored or given up, or the writer must end. If flight is NULL, tries
+ * until connected.
  */
 static RetryVerdict
 try_until_done(Writer *writer, const Flight *flight, DbError *error)
@@ -189,7 +190,10 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 		verdict = retry_judge(&writer->retry, outcome, error, at_once, clock_ns(CLOCK_MONOTONIC));
 		publish_state(writer);
 		if (writer->repeated && flight->merged != NULL)
-			/* of the merged batches: store them one by one to find which ones were repeated */
+			/*
+			 * A receipt of one of the merged batches is known, so store them one by one to find
+			 * which.
+			 */
 			return VERDICT_GIVE_UP;
 		if (verdict != VERDICT_AGAIN)
 			return verdict;
@@ -200,7 +204,7 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 
 /* --- the thread --- */
 
-/* Waits for a change, or until a report is due. The caller must hold the lock. */
+/* Waits for a change of the state, or until a report is due. The caller must hold the lock. */
 static void
 wait_for_change(Writer *writer)
 {
@@ -248,7 +252,9 @@ wait_for_batch(Writer *writer)
 	return false;
 }
 
-/* Returns whether could not read a file for a reason that passes, and not because of the file. */
+/*
+ * Returns true if a file could not be read for a temporary reason, which is not the file's fault.
+ */
 static bool
 is_passing(int err)
 {
@@ -288,9 +294,9 @@ drop_damaged(Writer *writer, int err)
 }
 
 /*
- * Puts batches at the head of the queue in flight, with their content in memory, and returns how
- * many; 0 if the head cannot be read, which is then dropped or tried again. The caller must hold
- * the lock, which is released meanwhile.
+ * Puts batches at the head of the queue in flight, with their content in memory, and returns their
+ * number. Returns 0 if the head cannot be read; it is then dropped, or read again later. The caller
+ * must hold the lock, which is released meanwhile.
  */
 static uint32_t
 put_in_flight(Writer *writer)
@@ -350,7 +356,7 @@ take_flight(Writer *writer, Flight *flight)
 	if (flight_load(flight, head, count, report))
 		return true;
 
-	/* they do not fit into one batch: store them one by one */
+	/* the batches do not fit into one batch, so store them one by one */
 	pthread_mutex_lock(&writer->lock);
 	writer->careful_until = last;
 	writer->careful_count = 1;
@@ -440,7 +446,10 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Endings *end
 			writer->stats.samples_written += batch_samples(flight->batch, &samples);
 			note_newest(writer, flight->batch);
 		}
-		/* numbers ascend: if this one was not known, no later one of the same writer is */
+		/*
+		 * Numbers ascend: if this batch was not known to the database, no later batch of the same
+		 * writer is known.
+		 */
 		if (flight->item->is_doubtful && writer->target.store.was_new)
 			queue_clear_doubt(&writer->queue, flight->id.writer);
 		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);
@@ -486,7 +495,7 @@ describe_series(const Batch *batch, char *text, size_t room)
 		(void) snprintf(text + length, room - length, "}");
 }
 
-/* Logs the refused batch, which is the flight's only one. */
+/* Logs the refused batch, which is the only batch of the flight. */
 static void
 log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
 {
@@ -501,8 +510,8 @@ log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
 }
 
 /*
- * Removes finished batches from the queue, counts them and notifies their submitters; or divides a
- * refused one.
+ * Removes finished batches from the queue, counts them and notifies their submitters; a refused
+ * batch may be divided instead.
  */
 static void
 finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbError *error)
@@ -527,8 +536,8 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 }
 
 /*
- * Logs at debug if the writer is not a target: it may belong to a command whose terminal lists the
- * files that it stores.
+ * Logs the connection. If the writer is no target, the level is debug, because the writer may
+ * belong to a command that lists stored files on its terminal.
  */
 static void
 log_connected(const Writer *writer)
@@ -566,7 +575,7 @@ is_asked_to_end(Writer *writer)
 	return asked;
 }
 
-/* Body of the thread. */
+/* Runs the body of the thread. */
 static void *
 writer_main(void *arg)
 {
@@ -603,7 +612,8 @@ writer_main(void *arg)
 /* --- the interface --- */
 
 /*
- * A random UUID by RFC 9562: version 4, variant 1. Returns -errno if no random number is available.
+ * Makes a random UUID by RFC 9562: version 4, variant 1. Returns 0; -errno if no random numbers are
+ * available.
  */
 static int
 draw_uuid(char uuid[WRITER_UUID_BYTES])
@@ -641,7 +651,7 @@ writer_init(Writer *writer, const WriterOptions *options)
 	return err;
 }
 
-/* Opens the spool, if there is to be one, and queues its batches. */
+/* Opens the spool, if a directory is given, and queues its batches. */
 static ExitCode
 open_spool(Writer *writer, const WriterOptions *options, Failure *failure)
 {
@@ -653,8 +663,7 @@ open_spool(Writer *writer, const WriterOptions *options, Failure *failure)
 	writer->spool_age_ns = spool->age_ms * INT64_C(1000000);
 	if (spool_open(spool->directory, &writer->spool, failure) != EXIT_OK)
 		return failure->code;
-	return spooler_queue_found(writer) == 0 ? EXIT_OK
-											: failure_set(failure, EXIT_INTERNAL, "out of memory");
+	return spooler_queue_found(writer) == 0 ? EXIT_OK : failure_out_of_memory(failure);
 }
 
 ExitCode
@@ -783,7 +792,7 @@ writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure 
 	}
 	copy = strdup(conninfo);
 	if (copy == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return failure_out_of_memory(failure);
 	pthread_mutex_lock(&writer->lock);
 	free(writer->new_conninfo);
 	writer->new_conninfo = copy;
@@ -795,8 +804,8 @@ writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure 
 }
 
 /*
- * Returns whether a writer that stops need not wait for its database: the database is not there,
- * and everything is on disk. The caller must hold the lock.
+ * Returns true if a writer that stops need not wait for its database: the database is not
+ * available, and all batches are on disk. The caller must hold the lock.
  */
 static bool
 may_leave_to_spool(const Writer *writer)
@@ -886,7 +895,7 @@ writer_free(Writer *writer)
 		return;
 	writer_drain(writer, 0);
 	if (writer->spooler_is_left)
-		return; /* a disk that hangs holds the spooler, which needs all of this */
+		return; /* return without freeing: the disk hangs, and the spooler still uses all this */
 	spool_close(writer->spool);
 	target_fini(&writer->target);
 	batch_free(writer->unreported);

@@ -5,12 +5,13 @@
  * A writer has one thread, one connection, one target and a bounded queue; writers share nothing.
  * Each batch is one transaction: begin_batch(), losses, interning of new content, samples by binary
  * COPY. begin_batch() makes a repeated batch harmless, so after a lost connection the batch is sent
- * again. Batches that wait together are stored together. A batch that the server refuses is found
- * by dividing: flights into batches, and batches of several senders into their series.
+ * again. Batches that wait together are stored together. If the server refuses a flight, it is
+ * divided into batches, and a batch of several senders into its series, until the refused part is
+ * found.
  *
- * The database may be away: queued batches wait for it. Once the queue is full, either submissions
- * are refused or the oldest batch is dropped. With a spool, batches that wait longer than a moment
- * are written to disk, and survive the process.
+ * While the database is not available, queued batches wait for it. Once the queue is full, either
+ * submissions are refused or the oldest batch is dropped. With a spool, batches that wait longer
+ * than a moment are written to disk, and survive the process.
  */
 #ifndef COLLECTOR_WRITER_H
 #define COLLECTOR_WRITER_H
@@ -34,16 +35,16 @@ typedef struct Writer Writer;
 
 typedef struct WriterOptions
 {
-	const char *target;	  /* identifies the writer in the log; NULL if there is only one */
-	const char *conninfo; /* libpq connection string; "" for the PG* environment variables alone */
-	const char *node;	  /* name of this host, stored with losses; "" if it is not a target */
+	const char *target;	  /* name in the log; NULL: there is only one writer */
+	const char *conninfo; /* libpq connection string; "": only the PG* environment variables */
+	const char *node;	  /* name of this host, stored with losses; "": the host is no target */
 	size_t queue_bytes;	  /* byte limit of the queue */
 	size_t cache_bytes;	  /* memory for known ids; 0 for 20 MB */
 	int64_t denied_ms;	  /* 0: WRITER_DENIED_MS */
-	/* of writers that may store equal content; not owned; NULL if there is none */
+	/* Gate that writers of equal content share; not owned; NULL: none. */
 	const Gate *gate;
 	SpoolOptions spool;
-	WriterReport report; /* name is NULL: the program does not report about itself */
+	WriterReport report; /* if name is NULL, the program stores no reports about itself */
 } WriterOptions;
 
 /*
@@ -52,7 +53,7 @@ typedef struct WriterOptions
  */
 ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *failure);
 
-/* Starts the thread, once; it connects immediately. Returns 0 or -errno. */
+/* Starts the thread, which connects at once. Call it only once. Returns 0 or -errno. */
 int writer_start(Writer *writer);
 
 /*
@@ -82,8 +83,8 @@ ExitCode writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes,
 
 /*
  * Waits until the queue is empty or deadline_ms have passed, and stops the thread; a writer with a
- * spool whose database is away does not wait. Puts the rest into the spool. Returns true if
- * everything was stored or is in the spool; the rest counts as dropped. Nothing may be submitted
+ * spool does not wait if its database is not available. Puts the rest into the spool. Returns true
+ * if everything was stored or is in the spool; the rest counts as dropped. Nothing may be submitted
  * afterwards.
  */
 bool writer_drain(Writer *writer, int deadline_ms);
@@ -91,7 +92,7 @@ void writer_stats(Writer *writer, WriterStats *stats);
 
 /*
  * Returns why the thread ended by itself: the database denied access at the first attempt, or for
- * denied_ms. EXIT_OK if it has not. The queue continues to accept and drop batches.
+ * denied_ms. EXIT_OK: it has not ended. The queue continues to accept and drop batches.
  */
 ExitCode writer_failure(Writer *writer, Failure *failure);
 

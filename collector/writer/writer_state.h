@@ -1,6 +1,6 @@
 /*
  * writer_state.h
- *		The inside of a writer, for its thread, its spooler and its interface.
+ *		The internal state of a writer, for its thread, its spooler and its interface.
  */
 #ifndef COLLECTOR_WRITER_STATE_H
 #define COLLECTOR_WRITER_STATE_H
@@ -16,13 +16,13 @@
 
 struct Writer
 {
-	/* belong to the thread once it runs */
+	/* The fields up to divisions belong to the thread once it runs. */
 	Target target;
 	Retry retry;
 	Reporter reporter;
 	const char *name; /* name of the target, or NULL */
-	bool repeated;	  /* the flight, or a part of it, was stored before with a receipt */
-	int divisions;	  /* of the batch whose pieces are at the queue's head */
+	bool repeated;	  /* the flight, or a part of it, had a receipt that was stored before */
+	int divisions;	  /* divisions of the batch whose pieces are at the head of the queue */
 
 	pthread_t thread;
 	bool started;
@@ -34,20 +34,24 @@ struct Writer
 	pthread_t spooler; /* started with thread if there is a spool */
 
 	pthread_mutex_t lock;	/* guards everything below */
-	pthread_cond_t changed; /* any of it changed; uses the monotonic clock */
+	pthread_cond_t changed; /* signalled when a field below changes; uses the monotonic clock */
 	Queue queue;
-	uint64_t careful_until; /* batches up to this order were refused together: … */
-	uint32_t careful_count; /* … at most this many go together now */
-	char *new_conninfo;		/* replaces conninfo at the next connect; NULL if none */
-	bool hurry;				/* the next attempt must not wait */
-	bool stopping;			/* stop once the queue is empty */
+	/* batches were refused together; the last one of them has this order (see QueuedBatch) */
+	uint64_t careful_until;
+	/* at most this many batches are merged if their order is at most careful_until */
+	uint32_t careful_count;
+	char *new_conninfo; /* replaces conninfo at the next connect; NULL if none */
+	bool hurry;			/* the next attempt must not wait */
+	bool stopping;		/* stop once the queue is empty */
 	bool stop_now;
-	bool finished;		   /* the thread has ended */
-	bool spooler_must_end; /* once everything is on disk, or that has failed */
+	bool finished; /* the thread has ended */
+	/* the spooler must end when all batches are on disk, or writing has failed */
+	bool spooler_must_end;
 	bool spooler_ended;
-	bool spooler_is_left;  /* it has not ended in time: nothing that it uses may be freed */
+	/* the spooler did not end in time, so nothing that it uses may be freed */
+	bool spooler_is_left;
 	bool spool_is_failing; /* the last write failed */
-	Batch *unreported;	   /* losses that no queued batch carries yet; NULL if none */
+	Batch *unreported;	   /* losses that no queued batch contains yet; NULL: none */
 	WriterStats stats;
 	Failure failure; /* its code is EXIT_OK if there is none */
 };

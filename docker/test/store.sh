@@ -23,7 +23,7 @@ make_context()
 {
 	rm -rf "$build/context"
 	mkdir -p "$build/context"
-	(cd "$top" && tar -c Makefile VERSION .dev/version.mk bpf collector docker extension) | tar -x -C "$build/context"
+	(cd "$top" && tar -c Makefile VERSION .dev/version.mk .dev/pg-config-for bpf collector docker extension) | tar -x -C "$build/context"
 }
 
 # build_image CONTAINERFILE IMAGE LOG FLAG...

@@ -11,7 +11,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) IS 'takes a privilege on a whole table from a role, which an earlier version may have granted; the owner keeps it';
+COMMENT ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) IS 'revokes from a role a privilege on a whole table that an earlier version may have granted; the owner keeps it';
 REVOKE EXECUTE ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.set_reader(role regrole, selector text) RETURNS void
@@ -47,11 +47,11 @@ CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
-	-- nobody lifts it by accident, as when all grants are repeated
+	-- a selector must not be lifted by accident, as when all grants are repeated
 	IF EXISTS (SELECT FROM profstore.readers AS r JOIN pg_roles AS a ON a.rolname = r.role WHERE a.oid = grant_read.role AND r.selector IS NOT NULL) THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = format('role "%s" has a selector', role),
-			HINT = format('Repeat it, SELECT profstore.grant_read(%L, selector); or lift it first: DELETE FROM profstore.readers WHERE role = %L.',
+			HINT = format('Pass the selector again: SELECT profstore.grant_read(%L, selector); or lift it first: DELETE FROM profstore.readers WHERE role = %L.',
 				role, (SELECT a.rolname FROM pg_roles AS a WHERE a.oid = grant_read.role));
 	END IF;
 	IF EXISTS (SELECT FROM profstore.readers) THEN
@@ -61,8 +61,8 @@ BEGIN
 	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets, profstore.deploys,
-		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes, profstore.retention, profstore.retention_log, profstore.symbol_work, profstore.debuginfo, profstore.source_texts, profstore.source_files, profstore.collectors, profstore.health_limits TO %s', role);
-	-- of imports the key is a label, which row policies on series may hide
+		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes, profstore.retention, profstore.retention_log, profstore.symbol_work, profstore.debuginfo, profstore.source_texts, profstore.source_files, profstore.source_paths, profstore.collectors, profstore.health_limits TO %s', role);
+	-- the key of a partition made by an import is a label, which row policies on series may hide
 	PERFORM profstore_internal.revoke_from('SELECT', 'profstore.dictionary_partitions', role);
 	EXECUTE format('GRANT SELECT (id, created, condemned) ON profstore.dictionary_partitions TO %s', role);
 END
@@ -70,7 +70,7 @@ $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'grants a role the privileges to query: for dashboards and people';
 REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole) FROM PUBLIC;
 
--- When a selector is granted first, row policies begin to apply to all roles: those that read everything then are entered before.
+-- The first selector makes row policies apply to all roles, so roles that read everything by then are entered as readers before.
 CREATE FUNCTION profstore.grant_read(role regrole, selector text) RETURNS void
 	LANGUAGE plpgsql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
@@ -109,7 +109,7 @@ BEGIN
 		profstore.losses, profstore.targets, profstore.deploys, profstore.retention TO %s', role);
 	PERFORM profstore_internal.set_reader(role, selector);
 
-	-- as a member of any kind: SET ROLE needs no inherited privilege
+	-- memberships of every kind count, because SET ROLE needs no inherited privilege
 	SELECT c.oid INTO readable FROM pg_class AS c JOIN pg_roles AS a ON pg_has_role(grant_read.role, a.oid, 'MEMBER')
 	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v')
 		AND c.relname IN ('samples', 'samples_minute', 'samples_hour', 'mappings', 'functions', 'function_rows', 'function_chunks', 'locations', 'location_rows', 'location_chunks',
@@ -119,12 +119,12 @@ BEGIN
 	IF readable IS NOT NULL THEN
 		RAISE invalid_grant_operation USING
 			MESSAGE = format('role "%s" could read all of table %s', role, readable),
-			DETAIL = 'It has the privilege as a member of another role, as the owner, or like PUBLIC.',
+			DETAIL = 'The role has the privilege through another role or PUBLIC, or as the owner.',
 			HINT = 'Revoke that privilege, or the membership, first.';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore.grant_read(regrole, text) IS 'grants a role the privileges to query the series that match a selector, and takes from it those to read others; for tenants';
+COMMENT ON FUNCTION profstore.grant_read(regrole, text) IS 'grants a role the privileges to query the series that match a selector, and revokes those to read other series; for tenants';
 REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.give_writing(role regrole) RETURNS void
@@ -144,7 +144,7 @@ BEGIN
 		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.keep_traces, profstore.ensure_partitions,
 		profstore.find_symbol_work, profstore.claim_symbol_work, profstore.open_addresses, profstore.settle_symbol_work, profstore.want_symbols, profstore.forget_answers,
 		profstore.begin_debuginfo, profstore.put_debuginfo, profstore.finish_debuginfo, profstore.find_debuginfo, profstore.debuginfo_state, profstore.read_debuginfo, profstore.remove_debuginfo,
-		profstore.put_sources, profstore.remove_sources, profstore.report_collector TO %s', role);
+		profstore.put_sources, profstore.remove_sources, profstore.map_sources, profstore.unmap_sources, profstore.missing_sources, profstore.report_collector TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore_internal.give_writing(regrole) IS 'grants the privileges of writers';
@@ -170,7 +170,7 @@ BEGIN
 	IF profstore_internal.is_spread('profstore.samples') THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = 'a selector cannot restrict writers of distributed samples',
-			HINT = 'Let one collector store the samples of all tenants: workers store rows without looking at the selector of their writer.';
+			HINT = 'Let one collector store the samples of all tenants: workers store rows without checking the selector of their writer.';
 	END IF;
 	IF EXISTS (SELECT FROM pg_roles AS a WHERE a.oid = role AND a.rolsuper) THEN
 		RAISE invalid_grant_operation USING MESSAGE = format('role "%s" is a superuser, so a selector cannot restrict it', role);
@@ -196,7 +196,7 @@ BEGIN
 	IF changed IS NOT NULL THEN
 		RAISE invalid_grant_operation USING
 			MESSAGE = format('role "%s" could change table %s', role, changed),
-			DETAIL = 'It has the privilege as a member of another role, as the owner, or like PUBLIC.',
+			DETAIL = 'The role has the privilege through another role or PUBLIC, or as the owner.',
 			HINT = 'Revoke that privilege, or the membership, first.';
 	END IF;
 END
@@ -211,13 +211,13 @@ BEGIN
 	IF EXISTS (SELECT FROM profstore.bound_writers AS b JOIN pg_roles AS a ON a.rolname = b.role WHERE a.oid = grant_write.role) THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = format('role "%s" has a selector', role),
-			HINT = format('Repeat it, SELECT profstore.grant_write(%L, selector); or lift it first: DELETE FROM profstore.bound_writers WHERE role = %L.',
+			HINT = format('Pass the selector again: SELECT profstore.grant_write(%L, selector); or remove it first: DELETE FROM profstore.bound_writers WHERE role = %L.',
 				role, (SELECT a.rolname FROM pg_roles AS a WHERE a.oid = grant_write.role));
 	END IF;
 	IF profstore_internal.is_marked_writer(role) THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = format('role "%s" had a selector under another name', role),
-			HINT = format('Grant one again, SELECT profstore.grant_write(%1$L, selector); or lift it first: SELECT profstore.revoke_access(%1$L).', role);
+			HINT = format('Pass a selector again: SELECT profstore.grant_write(%1$L, selector); or lift it first: SELECT profstore.revoke_access(%1$L).', role);
 	END IF;
 	PERFORM profstore_internal.give_writing(role);
 END
@@ -285,5 +285,5 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore.revoke_access(regrole) IS 'takes from a role what grant_read, grant_write and grant_maintain gave it, selectors included, so that DROP ROLE can remove it; what it has stored stays';
+COMMENT ON FUNCTION profstore.revoke_access(regrole) IS 'revokes what grant_read, grant_write and grant_maintain have granted to a role, selectors included, so that DROP ROLE can remove the role; rows that it has stored stay';
 REVOKE EXECUTE ON FUNCTION profstore.revoke_access(regrole) FROM PUBLIC;

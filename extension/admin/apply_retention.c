@@ -30,7 +30,8 @@ typedef struct Step
 	Oid partition;
 	char *name;
 	/*
-	 * minute, hour: move the rows to that tier; drop; trim: remove only the segments that are due
+	 * "minute" and "hour" move the rows to that tier, "drop" drops the partition, "trim" removes
+	 * only the segments that are due
 	 */
 	const char *action;
 	TimestampTz before;
@@ -41,7 +42,7 @@ typedef enum Outcome
 {
 	OUTCOME_FAILED,
 	OUTCOME_NULL,
-	OUTCOME_FALSE, /* false or 0 */
+	OUTCOME_FALSE, /* the column is false or 0 */
 	OUTCOME_TRUE
 } Outcome;
 
@@ -98,7 +99,7 @@ step_execute(const char *sql, const Step *step)
 	Datum result;
 	bool is_null;
 
-	/* in a worker SPI finds no portal whose snapshot it could use */
+	/* SPI takes the snapshot of the active portal, and a background worker has no portal */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	if (SPI_execute_with_args(sql, count, types, values, NULL, false, 0) != SPI_OK_SELECT ||
 		SPI_processed != 1)
@@ -139,7 +140,7 @@ dictionary_collect(const char *unused, const Step *no_step)
 	PushActiveSnapshot(GetTransactionSnapshot());
 	if (SPI_execute("SELECT profstore_internal.is_collection_due()", true, 0) != SPI_OK_SELECT ||
 		SPI_processed != 1)
-		elog(ERROR, "could not look when the dictionary was collected");
+		elog(ERROR, "could not read when the dictionary was collected");
 	is_due = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
 	if (is_due &&
 		SPI_execute("SELECT FROM profstore.collect_dictionary()", false, 0) != SPI_OK_SELECT)
@@ -219,8 +220,8 @@ pfs_apply_retention(void)
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	steps = list_steps(&count);
 	/*
-	 * a table that was distributed otherwise than by distribute() is an empty shell here; a drop as
-	 * an emptied partition would drop its shards
+	 * If samples were distributed by other means than distribute(), their tables look empty here,
+	 * and retention would drop them, and with them their shards, as empty partitions.
 	 */
 	is_spread = pfs_samples_are_spread();
 	if (count > 0 && !is_spread)
@@ -236,7 +237,10 @@ pfs_apply_retention(void)
 		{
 			Outcome outcome;
 
-			/* nodes see the partitions of the tier only after they are committed */
+			/*
+			 * the nodes see a new partition of the tier only after its transaction has committed,
+			 * so create it first
+			 */
 			if (is_spread)
 				(void) attempt_step(step_execute, PREPARE, step);
 			outcome = attempt_step(step_execute, RETAIN, step);
@@ -244,7 +248,8 @@ pfs_apply_retention(void)
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}
 		/*
-		 * each attempt makes other sessions wait, so after a lock timeout no further drop is tried
+		 * each attempt to drop makes other sessions wait, so try no further drop after a lock
+		 * timeout
 		 */
 		if (can_go && !blocked)
 			blocked = attempt_step(step_execute, DROP, step) == OUTCOME_TRUE;

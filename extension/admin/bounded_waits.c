@@ -1,6 +1,6 @@
 /*
  * bounded_waits.c
- *		lock_timeout for a function's own time.
+ *		Sets lock_timeout for the duration of a function.
  */
 #include "admin/bounded_waits.h"
 
@@ -17,7 +17,7 @@
 
 #define LONGEST_WAIT_MS 10000
 
-/* Duration of an attempt to take a lock, and of the pause between two attempts. */
+/* Duration of one attempt to take a lock, and of the pause between two attempts. */
 #define ATTEMPT	 "200ms"
 #define PAUSE_MS 300
 
@@ -58,8 +58,8 @@ lock_request_wait(void *arg)
 }
 
 /*
- * Requests the lock for the time of one attempt. Returns false, with the request withdrawn, if it
- * was not available.
+ * Requests the lock for the duration of one attempt. If it does not become available, withdraws the
+ * request and returns false.
  */
 static bool
 try_for_a_moment(Oid relation_id, LOCKMODE mode)

@@ -1,4 +1,5 @@
--- The installed build. The Makefile replaces the hash by that of this script; the module compares it with its own (base/version.c).
+-- The installed build. The Makefile replaces the hash by that of this script, and the module compares it with the hash that it was built with
+-- (base/version.c).
 
 CREATE FUNCTION profstore.version() RETURNS text
 	LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_version';

@@ -120,27 +120,6 @@ pfs_check_compactable(Oid relation_id)
 		pfs_require_local(relation_id, "compact");
 }
 
-/* Compacts the shards of a table, each by a call on its node. */
-static int64
-compact_shards(Oid relation_id, int64 max_segments)
-{
-	Oid types[] = { REGCLASSOID, INT8OID };
-	Datum values[] = { ObjectIdGetDatum(relation_id), Int64GetDatum(max_segments) };
-	PfsCaller caller = pfs_become_owner();
-	int64 merged;
-	bool is_null;
-
-	SPI_connect();
-	if (SPI_execute_with_args("SELECT profstore_internal.compact_shards($1, $2)", 2, types, values,
-							  NULL, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not compact shards");
-	merged =
-		DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
-	SPI_finish();
-	pfs_become_caller(caller);
-	return merged;
-}
-
 void
 pfs_check_maintenance_transaction(const char *function)
 {
@@ -196,6 +175,16 @@ pfs_compactable_tables(Oid relation_id)
 	return tables;
 }
 
+/* Packs stacks and names, which have no table that a caller could pass, with samples. */
+static void
+dictionary_pack(Oid relation_id)
+{
+	if (relation_id != pfs_relation_oid("samples"))
+		return;
+	(void) pfs_chunks_merge(UINT32_MAX);
+	seal_all_or_warn();
+}
+
 int64
 pfs_compact_all(Oid relation_id, int64 max_segments)
 {
@@ -207,11 +196,35 @@ pfs_compact_all(Oid relation_id, int64 max_segments)
 		if (merged < max_segments)
 			pfs_compact_table(lfirst_oid(cell), PFS_LEAST_OPEN_INPUTS, max_segments - merged,
 							  UINT32_MAX, &merged);
-	if (relation_id == pfs_relation_oid("samples"))
-	{
-		(void) pfs_chunks_merge(UINT32_MAX);
-		seal_all_or_warn();
-	}
+	dictionary_pack(relation_id);
+	pfs_bounded_waits_end(level);
+	return merged;
+}
+
+/*
+ * Compacts the shards of a table, each by a call on its node, and packs the dictionary, which is
+ * here.
+ */
+static int64
+compact_shards(Oid relation_id, int64 max_segments)
+{
+	Oid types[] = { REGCLASSOID, INT8OID };
+	Datum values[] = { ObjectIdGetDatum(relation_id), Int64GetDatum(max_segments) };
+	PfsCaller caller = pfs_become_owner();
+	int64 merged;
+	bool is_null;
+	int level;
+
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT profstore_internal.compact_shards($1, $2)", 2, types, values,
+							  NULL, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not compact shards");
+	merged =
+		DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	SPI_finish();
+	pfs_become_caller(caller);
+	level = pfs_bounded_waits_begin();
+	dictionary_pack(relation_id);
 	pfs_bounded_waits_end(level);
 	return merged;
 }
@@ -238,7 +251,7 @@ profstore_compact(PG_FUNCTION_ARGS)
 											   : pfs_compact_all(relation_id, max_segments));
 }
 
-/* compact_dictionary(max_partitions) -> int8, chunks merged */
+/* compact_dictionary(max_partitions) -> int8, number of merged chunks */
 PGDLLEXPORT Datum
 profstore_compact_dictionary(PG_FUNCTION_ARGS)
 {
@@ -254,8 +267,8 @@ profstore_compact_dictionary(PG_FUNCTION_ARGS)
 	merged = pfs_chunks_merge((uint32) max_partitions);
 	seal_all(NULL);
 	/*
-	 * its locks block new names until the transaction ends, which in a transaction block may take
-	 * long
+	 * Shrinking locks out new names until the transaction ends, which can take long in a
+	 * transaction block.
 	 */
 	if (!IsTransactionBlock())
 		pfs_names_shrink();

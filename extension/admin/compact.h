@@ -12,9 +12,9 @@
 /* Work that is left for a table. */
 typedef enum PfsCompactionState
 {
-	PFS_TABLE_DONE,			 /* none, or the table is locked */
-	PFS_TABLE_AWAITS_VACUUM, /* VACUUM, which could then shorten the table's files */
-	PFS_TABLE_PROGRESSED	 /* possibly another step */
+	PFS_TABLE_DONE,			 /* no work is left, or the table is locked */
+	PFS_TABLE_AWAITS_VACUUM, /* only a VACUUM is left, which could shorten the table's files */
+	PFS_TABLE_PROGRESSED	 /* a step was done; another may be possible */
 } PfsCompactionState;
 
 /*
@@ -26,7 +26,9 @@ typedef enum PfsCompactionState
 PfsCompactionState pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments,
 									 uint32 max_steps, int64 *merged);
 
-/* Fewest segments of an open bucket that an explicit call of compact() merges. */
+/*
+ * An explicit call of compact() merges an open bucket only if it has at least this many segments.
+ */
 #define PFS_LEAST_OPEN_INPUTS 2
 
 /*
@@ -48,9 +50,10 @@ List *pfs_compactable_tables(Oid relation_id);
 int64 pfs_compact_all(Oid relation_id, int64 max_segments);
 
 /*
- * Raises an error if segments cannot be replaced or removed in the current transaction: it is
- * read-only; it has one snapshot for all its statements, which would miss rows committed since; or
- * it is a VACUUM's, which other snapshots ignore. The function's name, with (), is for the message.
+ * Raises an error if segments cannot be replaced or removed in the current transaction: the
+ * transaction is read-only, or it has one snapshot for all its statements and would miss rows that
+ * other transactions commit meanwhile, or it is a VACUUM's, which other snapshots ignore. The
+ * message names the function, given with its ().
  */
 void pfs_check_maintenance_transaction(const char *function);
 

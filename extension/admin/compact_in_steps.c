@@ -60,7 +60,7 @@ is_there_and_awaits(Oid table_id)
 	return OidIsValid(table_id) && pfs_awaits_vacuum(table_id);
 }
 
-/* Vacuums those tables of the directory that are due. */
+/* Vacuums those tables of the directory for which is_due() returns true. */
 static void
 request_vacuum(bool (*is_due)(Oid table_id))
 {
@@ -113,8 +113,9 @@ compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 }
 
 /*
- * Needed if an old snapshot, or a query at that moment, kept the VACUUM after the last step from
- * removing rows: without a further step, nothing else would vacuum them.
+ * Vacuums the directory once more. An old snapshot, or a query at that moment, may have kept the
+ * VACUUM after the last step from removing rows, and without a further step nothing else would
+ * vacuum them.
  */
 void
 pfs_vacuum_directory(void)
@@ -123,8 +124,8 @@ pfs_vacuum_directory(void)
 }
 
 /*
- * The first VACUUM of the table finds free space to which segments can move; the second truncates
- * the file behind them.
+ * Merges and vacuums in turn. The first VACUUM of the table finds free space to which segments can
+ * move; the second truncates the file behind them.
  */
 bool
 pfs_compact_in_steps(Oid table_id, uint32 open_inputs)
@@ -140,7 +141,7 @@ pfs_compact_in_steps(Oid table_id, uint32 open_inputs)
 	return merged || moved;
 }
 
-/* --- the procedure's worker --- */
+/* --- the worker of the procedure --- */
 
 static List *
 list_tables(Oid relation_id)

@@ -45,7 +45,7 @@ $$;
 COMMENT ON FUNCTION profstore_internal.check_nodes() IS 'number of nodes that take shards; an error unless all nodes have this build and can prepare transactions';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_nodes() FROM PUBLIC;
 
--- Citus reads shards as the role that asks. A role with a selector may not read them: they have the samples of all.
+-- Citus reads shards as the role that runs the query. A role with a selector may not read shards, because they have the samples of all series.
 CREATE FUNCTION profstore_internal.refuse_selected_samples() RETURNS SETOF profstore.samples
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
 $$
@@ -55,7 +55,7 @@ BEGIN
 		HINT = 'Call a function, such as profstore.top(), timeseries() or stacks_of(). They read the series of the selector.';
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.refuse_selected_samples() IS 'raises an error: what selected_samples reads after distribute()';
+COMMENT ON FUNCTION profstore_internal.refuse_selected_samples() IS 'raises an error; the view selected_samples reads it after distribute()';
 
 CREATE PROCEDURE profstore.distribute(shards_per_node int4 DEFAULT 2)
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
@@ -85,7 +85,7 @@ BEGIN
 	IF EXISTS (SELECT FROM profstore.bound_writers) THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = 'samples cannot be distributed while a writer has a selector',
-			DETAIL = 'Workers store rows without looking at the selector of their writer.',
+			DETAIL = 'Workers store rows without checking the selector of their writer.',
 			HINT = 'Revoke the access of the roles in profstore.bound_writers with profstore.revoke_access() first.';
 	END IF;
 	shards := profstore_internal.check_nodes() * shards_per_node;
@@ -95,7 +95,7 @@ BEGIN
 		PERFORM create_distributed_table(part, CASE part WHEN 'profstore.shard_keys'::regclass THEN 'key' ELSE 'series_id' END,
 			colocate_with => 'profstore.samples');
 	END LOOP;
-	-- rows that were here are in shards, too
+	-- rows that were in local partitions have been copied to shards, so empty the partitions
 	FOR part IN SELECT p.relation FROM profstore.partitions() AS p WHERE p.parent <> 'profstore.trace_samples'::regclass LOOP
 		IF (SELECT count(*) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)) > 0 THEN
 			PERFORM truncate_local_data_after_distributing_table(part);
@@ -112,16 +112,16 @@ BEGIN
 	INSERT INTO profstore.shard_keys (key) SELECT r.key FROM profstore.shard_ranges AS r;
 END
 $$;
-COMMENT ON PROCEDURE profstore.distribute(int4) IS 'spreads samples and their sums over the nodes of Citus, by series, for good; names and writers stay on this server, the coordinator';
+COMMENT ON PROCEDURE profstore.distribute(int4) IS 'distributes samples and their sums over the nodes of Citus, by series; cannot be undone; names and writers stay on this server, the coordinator';
 REVOKE EXECUTE ON PROCEDURE profstore.distribute(int4) FROM PUBLIC;
 
--- Upkeep. Each shard is tended on its node, in a transaction of its own.
+-- Upkeep. Each shard is maintained on its node, in a transaction of its own.
 
 CREATE FUNCTION profstore_internal.compact_shards(rel regclass, max_segments int8) RETURNS int8
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT coalesce(sum(r::int8), 0)::int8
-	FROM profstore_internal.run_on_shards(ARRAY[rel], format('SELECT profstore.compact(%%1$L, %s)', least(max_segments, 2147483647))) AS r;
+	FROM profstore_internal.answers_of_shards(ARRAY[rel], format('SELECT profstore.compact(%%1$L, %s)', least(max_segments, 2147483647))) AS r;
 END;
 COMMENT ON FUNCTION profstore_internal.compact_shards(regclass, int8) IS 'compact() of each shard of a table; max_segments for each';
 REVOKE EXECUTE ON FUNCTION profstore_internal.compact_shards(regclass, int8) FROM PUBLIC;
@@ -130,24 +130,47 @@ CREATE FUNCTION profstore_internal.verify_shards(rel regclass) RETURNS TABLE (se
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT v.segment, v.stream, format('%s: %s', v.relation, v.problem)
-	FROM profstore_internal.run_on_shards(ARRAY[rel], 'SELECT coalesce(json_agg(v), ''[]'') FROM profstore.verify(%1$L) AS v') AS r,
+	FROM profstore_internal.answers_of_shards(ARRAY[rel], 'SELECT coalesce(json_agg(v), ''[]'') FROM profstore.verify(%1$L) AS v') AS r,
 		json_to_recordset(r::json) AS v (relation text, segment int8, stream int4, problem text);
 END;
 COMMENT ON FUNCTION profstore_internal.verify_shards(regclass) IS 'verify() of each shard of a table, which problem names';
 REVOKE EXECUTE ON FUNCTION profstore_internal.verify_shards(regclass) FROM PUBLIC;
 
--- A batch is in doubt if its rows are prepared on a node, but the backend that was storing it has gone, with its locks and pins.
+-- Transactions that are prepared on a node, but that no backend of the coordinator is in any more: their rows lack the backend's locks and pins.
+-- A backend that still lives may have left one, if the node went away between PREPARE and COMMIT PREPARED. The name that Citus gives a prepared
+-- transaction has the backend's process id and the number of its transaction.
+CREATE FUNCTION profstore_internal.ownerless_batches() RETURNS SETOF text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	names text[] := ARRAY(
+		SELECT DISTINCT u.name
+		FROM profstore_internal.answers_of_shards('{profstore.samples}',
+				'SELECT string_agg(x.gid, '','') FROM pg_prepared_xacts AS x WHERE x.gid LIKE ''citus\_%%'' AND x.database = current_database()') AS r,
+			unnest(string_to_array(r, ',')) AS u (name));
+BEGIN
+	-- backends are looked up after the nodes have answered: one that appears in both was not in doubt at that time
+	RETURN QUERY
+	SELECT u.name FROM unnest(names) AS u (name)
+	WHERE NOT EXISTS
+		(SELECT FROM get_all_active_transactions() AS t
+		 WHERE t.process_id::text = split_part(u.name, '_', 3) AND t.transaction_number::text = split_part(u.name, '_', 4));
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.ownerless_batches() IS 'names of prepared transactions of nodes whose backend was not in them when it was looked up';
+REVOKE EXECUTE ON FUNCTION profstore_internal.ownerless_batches() FROM PUBLIC;
+
+-- A transaction that was being committed has no backend when it is looked up the first time, but is not prepared any more the second time.
 CREATE FUNCTION profstore_internal.has_batch_in_doubt() RETURNS bool
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
+DECLARE
+	names text[] := ARRAY(SELECT o FROM profstore_internal.ownerless_batches() AS o);
 BEGIN
-	RETURN EXISTS (SELECT FROM profstore_internal.run_on_shards('{profstore.samples}',
-			'SELECT string_agg(split_part(x.gid, ''_'', 3), '','') FROM pg_prepared_xacts AS x WHERE x.gid LIKE ''citus\_%%'' AND x.database = current_database()') AS r,
-			unnest(string_to_array(r, ',')) AS u (pid)
-		WHERE NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid::text = u.pid));
+	RETURN names <> '{}' AND EXISTS (SELECT FROM profstore_internal.ownerless_batches() AS o WHERE o = ANY (names));
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.has_batch_in_doubt() IS 'whether a node has rows whose transaction no process of the coordinator will end; Citus recovers them after a while';
+COMMENT ON FUNCTION profstore_internal.has_batch_in_doubt() IS 'whether a node has prepared rows whose transaction no process of the coordinator will end; Citus recovers them after some time';
 REVOKE EXECUTE ON FUNCTION profstore_internal.has_batch_in_doubt() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.are_vacated(part regclass) RETURNS bool
@@ -158,11 +181,74 @@ BEGIN
 		RETURN profstore_internal.is_vacated(part);
 	END IF;
 	RETURN NOT profstore_internal.has_batch_in_doubt()
-		AND (SELECT coalesce(bool_and(r::bool), false) FROM profstore_internal.run_on_shards(ARRAY[part], 'SELECT profstore_internal.is_vacated(%1$L)') AS r);
+		AND (SELECT coalesce(bool_and(r::bool), false) FROM profstore_internal.answers_of_shards(ARRAY[part], 'SELECT profstore_internal.is_vacated(%1$L)') AS r);
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.are_vacated(regclass) IS 'is_vacated() of a partition, or of all its shards';
+COMMENT ON FUNCTION profstore_internal.are_vacated(regclass) IS 'true if is_vacated() is true for a partition or, if it is distributed, for all its shards';
 REVOKE EXECUTE ON FUNCTION profstore_internal.are_vacated(regclass) FROM PUBLIC;
+
+-- Runs on a node, in the transaction of the coordinator. Queries there lock shards, not the partition on the coordinator.
+CREATE FUNCTION profstore_internal.lock_shard(key int4, keys int4[], parents text[], parts text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
+$$
+DECLARE
+	place int4 := array_position(keys, key);
+BEGIN
+	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parents[place]::regclass);
+	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parts[place]::regclass);
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.lock_shard(int4, int4[], text[], text[]) IS 'on a node: locks, until the transaction ends, the shard whose key is the first argument, and before it its parent; an error after 200 ms';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_shard(int4, int4[], text[], text[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.lock_shards(part regclass) RETURNS bool
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS
+$$
+DECLARE
+	keys int4[];
+	parents text[];
+	parts text[];
+BEGIN
+	SELECT array_agg(s.key), array_agg(s.tables[1]), array_agg(s.tables[2]) INTO keys, parents, parts
+	FROM profstore_internal.shards(ARRAY[profstore_internal.check_partition(part), part]) AS s;
+	PERFORM profstore_internal.lock_shard(k.key, keys, parents, parts) FROM profstore.shard_keys AS k WHERE k.key = ANY (keys);
+	RETURN true;
+EXCEPTION
+	WHEN lock_not_available THEN
+		RAISE NOTICE 'partition % is not dropped yet: the lock of a shard is taken', part;
+		RETURN false;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.lock_shards(regclass) IS 'locks the shards of a partition on their nodes until the transaction ends; false: a lock was not available within 200 ms';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_shards(regclass) FROM PUBLIC;
+
+-- Citus drops a shard in the connection that has locked it, so the DROP waits for no query of a node. Shards are locked first, because all other
+-- sessions wait for the locks on the coordinator.
+CREATE FUNCTION profstore_internal.lock_spread(parts regclass[]) RETURNS regclass[]
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
+$$
+DECLARE
+	locked regclass[] := '{}';
+	part regclass;
+BEGIN
+	FOREACH part IN ARRAY parts LOOP
+		IF profstore_internal.lock_shards(part) THEN
+			locked := locked || part;
+		END IF;
+	END LOOP;
+	FOREACH part IN ARRAY locked LOOP
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', profstore_internal.check_partition(part));
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
+	END LOOP;
+	RETURN locked;
+EXCEPTION
+	WHEN lock_not_available THEN
+		RAISE NOTICE 'partition % is not dropped yet: its lock is taken', part;
+		RETURN '{}';
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.lock_spread(regclass[]) IS 'locks distributed partitions that are to be dropped, shards first; returns those whose locks were available, or none if those of the coordinator were not';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_spread(regclass[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.count_stored(part regclass) RETURNS int8
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
@@ -171,7 +257,7 @@ BEGIN
 	IF NOT profstore_internal.is_spread(part) THEN
 		RETURN coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
 	END IF;
-	RETURN (SELECT coalesce(sum(r::int8), 0) FROM profstore_internal.run_on_shards(ARRAY[part],
+	RETURN (SELECT coalesce(sum(r::int8), 0) FROM profstore_internal.answers_of_shards(ARRAY[part],
 		'SELECT coalesce(sum(s.row_count), 0) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(%1$L)') AS r);
 END
 $$;
@@ -203,28 +289,54 @@ $$;
 COMMENT ON FUNCTION profstore_internal.prepare_tier(regclass, text) IS 'makes the partitions that get the sums of a distributed partition; commit before retain()';
 REVOKE EXECUTE ON FUNCTION profstore_internal.prepare_tier(regclass, text) FROM PUBLIC;
 
--- Rows of traces stay until their own partition is due, at the same age. A node reads the time that is sent as text with settings of its own.
+-- Runs on a node, in the transaction that removes the rows. If the coordinator's transaction fails later, its log does not have them.
+CREATE FUNCTION profstore_internal.log_shard(shard regclass, action text, rows int8, sums int8) RETURNS text
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	DELETE FROM profstore.retention_log AS l WHERE l.time < now() - interval '1 year';
+	INSERT INTO profstore.retention_log (relation, action, rows, sums)
+	SELECT log_shard.shard::text, log_shard.action, log_shard.rows, log_shard.sums WHERE log_shard.rows > 0;
+	SELECT log_shard.rows || ',' || coalesce(log_shard.sums, 0);
+END;
+COMMENT ON FUNCTION profstore_internal.log_shard(regclass, text, int8, int8) IS 'on a node: logs a step of retention of a shard, and returns rows and sums, or NULL if rows is NULL';
+REVOKE EXECUTE ON FUNCTION profstore_internal.log_shard(regclass, text, int8, int8) FROM PUBLIC;
+
+-- Rows of traces stay until their own partition is due, at an equal age. The time is sent as text that does not depend on the node's settings.
 CREATE FUNCTION profstore_internal.retain_shards(part regclass, action text, before timestamptz, OUT rows int8, OUT sums int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS
 $$
 DECLARE
 	target regclass := CASE action WHEN 'minute' THEN 'profstore.samples_minute' WHEN 'hour' THEN 'profstore.samples_hour' ELSE part::text END;
 	command text;
-	all_done bool;
+	shard record;
+	all_done bool := true;
 BEGIN
 	IF action = 'trim' THEN
-		command := format('SELECT r.rows || '',0'' FROM profstore_internal.remove_segments(%%1$L, %L) AS r', before);
+		command := format('SELECT profstore_internal.log_shard(%%1$L, ''drop'', r.rows, NULL) FROM profstore_internal.remove_segments(%%1$L, %L) AS r', before);
 	ELSE
-		command := format('SELECT m.rows || '','' || m.sums FROM profstore_internal.move_shard_to_tier(%%1$L, %%2$L, %L, %L, %L) AS m', action,
+		command := format('SELECT profstore_internal.log_shard(%%1$L, %L, m.rows, m.sums) FROM profstore_internal.move_shard_to_tier(%%1$L, %%2$L, %L, %L, %L) AS m', action, action,
 			profstore_internal.check_partition(part) <> 'profstore.samples'::regclass,
 			ARRAY(SELECT s.id FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = s.profile_type WHERE NOT t.delta ORDER BY s.id));
 	END IF;
-	SELECT coalesce(sum(split_part(r, ',', 1)::int8), 0), coalesce(sum(split_part(r, ',', 2)::int8), 0), bool_and(r IS NOT NULL) INTO rows, sums, all_done
-	FROM profstore_internal.run_on_shards(ARRAY[part, target], command) AS r;
+	rows := 0;
+	sums := 0;
+	FOR shard IN SELECT r.* FROM profstore_internal.run_on_shards(ARRAY[part, target], command) AS r LOOP
+		IF shard.code IS NOT NULL THEN
+			RAISE WARNING USING
+				ERRCODE = shard.code,
+				MESSAGE = format('retention of %s failed on node %s: %s', part, shard.node, shard.message),
+				DETAIL = concat_ws(' ', nullif(shard.detail, ''), 'Shards that have moved or removed their rows keep this, and the log has it.'),
+				HINT = coalesce(nullif(shard.hint, ''), 'The next run of retention repeats the step.');
+		END IF;
+		all_done := all_done AND shard.answer IS NOT NULL;
+		rows := rows + coalesce(split_part(shard.answer, ',', 1)::int8, 0);
+		sums := sums + coalesce(split_part(shard.answer, ',', 2)::int8, 0);
+	END LOOP;
 	IF NOT all_done THEN
 		IF rows > 0 THEN
 			INSERT INTO profstore.retention_log (relation, action, rows, sums)
-			VALUES (part::text, CASE retain_shards.action WHEN 'trim' THEN 'drop' ELSE retain_shards.action END, retain_shards.rows, retain_shards.sums);
+			VALUES (part::text, CASE retain_shards.action WHEN 'trim' THEN 'drop' ELSE retain_shards.action END, retain_shards.rows,
+				CASE WHEN retain_shards.action <> 'trim' THEN retain_shards.sums END);
 		END IF;
 		rows := NULL;
 	END IF;
@@ -233,10 +345,10 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.retain_shards(regclass, text, timestamptz) IS 'retain() of the shards of a partition; NULL: some are locked, the rows of others are in the log';
+COMMENT ON FUNCTION profstore_internal.retain_shards(regclass, text, timestamptz) IS 'does a step of retention on each shard of a partition; rows is NULL if some shards were locked or failed with a WARNING: then retention_log has the rows of the others';
 REVOKE EXECUTE ON FUNCTION profstore_internal.retain_shards(regclass, text, timestamptz) FROM PUBLIC;
 
--- From fine to coarse: rows that retention moves meanwhile are seen before or after.
+-- Reads tiers from fine to coarse, so that rows which retention moves meanwhile are seen in one of the two.
 CREATE FUNCTION profstore_internal.referenced_by_shards(OUT partitions bytea, OUT series bytea)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
@@ -254,7 +366,7 @@ BEGIN
 	series := '';
 	FOREACH part IN ARRAY '{profstore.samples,profstore.samples_minute,profstore.samples_hour}'::regclass[] LOOP
 		FOR answer IN
-			SELECT r FROM profstore_internal.run_on_shards(ARRAY[part], format(
+			SELECT r FROM profstore_internal.answers_of_shards(ARRAY[part], format(
 				'SELECT encode(b.partitions, ''hex'') || '','' || encode(b.series, ''hex'') FROM profstore_internal.referenced_by_tables(ARRAY[%%1$L::regclass::oid], ''{stack_id}'', %s, %s) AS b',
 				(SELECT coalesce(max(d.id), 0) FROM profstore.dictionary_partitions AS d), (SELECT coalesce(max(i.id), 0) FROM profstore.series AS i))) AS r
 		LOOP
@@ -269,5 +381,5 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.referenced_by_shards() IS 'bitmaps of dictionary partitions and series that rows in shards refer to; NULL: a lock is taken, or a batch is in doubt';
+COMMENT ON FUNCTION profstore_internal.referenced_by_shards() IS 'bitmaps of dictionary partitions and series that rows in shards refer to; NULL if a lock is not available, or if a distributed transaction is neither committed nor aborted';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_shards() FROM PUBLIC;

@@ -1,5 +1,5 @@
 
--- First part of every script, of installs and updates. CREATE EXTENSION puts the schema first in the search path, so objects that others have
+-- First part of every install and update script. CREATE EXTENSION puts the schema first in the search path, so objects that others have
 -- made in it must not be found: they would run with the rights of the superuser who runs the script.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
@@ -15,7 +15,7 @@ BEGIN
 		IF FOUND THEN
 			RAISE object_not_in_prerequisite_state USING
 				MESSAGE = format('schema "%s" belongs to role "%s", which is not a superuser', schema, others),
-				DETAIL = 'Who owns the schema could put functions there that run with the rights of a superuser.',
+				DETAIL = 'The owner of the schema could create functions there that run with the rights of a superuser.',
 				HINT = format('Inspect its contents, then rename it, or run ALTER SCHEMA %I OWNER TO CURRENT_USER.', schema);
 		END IF;
 
@@ -29,7 +29,7 @@ BEGIN
 				HINT = format('Run REVOKE CREATE ON SCHEMA %I FROM %s.', schema, others);
 		END IF;
 
-		-- every object in a schema depends on it; an owner that is not listed is the superuser whom the cluster was made with
+		-- every object in a schema depends on the schema; an owner that is not listed is the bootstrap superuser
 		SELECT string_agg(format('%s, which belongs to role "%s"', pg_describe_object(d.classid, d.objid, 0), r.rolname), '; ' ORDER BY d.classid, d.objid) INTO others
 		FROM pg_namespace AS n
 			JOIN pg_depend AS d ON d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid

@@ -20,9 +20,9 @@ COMMENT ON COLUMN profstore.collectors.name IS 'host of an agent, or name of a s
 COMMENT ON COLUMN profstore.collectors.program IS 'agent, scrape or receive';
 COMMENT ON COLUMN profstore.collectors.version IS 'version of the program';
 COMMENT ON COLUMN profstore.collectors.started IS 'start of the process, by its clock';
-COMMENT ON COLUMN profstore.collectors.clock IS 'time of its clock when it reported';
+COMMENT ON COLUMN profstore.collectors.clock IS 'time of the last report, by the clock of the collector';
 COMMENT ON COLUMN profstore.collectors.reported IS 'time of the last report, by the clock of the server';
-COMMENT ON COLUMN profstore.collectors.stopped IS 'true if the process has ended in order';
+COMMENT ON COLUMN profstore.collectors.stopped IS 'true if the process has ended normally';
 COMMENT ON COLUMN profstore.collectors.metrics IS 'its counters and gauges, by the names that its page /metrics shows';
 COMMENT ON COLUMN profstore.collectors.role IS 'role that stored it';
 SELECT pg_extension_config_dump('profstore.collectors', '');
@@ -52,7 +52,7 @@ BEGIN
 			stopped = EXCLUDED.stopped, metrics = EXCLUDED.metrics;
 END
 $$;
-COMMENT ON FUNCTION profstore.report_collector(text, text, text, timestamptz, timestamptz, bool, text[], int8[]) IS 'stores the state of the caller''s collector: name, program, version, when it was started, its clock, if it is about to end, and its metrics';
+COMMENT ON FUNCTION profstore.report_collector(text, text, text, timestamptz, timestamptz, bool, text[], int8[]) IS 'stores the state of the caller''s collector: name, program, version, start, clock, whether it is about to end, and metrics';
 REVOKE EXECUTE ON FUNCTION profstore.report_collector(text, text, text, timestamptz, timestamptz, bool, text[], int8[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.collector_metrics()
@@ -65,7 +65,7 @@ ORDER BY c.name, c.program, m.key;
 END;
 COMMENT ON FUNCTION profstore.collector_metrics() IS 'the figures of the pages /metrics of the collectors that the caller sees, as of their last reports';
 
--- Limits.
+-- Limits of the checks.
 
 CREATE FUNCTION profstore_internal.health_checks()
 	RETURNS TABLE (place int4, check_name text, warn float8, bad float8, unit text)
@@ -76,7 +76,7 @@ VALUES (1, 'silent', 90, 180, 's'), (2, 'lag', 120, 600, 's'), (3, 'spool', 0.1,
 	(10, 'compaction', 200, 2000, 'segments'), (11, 'retention', 7200, 86400, 's'), (12, 'bloat', 3, 6, 'times'), (13, 'dictionary', 1, 3, 'times'),
 	(14, 'collection', 172800, 604800, 's'), (15, 'ids', 0.5, 0.9, 'share'), (16, 'symbols', 1, 100, 'builds'), (17, 'unsymbolized', 0.5, 0.9, 'share');
 END;
-COMMENT ON FUNCTION profstore_internal.health_checks() IS 'checks of health() in its order, with the values from which they warn and are bad: greater ones, but for partitions';
+COMMENT ON FUNCTION profstore_internal.health_checks() IS 'checks of health() in its order, with the values above which (for partitions: below which) a check warns or is bad';
 
 CREATE TABLE profstore.health_limits
 (
@@ -86,8 +86,8 @@ CREATE TABLE profstore.health_limits
 );
 COMMENT ON TABLE profstore.health_limits IS 'limits that replace those of health(): see set_health_limits()';
 COMMENT ON COLUMN profstore.health_limits.check_name IS 'the check';
-COMMENT ON COLUMN profstore.health_limits.warn IS 'value from which it warns; null: never';
-COMMENT ON COLUMN profstore.health_limits.bad IS 'value from which it is bad; null: never';
+COMMENT ON COLUMN profstore.health_limits.warn IS 'value from which the check warns; null: never';
+COMMENT ON COLUMN profstore.health_limits.bad IS 'value from which the check is bad; null: never';
 SELECT pg_extension_config_dump('profstore.health_limits', '');
 
 CREATE FUNCTION profstore.set_health_limits(check_name text, warn float8, bad float8) RETURNS void
@@ -115,7 +115,7 @@ END;
 COMMENT ON FUNCTION profstore.reset_health_limits(text) IS 'gives a check of health(), or all of them, their own limits again; returns how many had others';
 REVOKE EXECUTE ON FUNCTION profstore.reset_health_limits(text) FROM PUBLIC;
 
--- Memory. It is not dumped: a restored database has states of its own.
+-- States of the checks as they were recorded last. The table is not dumped, because a restored database has states of its own.
 
 CREATE TABLE profstore.health_states
 (
@@ -130,21 +130,21 @@ CREATE TABLE profstore.health_states
 REVOKE ALL ON profstore.health_states FROM PUBLIC;
 COMMENT ON TABLE profstore.health_states IS 'states of the checks of health() as record_health() saw them last';
 COMMENT ON COLUMN profstore.health_states.check_name IS 'the check';
-COMMENT ON COLUMN profstore.health_states.object IS 'what it is about';
+COMMENT ON COLUMN profstore.health_states.object IS 'object that is checked';
 COMMENT ON COLUMN profstore.health_states.role IS 'role that stored it; empty: the check is about storage or upkeep';
 COMMENT ON COLUMN profstore.health_states.status IS 'ok, warn or bad';
-COMMENT ON COLUMN profstore.health_states.since IS 'when it was recorded in this state first';
-COMMENT ON COLUMN profstore.health_states.recorded IS 'when the row was written; that of upkeep is written every time';
+COMMENT ON COLUMN profstore.health_states.since IS 'when this state was recorded first';
+COMMENT ON COLUMN profstore.health_states.recorded IS 'when the row was written: after a change of state; the row of check upkeep at every call';
 
 CREATE FUNCTION profstore_internal.recorded_health() RETURNS TABLE (check_name text, object text, role text, status text, since timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT s.check_name, s.object, s.role, s.status, s.since FROM profstore.health_states AS s;
 END;
-COMMENT ON FUNCTION profstore_internal.recorded_health() IS 'see health_states';
+COMMENT ON FUNCTION profstore_internal.recorded_health() IS 'rows of health_states, of all roles';
 
--- Facts. Those about hosts are what the caller may read. Those about storage are sums without a name, which its owner may read.
--- began: value counts the seconds from then on. forced: the status whatever the limits are.
+-- Values of the checks. Those about hosts come from rows that the caller may read. Those about storage are sums without names, read as the owner.
+-- If began is set, the value is the seconds since then. If forced is set, it is the status, whatever the limits are.
 
 CREATE FUNCTION profstore_internal.storage_facts()
 	RETURNS TABLE (check_name text, object text, value float8, began timestamptz, forced text, action text)
@@ -163,7 +163,7 @@ BEGIN ATOMIC
 		'SELECT name, setting FROM pg_settings WHERE name = ''shared_preload_libraries'' OR name IN (''profstore.compaction'', ''profstore.retention'')'
 	FROM (SELECT max(s.recorded) AS recorded FROM profstore.health_states AS s WHERE s.check_name = 'upkeep') AS u
 	UNION ALL
-	-- writers make missing partitions themselves, but then all of them do so at midnight
+	-- writers also create missing partitions, but then all of them try it at midnight
 	SELECT 'partitions', 'samples', CASE WHEN EXISTS (SELECT FROM profstore.writers AS w WHERE w.last_seen > now() - interval '1 hour')
 			THEN greatest(extract(epoch FROM (SELECT max(p.to_ts) FROM profstore.partitions() AS p WHERE p.parent = 'profstore.samples'::regclass AND p.from_ts <= now() + interval '1 day') - now()), 0)::float8 END,
 		NULL, NULL, 'SELECT profstore.ensure_partitions(now(), now() + interval ''1 day'')'
@@ -200,48 +200,48 @@ CREATE FUNCTION profstore_internal.writer_facts()
 BEGIN ATOMIC
 	WITH stored AS
 		(SELECT t.name, t.role, t.last_seen FROM profstore.targets AS t WHERE t.scraper IS NULL AND t.health <> 'stopped'),
-	-- health_states has an index of objects, which does not take texts of every length
+	-- names are cut, because health_states has an index on objects, which cannot store long texts
 	writers AS MATERIALIZED
 		(SELECT coalesce(c.name, s.name) AS name, left(coalesce(c.name, s.name), 200) AS object, c.program, coalesce(c.role, s.role) AS role, c.version, c.reported, c.clock, c.metrics, s.last_seen,
 			least(greatest(c.reported, s.last_seen), now()) AS contact
 		 FROM (SELECT * FROM profstore.collectors AS c WHERE NOT c.stopped) AS c FULL JOIN stored AS s ON s.name = c.name AND s.role = c.role)
 	SELECT 'silent', w.object, w.role, extract(epoch FROM now() - w.contact)::float8, w.contact, CASE WHEN w.contact < now() - interval '1 day' THEN 'warn' END,
-		CASE WHEN w.contact < now() - interval '1 day' THEN format('SELECT profstore.forget_collector(%L)', w.name)
-			ELSE format('SELECT * FROM profstore.target_states() WHERE name = %L', w.name) END
+		CASE WHEN w.contact < now() - interval '1 day' THEN format('SELECT profstore.forget_collector(%L, %L)', w.name, w.role)
+			ELSE format('SELECT * FROM profstore.target_states() WHERE name = %L AND role = %L', w.name, w.role) END
 	FROM writers AS w
 	UNION ALL
-	-- only of agents, which have samples in every interval, and if they still report or store
+	-- only agents have samples in every interval; those that neither report nor store any more are left out
 	SELECT 'lag', w.object, w.role, greatest(extract(epoch FROM now() - w.last_seen), 0)::float8, NULL, NULL,
-		format('SELECT metric, value FROM profstore.collector_metrics() WHERE name = %L', w.name)
+		format('SELECT metric, value FROM profstore.collector_metrics() WHERE name = %L AND role = %L', w.name, w.role)
 	FROM writers AS w WHERE w.program = 'agent' AND w.last_seen IS NOT NULL AND w.contact >= now() - interval '3 minutes'
 	UNION ALL
 	SELECT 'spool', w.object, w.role, (w.metrics ->> 'spooled_bytes')::float8 / nullif((w.metrics ->> 'spool_limit_bytes')::float8, 0), NULL, NULL,
-		format('SELECT metric, value FROM profstore.collector_metrics() WHERE name = %L AND metric ~ ''spool|queue|database''', w.name)
+		format('SELECT metric, value FROM profstore.collector_metrics() WHERE name = %L AND role = %L AND metric ~ ''spool|queue|database''', w.name, w.role)
 	FROM writers AS w WHERE (w.metrics ->> 'spool_limit_bytes')::float8 > 0
 	UNION ALL
-	-- a node whose clock is ahead still has losses of now, but nobody has losses of tomorrow
+	-- losses of a node whose clock is a little ahead count, but not losses with a time of tomorrow
 	SELECT 'losses', left(l.node, 200), l.role, coalesce(sum(l.count) FILTER (WHERE l.time > now() - interval '10 minutes'), 0)::float8, NULL, NULL,
 		format('SELECT reason, sum(count) FROM profstore.losses WHERE node = %L AND role = %L AND time > now() - interval ''1 hour'' GROUP BY reason', l.node, l.role)
 	FROM profstore.losses AS l
 	WHERE l.time > now() - interval '1 hour' AND l.time < now() + interval '1 day' AND l.reason !~ '^incomplete\.' AND l.count > 0 GROUP BY l.node, l.role
 	UNION ALL
-	SELECT 'targets', left(t.scraper, 200), t.role, avg((t.health = 'down')::int4)::float8, NULL, NULL, 'SELECT * FROM profstore.target_states() WHERE state = ''down'''
+	SELECT 'targets', left(t.scraper, 200), t.role, avg((t.health = 'down')::int4)::float8, NULL, NULL, format('SELECT * FROM profstore.target_states() WHERE state = ''down'' AND role = %L', t.role)
 	FROM profstore.targets AS t WHERE t.scraper IS NOT NULL AND t.health IN ('up', 'down') GROUP BY t.scraper, t.role
 	UNION ALL
 	SELECT 'clock', w.object, w.role, abs(extract(epoch FROM w.clock - w.reported))::float8, NULL, NULL,
-		format('SELECT name, clock, reported FROM profstore.collectors WHERE name = %L', w.name)
+		format('SELECT name, clock, reported FROM profstore.collectors WHERE name = %L AND role = %L', w.name, w.role)
 	FROM writers AS w WHERE w.clock IS NOT NULL
 	UNION ALL
 	SELECT 'version', w.object || ' ' || w.program, w.role, CASE WHEN w.version = e.extversion THEN 0 ELSE 1 END, NULL, NULL,
-		'SELECT name, program, version FROM profstore.collectors WHERE version <> (SELECT extversion FROM pg_extension WHERE extname = ''profstore'')'
+		format('SELECT name, program, version FROM profstore.collectors WHERE role = %L AND version <> (SELECT extversion FROM pg_extension WHERE extname = ''profstore'')', w.role)
 	FROM writers AS w, pg_extension AS e WHERE e.extname = 'profstore' AND w.version IS NOT NULL
 	UNION ALL
 	SELECT 'symbols', s.role, s.role, count(*) FILTER (WHERE s.state <> 'working' AND s.next_try < now() - interval '1 hour')::float8, NULL, NULL,
-		'SELECT build_id, files, state, next_try FROM profstore.symbol_states WHERE open > 0 ORDER BY next_try'
+		format('SELECT build_id, files, state, next_try FROM profstore.symbol_states WHERE open > 0 AND role = %L ORDER BY next_try', s.role)
 	FROM profstore.symbol_states AS s GROUP BY s.role
 	UNION ALL
 	SELECT 'unsymbolized', s.role, s.role, avg((s.state = 'missing')::int4)::float8, NULL, NULL,
-		'SELECT build_id, files, error FROM profstore.symbol_states WHERE state = ''missing'''
+		format('SELECT build_id, files, error FROM profstore.symbol_states WHERE state = ''missing'' AND role = %L', s.role)
 	FROM profstore.symbol_states AS s WHERE s.state <> 'new' GROUP BY s.role;
 END;
 COMMENT ON FUNCTION profstore_internal.writer_facts() IS 'values of the checks of health() that concern writers, as far as the caller sees these';
@@ -296,12 +296,16 @@ $$;
 COMMENT ON FUNCTION profstore.record_health() IS 'remembers the states that health() shows, so that it knows since when they are so; returns how many have changed; the background worker calls it in every round';
 REVOKE EXECUTE ON FUNCTION profstore.record_health() FROM PUBLIC;
 
-CREATE FUNCTION profstore.forget_collector(name text) RETURNS int8
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION profstore.forget_collector(name text, role text DEFAULT NULL) RETURNS int8
+	LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	WITH collectors AS (DELETE FROM profstore.collectors AS c WHERE c.name = forget_collector.name RETURNING 1),
-	targets AS (DELETE FROM profstore.targets AS t WHERE t.name = forget_collector.name AND t.scraper IS NULL RETURNING 1)
+	WITH collectors AS
+		(DELETE FROM profstore.collectors AS c
+		 WHERE c.name = forget_collector.name AND (forget_collector.role IS NULL OR c.role = forget_collector.role COLLATE "C") RETURNING 1),
+	targets AS
+		(DELETE FROM profstore.targets AS t
+		 WHERE t.name = forget_collector.name AND t.scraper IS NULL AND (forget_collector.role IS NULL OR t.role = forget_collector.role COLLATE "C") RETURNING 1)
 	SELECT (SELECT count(*) FROM collectors) + (SELECT count(*) FROM targets);
 END;
-COMMENT ON FUNCTION profstore.forget_collector(text) IS 'removes the state of a host, scraper or receiver that does not come back, not its samples; returns how many rows';
-REVOKE EXECUTE ON FUNCTION profstore.forget_collector(text) FROM PUBLIC;
+COMMENT ON FUNCTION profstore.forget_collector(text, text) IS 'removes the state of a host, scraper or receiver that does not come back, not its samples; role: only what this role has stored (NULL: any role); returns how many rows';
+REVOKE EXECUTE ON FUNCTION profstore.forget_collector(text, text) FROM PUBLIC;

@@ -24,7 +24,7 @@ COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the row
 CREATE FUNCTION profstore.remove_segment(rel regclass, segment int8) RETURNS int8
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
 	AS 'MODULE_PATHNAME', 'profstore_remove_segment';
-COMMENT ON FUNCTION profstore.remove_segment(regclass, int8) IS 'removes a segment that is damaged, with all of its rows, from a table that you own: errors and verify() name it; returns how many rows went';
+COMMENT ON FUNCTION profstore.remove_segment(regclass, int8) IS 'removes a damaged segment with all of its rows from a table that you own; errors and verify() give the number of the segment; returns the number of removed rows';
 
 CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
@@ -34,10 +34,10 @@ COMMENT ON FUNCTION profstore.storage_id(regclass) IS 'the key of a table''s row
 -- Reinterprets int8 as timestamptz without a conversion; int8up returns its argument. Arithmetic would fail at infinity.
 CREATE FUNCTION profstore_internal.stored_time(lane int8) RETURNS timestamptz
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'int8up';
-COMMENT ON FUNCTION profstore_internal.stored_time(int8) IS 'a timestamptz as profstore.segments has it';
+COMMENT ON FUNCTION profstore_internal.stored_time(int8) IS 'converts a number of profstore.segments to timestamptz';
 
--- A table's owner sees its segments, and a member of pg_read_all_stats sees all. security_barrier: no function of a query sees a row before the
--- check.
+-- A table's owner sees its segments, and a member of pg_read_all_stats sees all. security_barrier prevents functions in a query from seeing rows
+-- that the check would hide.
 CREATE VIEW profstore.segment_details WITH (security_barrier) AS
 SELECT t.oid::regclass AS relation, s.segment_no AS segment, s.level, s.row_count AS rows, s.byte_count + length(s.header) AS bytes,
 	s.summary_byte_count + coalesce(length(s.summary), 0) AS summary_bytes,
@@ -54,7 +54,7 @@ FROM (SELECT c.oid, profstore.storage_id(c.oid) AS storage_id,
 JOIN profstore.segments AS s USING (storage_id);
 COMMENT ON VIEW profstore.segment_details IS 'each segment of the tables that you own (with pg_read_all_stats: of all)';
 COMMENT ON COLUMN profstore.segment_details.relation IS 'the table';
-COMMENT ON COLUMN profstore.segment_details.segment IS 'its number, as messages name it';
+COMMENT ON COLUMN profstore.segment_details.segment IS 'number of the segment, as in messages';
 COMMENT ON COLUMN profstore.segment_details.level IS '0: as written by COPY and INSERT; 1: merged or large, to be merged again; 2: stays';
 COMMENT ON COLUMN profstore.segment_details.rows IS 'rows in it';
 COMMENT ON COLUMN profstore.segment_details.bytes IS 'encoded bytes of the rows, header included';
@@ -75,7 +75,7 @@ COMMENT ON VIEW profstore.segment_stats IS 'segments of the tables that you own 
 COMMENT ON COLUMN profstore.segment_stats.relation IS 'the table';
 COMMENT ON COLUMN profstore.segment_stats.level IS '0: as written by COPY and INSERT; 1: merged or large, to be merged again; 2: stays';
 COMMENT ON COLUMN profstore.segment_stats.segments IS 'number of segments';
-COMMENT ON COLUMN profstore.segment_stats.rows IS 'rows in them';
+COMMENT ON COLUMN profstore.segment_stats.rows IS 'rows in these segments';
 COMMENT ON COLUMN profstore.segment_stats.bytes IS 'encoded bytes of the rows, headers included';
 COMMENT ON COLUMN profstore.segment_stats.summary_bytes IS 'encoded bytes of the sums beside them, headers included';
 COMMENT ON COLUMN profstore.segment_stats.time_from IS 'least time, if the column is a timestamptz';
@@ -90,7 +90,7 @@ CREATE FUNCTION profstore_internal.progress(OUT pid int4, OUT datid oid, OUT rel
 	RETURNS SETOF record
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10
 	AS 'MODULE_PATHNAME', 'profstore_progress';
-COMMENT ON FUNCTION profstore_internal.progress() IS 'see the view compaction_progress';
+COMMENT ON FUNCTION profstore_internal.progress() IS 'rows of the view compaction_progress, before names are added';
 
 CREATE VIEW profstore.compaction_progress AS
 SELECT p.pid, p.datid, d.datname, p.relation AS relid,
@@ -106,10 +106,10 @@ COMMENT ON COLUMN profstore.compaction_progress.relid IS 'OID of the table';
 COMMENT ON COLUMN profstore.compaction_progress.relation IS 'the table, if it is in this database';
 COMMENT ON COLUMN profstore.compaction_progress.phase IS 'planning: searches for segments to merge; merging; summing: into a tier; removing: the segments that were merged or summed; moving: into free space at the front';
 COMMENT ON COLUMN profstore.compaction_progress.segments_total IS 'segments that the merge in progress reads';
-COMMENT ON COLUMN profstore.compaction_progress.segments_done IS 'those of them that are read to the end; when summing, those that are removed';
-COMMENT ON COLUMN profstore.compaction_progress.rows_total IS 'rows in them';
+COMMENT ON COLUMN profstore.compaction_progress.segments_done IS 'segments that are read to the end; when summing, segments that are removed';
+COMMENT ON COLUMN profstore.compaction_progress.rows_total IS 'rows in the segments of segments_total';
 COMMENT ON COLUMN profstore.compaction_progress.rows_done IS 'rows that are written; when summing, that are read';
-COMMENT ON COLUMN profstore.compaction_progress.bytes_total IS 'encoded bytes in them, 0 when summing';
+COMMENT ON COLUMN profstore.compaction_progress.bytes_total IS 'encoded bytes in the segments of segments_total; 0 when summing';
 COMMENT ON COLUMN profstore.compaction_progress.bytes_written IS 'encoded bytes of the new segments';
 COMMENT ON COLUMN profstore.compaction_progress.merges_done IS 'merges of this table that the process has done before this one';
 COMMENT ON COLUMN profstore.compaction_progress.time_from IS 'least time of the bucket that is being merged or summed';

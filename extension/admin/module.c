@@ -8,6 +8,7 @@
 #include "utils/guc.h"
 
 #include "admin/module.h"
+#include "admin/query_labels.h"
 #include "admin/worker.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/intern/answers.h"
@@ -41,5 +42,6 @@ _PG_init(void)
 	pfs_flame_node_init();
 	pfs_import_init();
 	pfs_worker_init();
+	pfs_query_labels_init();
 	MarkGUCPrefixReserved("profstore");
 }

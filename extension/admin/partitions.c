@@ -96,7 +96,10 @@ make_period(const PfsPartitioned *table, int64 day)
 	return result;
 }
 
-/* The partition that holds a time, whatever its name and schema; InvalidOid if there is none. */
+/*
+ * Returns the partition whose bounds contain a time, whatever its name and schema; InvalidOid if
+ * there is none.
+ */
 static Oid
 find_partition_by_bounds(Oid parent, TimestampTz time)
 {
@@ -121,8 +124,9 @@ find_partition_by_bounds(Oid parent, TimestampTz time)
 }
 
 /*
- * The partition of a day, InvalidOid if there is none. It mostly has the name that make_partition()
- * gives; somebody may have renamed it, moved it to another schema or attached one.
+ * Returns the partition of a day; InvalidOid if there is none. Tries the name that make_partition()
+ * gives first. If somebody has renamed the partition, moved it to another schema or attached one,
+ * searches by the bounds.
  */
 static Oid
 find_partition(const PfsPartitioned *table, Oid parent, int64 day)
@@ -152,6 +156,9 @@ partitions_query(const char *sql)
 /*
  * Creates the indexes of a partition of traces. The parent has none: pg_dump restores partitions
  * before indexes, and an index of the parent would create the partition's index a second time.
+ *
+ * The one on time is for ranges shorter than a day, of all traces or of a span that most rows have,
+ * such as a query. Rows arrive nearly in the order of time, so that it has few pages.
  */
 static void
 make_indexes(const char *partition)
@@ -162,6 +169,9 @@ make_indexes(const char *partition)
 	partitions_query(
 		psprintf("CREATE INDEX %s_span ON profstore.%s (span_id) WHERE span_id IS NOT NULL",
 				 partition, partition));
+	partitions_query(psprintf("CREATE INDEX %s_time ON profstore.%s USING brin (time) "
+							  "WITH (autosummarize = on)",
+							  partition, partition));
 }
 
 static void

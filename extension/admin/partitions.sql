@@ -11,7 +11,7 @@ COMMENT ON TABLE profstore.samples IS 'the samples; partitioned by UTC day (samp
 COMMENT ON COLUMN profstore.samples.time IS 'start of the window in which the value was gathered';
 COMMENT ON COLUMN profstore.samples.series_id IS 'id in series';
 COMMENT ON COLUMN profstore.samples.stack_id IS 'id in stacks of the leaf frame, 0 for the empty stack';
-COMMENT ON COLUMN profstore.samples.value IS 'in the unit of the profile type';
+COMMENT ON COLUMN profstore.samples.value IS 'value in the unit of the profile type';
 
 CREATE FUNCTION profstore.ensure_partitions(from_ts timestamptz, to_ts timestamptz) RETURNS int4
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -19,7 +19,7 @@ CREATE FUNCTION profstore.ensure_partitions(from_ts timestamptz, to_ts timestamp
 COMMENT ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) IS 'makes partitions of samples: for the UTC day of from_ts, and those that begin before to_ts, 366 at most and none later than seven days from now; returns how many it made';
 REVOKE EXECUTE ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
 
--- Without it all writers of a fleet would want to make the partition of a day at once, at midnight.
+-- Creates the partition of the next day early. Otherwise all writers of a fleet would try to create it at the same moment, at midnight.
 CREATE FUNCTION profstore_internal.make_partition_ahead() RETURNS int4
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC

@@ -1,6 +1,6 @@
 -- Readers of some series. A role with a selector sees the series that match it, through row policies on the tables whose rows belong to series.
--- It has no right to read samples and the dictionary: functions in C read them for it, of the series that it sees (base/privileges.h). Its
--- policies exist from the first selector on; a role without a selector passes by a policy that is constantly true and costs nothing.
+-- The role may not read samples and the dictionary itself: functions in C read them for it, only for the series that it sees (base/privileges.h).
+-- The policies exist once there is a selector. For roles without a selector there is a policy that is always true and costs nothing.
 
 CREATE TABLE profstore.readers
 (
@@ -8,12 +8,12 @@ CREATE TABLE profstore.readers
 	selector text
 );
 REVOKE ALL ON profstore.readers FROM PUBLIC;
-COMMENT ON TABLE profstore.readers IS 'roles that grant_read() has let read, and their selectors; empty until a role has a selector';
+COMMENT ON TABLE profstore.readers IS 'roles that may read by grant_read(), and their selectors; empty until a role has a selector';
 COMMENT ON COLUMN profstore.readers.role IS 'name of the role';
-COMMENT ON COLUMN profstore.readers.selector IS 'series that it sees; NULL: all';
+COMMENT ON COLUMN profstore.readers.selector IS 'series that the role sees; NULL: all';
 SELECT pg_extension_config_dump('profstore.readers', '');
 
--- The reader is an argument, because current_user is the owner in functions that run as the owner.
+-- The role is an argument, because current_user is the owner in functions that run as the owner.
 CREATE FUNCTION profstore_internal.reads_everything(reader name) RETURNS bool
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -23,7 +23,7 @@ BEGIN ATOMIC
 		AND NOT EXISTS (SELECT FROM pg_policy AS p
 			WHERE p.polrelid = 'profstore.series'::regclass AND p.polname NOT IN ('profstore_everything', 'profstore_selected'));
 END;
-COMMENT ON FUNCTION profstore_internal.reads_everything(name) IS 'whether a role reads all series beside others that have selectors, and no policy of users may hide any from it';
+COMMENT ON FUNCTION profstore_internal.reads_everything(name) IS 'whether a role reads all series although other roles have selectors, and no policy of users may hide any from it';
 
 CREATE FUNCTION profstore_internal.has_selector(reader name) RETURNS bool
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -47,7 +47,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.selected_series(name) IS 'series that match the selectors of a role, and of those whose privileges it has';
+COMMENT ON FUNCTION profstore_internal.selected_series(name) IS 'series that match the selectors of a role, or of roles whose privileges it has';
 
 CREATE FUNCTION profstore_internal.apply_readers() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
@@ -57,7 +57,7 @@ DECLARE
 	part record;
 BEGIN
 	PERFORM profstore_internal.lock_policies();
-	-- pg_read_all_data gives the privilege to read, but passes no policy
+	-- pg_read_all_data grants the privilege to read, but row policies still apply to its members
 	SELECT string_agg(quote_ident(a.rolname), ', ' ORDER BY a.rolname) INTO everyone
 	FROM pg_roles AS a
 	WHERE a.rolname = 'pg_read_all_data' OR EXISTS (SELECT FROM profstore.readers AS r WHERE r.role = a.rolname AND r.selector IS NULL);
@@ -101,7 +101,7 @@ CREATE FUNCTION profstore_internal.apply_changed_readers() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
-	-- a restore copies no rows, too
+	-- during a restore the table is empty, too
 	IF EXISTS (SELECT FROM profstore.readers) THEN
 		PERFORM profstore_internal.apply_readers();
 	ELSIF EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = 'profstore.series'::regclass AND p.polname = 'profstore_selected') THEN
@@ -117,7 +117,7 @@ CREATE TRIGGER apply_readers AFTER INSERT OR UPDATE OR DELETE ON profstore.reade
 ALTER TABLE profstore.readers ENABLE ALWAYS TRIGGER apply_readers;
 COMMENT ON TRIGGER apply_readers ON profstore.readers IS 'makes the row policies of readers, also of a restored dump';
 
--- The right to read this view is also the right by which functions in C read samples and names for a role with a selector.
+-- Functions in C read samples and names for a role with a selector only if the role has the privilege to read this view.
 CREATE VIEW profstore.selected_samples WITH (security_barrier) AS
 SELECT s.time, s.series_id, s.stack_id, s.value
 FROM profstore.samples AS s
@@ -126,9 +126,9 @@ COMMENT ON VIEW profstore.selected_samples IS 'samples of the series that match 
 COMMENT ON COLUMN profstore.selected_samples.time IS 'start of the window in which the value was gathered';
 COMMENT ON COLUMN profstore.selected_samples.series_id IS 'id in series';
 COMMENT ON COLUMN profstore.selected_samples.stack_id IS 'id of the leaf frame in the stack dictionary, 0 for the empty stack';
-COMMENT ON COLUMN profstore.selected_samples.value IS 'in the unit of the profile type';
+COMMENT ON COLUMN profstore.selected_samples.value IS 'value in the unit of the profile type';
 
--- In PL/pgSQL, because Citus plans no parameters of SQL functions.
+-- The function is in PL/pgSQL, because Citus cannot plan queries with parameters of SQL functions.
 CREATE FUNCTION profstore_internal.count_rows(series_ids int4[], from_ts timestamptz, to_ts timestamptz) RETURNS int8
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -138,7 +138,7 @@ BEGIN
 		+ (SELECT count(*) FROM profstore.samples_hour AS s WHERE s.series_id = ANY (series_ids) AND s.time >= from_ts AND s.time < to_ts);
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.count_rows(int4[], timestamptz, timestamptz) IS 'rows of series, whoever calls';
+COMMENT ON FUNCTION profstore_internal.count_rows(int4[], timestamptz, timestamptz) IS 'number of rows of series, whoever calls';
 
 CREATE FUNCTION profstore.stored_rows(@SELECTION@) RETURNS int8
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 10000
@@ -147,4 +147,4 @@ BEGIN ATOMIC
 	FROM (SELECT array_agg(s.series_id) FROM profstore.matching_series(selector) AS s) AS m(ids)
 	WHERE has_table_privilege('profstore.samples', 'SELECT') OR has_table_privilege('profstore.selected_samples', 'SELECT');
 END;
-COMMENT ON FUNCTION profstore.stored_rows IS 'how many rows a selection has in samples and tiers, of value 0 too; NULL for a role that may not read samples';
+COMMENT ON FUNCTION profstore.stored_rows IS 'number of rows that a selection has in samples and tiers, including those of value 0; NULL for a role that may not read samples';

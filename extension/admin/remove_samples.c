@@ -101,7 +101,7 @@ removal_store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
 	ExecStoreVirtualTuple(slot);
 }
 
-/* Inserts those rows of one fetch that stay; returns the number of the others. */
+/* Inserts those rows of one fetch that stay; returns the number of rows that are removed. */
 static int64
 keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 {
@@ -119,7 +119,7 @@ keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 	return (int64) rows->numvals - kept;
 }
 
-/* Copies the rows that stay to the new table; returns the number of the others. */
+/* Copies the rows that stay to the new table; returns the number of rows that are removed. */
 static int64
 removal_copy_rows(Oid old_id, Relation table, const char *condition)
 {
@@ -150,7 +150,8 @@ removal_copy_rows(Oid old_id, Relation table, const char *condition)
 }
 
 /*
- * Size of a table: its rows in segments, and the bytes of buffered rows of outer subtransactions.
+ * Contents of a table: its rows in segments, and the bytes of buffered rows of outer
+ * subtransactions.
  */
 typedef struct Contents
 {
@@ -218,8 +219,8 @@ removal_rewrite(Oid relation_id, const char *condition)
 }
 
 /*
- * Raises an error unless the caller owns the table, by the catalog; a table that no longer exists
- * passes.
+ * Raises an error unless the caller owns the table according to the catalog. A table that no longer
+ * exists passes.
  */
 static void
 table_check_owner(Oid relation_id)
@@ -276,7 +277,10 @@ profstore_remove_samples(PG_FUNCTION_ARGS)
 	bool is_partitioned = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE;
 	List *tables = is_partitioned ? find_all_inheritors(relation_id, NoLock, NULL)
 								  : list_make1_oid(relation_id);
-	/* waits for all tables together, since the locks on earlier tables are held meanwhile */
+	/*
+	 * time spent waiting for the locks of all tables together, because each lock is held until the
+	 * end
+	 */
 	int64 waited_us = 0;
 	int64 removed = 0;
 	ListCell *cell;

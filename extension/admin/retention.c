@@ -223,7 +223,10 @@ floor_to(int64 time, int64 width)
 	return time - (rest < 0 ? rest + width : rest);
 }
 
-/* The leaf of a shard of a tier that has the bucket. Raises an error if there is none. */
+/*
+ * Returns the leaf partition, within a shard of a tier, whose bounds contain the bucket. Raises an
+ * error if there is none.
+ */
 static Oid
 tier_shard_leaf(Oid shard, TimestampTz bucket)
 {
@@ -305,10 +308,10 @@ make_result(FunctionCallInfo fcinfo, const int64 *numbers, int count)
 
 /*
  * Sums the rows of a table into a tier, or into a shard of it, and removes them. Sets the numbers
- * of segments, rows and sums. The caller has set what the spec says about the source.
+ * of segments, rows and sums. The caller has filled in the fields of spec that describe the source.
  *
  * The locks are taken before the snapshot. Rows that the snapshot sees are summed and removed in
- * one transaction, rows that are committed later stay for the next run. So each row counts once,
+ * one transaction; rows that are committed later stay for the next run. So each row counts once,
  * even after a crash.
  */
 static void
@@ -409,7 +412,7 @@ profstore_move_shard_to_tier(PG_FUNCTION_ARGS)
 	return make_result(fcinfo, result, lengthof(result));
 }
 
-/* Most days that a partition of distributed samples may have. */
+/* Largest number of days that a partition of distributed samples may cover. */
 #define MAX_PART_DAYS 400
 
 /*

@@ -28,7 +28,7 @@ CREATE TABLE profstore.retention
 	hour   interval
 );
 COMMENT ON TABLE profstore.retention IS 'how long samples and their sums are kept; no row: for ever. Change it with set_retention';
-COMMENT ON COLUMN profstore.retention.one IS 'keeps it at one row';
+COMMENT ON COLUMN profstore.retention.one IS 'always true, which limits the table to one row';
 COMMENT ON COLUMN profstore.retention.raw IS 'age up to which samples are kept as they are, in whole UTC days; NULL: for ever';
 COMMENT ON COLUMN profstore.retention.minute IS 'age up to which sums by the minute are kept; NULL: none are made';
 COMMENT ON COLUMN profstore.retention.hour IS 'age up to which sums by the hour are kept; NULL: none are made';
@@ -43,11 +43,11 @@ CREATE TABLE profstore.retention_log
 	sums     int8
 );
 COMMENT ON TABLE profstore.retention_log IS 'actions of retention; entries are kept for a year';
-COMMENT ON COLUMN profstore.retention_log.time IS 'when';
-COMMENT ON COLUMN profstore.retention_log.relation IS 'partition that it was done to';
-COMMENT ON COLUMN profstore.retention_log.action IS 'minute, hour: rows became sums of that tier; drop: rows went for good; empty: the emptied partition went';
-COMMENT ON COLUMN profstore.retention_log.rows IS 'rows that were there';
-COMMENT ON COLUMN profstore.retention_log.sums IS 'rows that came to be of them, in the tier';
+COMMENT ON COLUMN profstore.retention_log.time IS 'time of the action';
+COMMENT ON COLUMN profstore.retention_log.relation IS 'name of the partition';
+COMMENT ON COLUMN profstore.retention_log.action IS 'minute, hour: rows were replaced by sums in that tier; drop: rows were removed; empty: a partition without rows was dropped';
+COMMENT ON COLUMN profstore.retention_log.rows IS 'number of rows that the action removed from the partition';
+COMMENT ON COLUMN profstore.retention_log.sums IS 'number of sums that replaced these rows in the tier; NULL for drop and empty';
 SELECT pg_extension_config_dump('profstore.retention_log', '');
 
 CREATE FUNCTION profstore.set_retention(raw interval, minute interval DEFAULT NULL, hour interval DEFAULT NULL) RETURNS void
@@ -102,13 +102,13 @@ COMMENT ON FUNCTION profstore.partitions() IS 'partitions of samples, of its tie
 CREATE FUNCTION profstore_internal.move_to_tier(part regclass, tier text, OUT segments int8, OUT rows int8, OUT sums int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_move_to_tier';
-COMMENT ON FUNCTION profstore_internal.move_to_tier(regclass, text) IS 'rows of a partition become sums of a tier, minute or hour; the emptied partition stays; NULL: its lock is taken, or it is not a table of ours';
+COMMENT ON FUNCTION profstore_internal.move_to_tier(regclass, text) IS 'replaces the rows of a partition by their sums in a tier (minute or hour), but does not drop the partition; returns NULL if another session locks the partition, or if it is not a columnar table';
 REVOKE EXECUTE ON FUNCTION profstore_internal.move_to_tier(regclass, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.remove_segments(rel regclass, before timestamptz, OUT segments int8, OUT rows int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_remove_segments';
-COMMENT ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) IS 'removes segments of a table that lie wholly before a time; NULL: as in move_to_tier';
+COMMENT ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) IS 'removes segments of a table that lie wholly before a time; returns NULL if another session locks the table, or if it is not a columnar table';
 REVOKE EXECUTE ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.require_local(rel regclass, what text) RETURNS void
@@ -147,24 +147,35 @@ END;
 COMMENT ON FUNCTION profstore_internal.is_foreign(regclass) IS 'whether a partition is a foreign table, whose rows are elsewhere';
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_foreign(regclass) FROM PUBLIC;
 
--- Counting reads all rows, so it precedes the lock on the parent: until the transaction ends, only writers to this partition wait.
-CREATE FUNCTION profstore_internal.count_traces(part regclass, OUT rows int8)
+-- Counting reads all rows, or asks nodes, so it precedes the lock for which all other sessions wait. Until the transaction ends, only writers wait:
+-- those to this partition, or, because COPY of Citus locks no partition, those to the distributed table.
+CREATE FUNCTION profstore_internal.count_under_lock(part regclass, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
 $$
+DECLARE
+	spread bool := profstore_internal.is_spread(part);
 BEGIN
 	BEGIN
-		EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
+		IF spread THEN
+			EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', profstore_internal.check_partition(part));
+		ELSE
+			EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
+		END IF;
 	EXCEPTION
 		WHEN lock_not_available THEN
 			RAISE NOTICE 'partition % is not dropped yet: its lock is taken', part;
 			RETURN;
 	END;
-	EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
+	IF spread THEN
+		rows := profstore_internal.count_stored(part);
+	ELSE
+		EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.count_traces(regclass) IS 'rows of a heap partition, as those of traces are, which stay as many until the transaction ends; NULL: its lock is taken';
-REVOKE EXECUTE ON FUNCTION profstore_internal.count_traces(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.count_under_lock(regclass) IS 'locks a heap partition (such as those of traces) or a distributed one, so that its number of rows cannot change until the transaction ends, and returns that number; NULL: the lock is not available';
+REVOKE EXECUTE ON FUNCTION profstore_internal.count_under_lock(regclass) FROM PUBLIC;
 
 -- Any role with USAGE on the schema can make views, functions and columns that depend on a partition. These must keep neither its rows nor its
 -- name, so the emptied table is renamed and detached, and drop_put_aside() drops it later. Triggers of a partition that another role has attached
@@ -223,7 +234,8 @@ REVOKE EXECUTE ON FUNCTION profstore_internal.drop_put_aside() FROM PUBLIC;
 
 -- Drops a partition, under a lock for which every other session waits, so the wait for that lock is kept short; the lock on the parent comes
 -- first, as in all other functions. An emptied partition is dropped only when no old snapshot can miss its former rows. A caller that drops
--- several heap partitions counts the rows of all of them first (counted; -1: this is the only one).
+-- several heap or distributed partitions counts the rows of all of them first (counted; -1: this is the only one), and has locked distributed ones.
+-- Nodes are asked before that lock, under one for which only writers wait.
 CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, counted int8 DEFAULT -1, OUT done bool, OUT blocked bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
@@ -252,21 +264,30 @@ BEGIN
 			RAISE NOTICE 'partition % is not dropped yet: late rows were added, or an older transaction may still read it', name;
 			RETURN;
 		END IF;
-		IF NOT has_segments THEN
-			rows := CASE WHEN counted < 0 THEN profstore_internal.count_traces(part) ELSE counted END;
+		IF spread OR NOT has_segments THEN
+			rows := CASE WHEN counted < 0 THEN profstore_internal.count_under_lock(part) ELSE counted END;
 			IF rows IS NULL THEN
 				blocked := true;
 				rows := 0;
 				RETURN;
 			END IF;
 		END IF;
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
-		IF emptied AND NOT profstore_internal.are_vacated(part) THEN
+		IF emptied AND spread AND NOT profstore_internal.are_vacated(part) THEN
 			RAISE NOTICE 'partition % is not dropped yet: late rows were added', name;
 			RETURN;
 		END IF;
-		IF has_segments THEN
+		IF spread AND counted < 0 AND profstore_internal.lock_spread(ARRAY[part]) = '{}' THEN
+			blocked := true;
+			rows := 0;
+			RETURN;
+		END IF;
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
+		IF emptied AND NOT spread AND NOT profstore_internal.is_vacated(part) THEN
+			RAISE NOTICE 'partition % is not dropped yet: late rows were added', name;
+			RETURN;
+		END IF;
+		IF has_segments AND NOT spread THEN
 			rows := profstore_internal.count_stored(part);
 		END IF;
 		BEGIN
@@ -360,17 +381,26 @@ DECLARE
 	part record;
 	days regclass[];
 	counts int8[];
+	locked regclass[]; -- distributed partitions that can be dropped; NULL before the first
 BEGIN
 	PERFORM profstore_internal.require_local(t.oid, 'drop partitions of')
 	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid)
 	WHERE NOT profstore_internal.is_spread(t.oid);
-	-- partitions of traces are counted first, before the first drop: a drop holds a lock for which all other sessions wait
+	IF profstore_internal.is_spread('profstore.samples') THEN
+		PERFORM profstore_internal.prevent_in_block('profstore.drop_before()');
+	END IF;
+	-- partitions of traces, and of other servers, are counted before the first drop: a drop holds a lock for which all other sessions wait
 	SELECT array_agg(p.relation), array_agg(c.rows) INTO days, counts
-	FROM profstore.partitions() AS p, profstore_internal.count_traces(p.relation) AS c
-	WHERE profstore.storage_id(p.relation) IS NULL AND NOT profstore_internal.is_foreign(p.relation) AND p.to_ts <= drop_before.before;
-	FOR part IN SELECT p.relation, p.to_ts <= drop_before.before AS whole, profstore.storage_id(p.relation) IS NULL AS is_heap, d.counted
+	FROM profstore.partitions() AS p, profstore_internal.count_under_lock(p.relation) AS c
+	WHERE (profstore.storage_id(p.relation) IS NULL AND NOT profstore_internal.is_foreign(p.relation) OR profstore_internal.is_spread(p.relation))
+		AND p.to_ts <= drop_before.before;
+	-- a node removes segments in a transaction of its own, which would meet the locks of a drop that precedes it
+	FOR part IN SELECT p.relation, p.to_ts <= drop_before.before AS whole, profstore_internal.is_spread(p.relation) AS is_spread,
+			profstore.storage_id(p.relation) IS NULL OR profstore_internal.is_spread(p.relation) AS is_counted, d.counted
 		FROM profstore.partitions() AS p LEFT JOIN unnest(days, counts) AS d(relation, counted) ON d.relation = p.relation
-		WHERE p.from_ts < drop_before.before ORDER BY p.parent = 'profstore.trace_samples'::regclass DESC, p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before, p.to_ts LOOP
+		WHERE p.from_ts < drop_before.before
+		ORDER BY p.parent = 'profstore.trace_samples'::regclass DESC, p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before,
+			profstore_internal.is_spread(p.relation) AND p.to_ts <= drop_before.before AND d.counted IS NOT NULL, p.to_ts LOOP
 		relation := part.relation::text;
 		IF profstore_internal.is_foreign(part.relation) THEN
 			RAISE WARNING USING
@@ -387,7 +417,11 @@ BEGIN
 			END IF;
 		ELSE
 			dropped := false;
-			IF NOT part.is_heap OR part.counted IS NOT NULL THEN
+			IF part.is_spread AND part.counted IS NOT NULL AND locked IS NULL THEN
+				locked := profstore_internal.lock_spread(ARRAY(SELECT d.relation FROM unnest(days, counts) AS d(relation, rows)
+					WHERE d.rows IS NOT NULL AND profstore_internal.is_spread(d.relation)));
+			END IF;
+			IF NOT part.is_counted OR part.counted IS NOT NULL AND (NOT part.is_spread OR part.relation = ANY (locked)) THEN
 				SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
 			END IF;
 			IF NOT dropped THEN
@@ -404,7 +438,7 @@ $$;
 COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie before a time; from other and locked partitions removes the segments, or rows of traces, that lie before it; returns each partition, whether it was dropped, and the removed rows';
 REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
 
--- Tables that refer to stacks, besides samples and tiers.
+-- Tables of users that refer to stacks, in addition to samples and tiers.
 
 CREATE TABLE profstore.tracked_stacks
 (

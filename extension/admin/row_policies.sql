@@ -49,7 +49,7 @@ COMMENT ON COLUMN profstore.restored_policies.command IS 'command that makes it'
 SELECT pg_extension_config_dump('profstore.restored_policies',
 	'UNION ALL SELECT p.relation, p.policy, p.command FROM profstore.row_policies() AS p WHERE NOT EXISTS (SELECT FROM profstore.restored_policies AS r WHERE (r.relation, r.policy) = (p.relation, p.policy))');
 
--- A table's lock: unlike an advisory lock, only roles with privileges on the table can take it.
+-- Uses a lock on a table, because any role can take an advisory lock, but only roles with privileges on the table can lock it.
 CREATE FUNCTION profstore_internal.lock_policies() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
@@ -57,7 +57,7 @@ BEGIN
 	LOCK TABLE profstore.restored_policies IN SHARE ROW EXCLUSIVE MODE;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.lock_policies() IS 'keeps others from changing policies: a parallel restore copies rows of policies and of readers at a time, and both change the same tables';
+COMMENT ON FUNCTION profstore_internal.lock_policies() IS 'keeps others from changing policies: a parallel restore copies rows of policies and of readers at the same time, and both change the same tables';
 REVOKE EXECUTE ON FUNCTION profstore_internal.lock_policies() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.has_stand_in(relation text) RETURNS bool
@@ -90,7 +90,7 @@ DECLARE
 	made int4 := 0;
 BEGIN
 	PERFORM profstore_internal.lock_policies();
-	-- again: a role may have been missing
+	-- make the policies again, because a role may have been missing before
 	IF EXISTS (SELECT FROM profstore.readers) THEN
 		PERFORM profstore_internal.apply_readers();
 	END IF;
@@ -120,14 +120,14 @@ BEGIN
 			END IF;
 			RAISE WARNING USING
 				MESSAGE = format('row policies of table "profstore.%s" could not be restored: %s', name, SQLERRM),
-				DETAIL = 'Until they are, only its owner and superusers see rows of it.',
+				DETAIL = 'Until they are restored, only the table''s owner and superusers see its rows.',
 				HINT = 'Create the missing objects, for example roles, then run SELECT profstore.apply_policies().';
 		END;
 	END LOOP;
 	RETURN made;
 END
 $$;
-COMMENT ON FUNCTION profstore.apply_policies() IS 'makes the row policies of a restored dump; the restore calls it, too, but if roles or functions were missing, reading is denied until the next call; returns the number of policies';
+COMMENT ON FUNCTION profstore.apply_policies() IS 'creates the row policies of a restored dump; the restore calls it, too, but if roles or functions were missing, reading is denied until the next call; returns the number of policies';
 REVOKE EXECUTE ON FUNCTION profstore.apply_policies() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.apply_restored() RETURNS trigger
@@ -138,7 +138,7 @@ BEGIN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.apply_restored() IS 'trigger: makes restored policies';
+COMMENT ON FUNCTION profstore_internal.apply_restored() IS 'trigger: creates the row policies that profstore.restored_policies lists';
 REVOKE EXECUTE ON FUNCTION profstore_internal.apply_restored() FROM PUBLIC;
 CREATE TRIGGER apply AFTER INSERT ON profstore.restored_policies
 	FOR EACH STATEMENT EXECUTE FUNCTION profstore_internal.apply_restored();
@@ -146,14 +146,14 @@ ALTER TABLE profstore.restored_policies ENABLE ALWAYS TRIGGER apply;
 COMMENT ON TRIGGER apply ON profstore.restored_policies IS 'makes policies of restored rows';
 
 -- pg_restore --disable-triggers switches the extension's triggers off, and on again as ordinary triggers. This function makes the policies that
--- they have missed.
+-- these triggers would have made.
 CREATE FUNCTION profstore_internal.after_restore() RETURNS event_trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
 	missed record;
 BEGIN
-	-- others, who may not even use the schema, have nothing to do with it; and a renamed schema may have left its name to others
+	-- roles that may not use the schema need nothing; if the schema was renamed, another schema may have its name
 	IF NOT EXISTS (SELECT FROM pg_extension AS e
 		WHERE e.extname = 'profstore' AND e.extnamespace = to_regnamespace('profstore') AND pg_has_role(e.extowner, 'USAGE'))
 	THEN
@@ -180,7 +180,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.after_restore() IS 'event trigger: makes restored policies before a role is granted the right to read, also after a restore without triggers';
+COMMENT ON FUNCTION profstore_internal.after_restore() IS 'event trigger: creates the row policies of a restored dump before a role is granted the right to read, also after a restore without triggers';
 REVOKE EXECUTE ON FUNCTION profstore_internal.after_restore() FROM PUBLIC;
 CREATE EVENT TRIGGER profstore_after_restore ON ddl_command_end
 	WHEN TAG IN ('GRANT', 'ALTER TABLE')

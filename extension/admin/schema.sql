@@ -23,7 +23,7 @@ COMMENT ON SCHEMA profstore IS 'continuous profiling: samples, the stack-trace d
 CREATE FUNCTION profstore.calling_role() RETURNS text
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_calling_role';
-COMMENT ON FUNCTION profstore.calling_role() IS 'the role that calls, as SET ROLE or the login has it, also in functions that run as their owner';
+COMMENT ON FUNCTION profstore.calling_role() IS 'the role of the caller, set by SET ROLE or by the login, also in functions that run as their owner';
 
 -- Reports of writers about themselves, besides samples.
 
@@ -36,7 +36,7 @@ CREATE TABLE profstore.writers
 	role       text COLLATE "C" NOT NULL DEFAULT profstore.calling_role()
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE profstore.writers IS 'one row per writer: makes stored batches exactly-once across reconnects';
-COMMENT ON COLUMN profstore.writers.writer IS 'chosen by the writer, one per process';
+COMMENT ON COLUMN profstore.writers.writer IS 'UUID that the writer has chosen, one per process';
 COMMENT ON COLUMN profstore.writers.last_batch IS 'number of the last committed batch; numbers ascend';
 COMMENT ON COLUMN profstore.writers.first_seen IS 'time of the first batch';
 COMMENT ON COLUMN profstore.writers.last_seen IS 'time of the last batch';
@@ -64,11 +64,11 @@ CREATE TABLE profstore.losses
 	role   text COLLATE "C" NOT NULL DEFAULT current_user
 );
 CREATE INDEX losses_time ON profstore.losses (time);
-COMMENT ON TABLE profstore.losses IS 'everything that was dropped, or stored in part, on the road from the kernel to the samples';
+COMMENT ON TABLE profstore.losses IS 'counts of data that were dropped, or stored in part, between the kernel and the samples';
 COMMENT ON COLUMN profstore.losses.time IS 'start of the interval in which it was lost';
 COMMENT ON COLUMN profstore.losses.node IS 'host that lost it';
-COMMENT ON COLUMN profstore.losses.reason IS 'counter that saw it go; those that begin with incomplete. count what was stored with frames missing';
-COMMENT ON COLUMN profstore.losses.count IS 'how many; the unit is the counter''s own';
+COMMENT ON COLUMN profstore.losses.reason IS 'name of the counter; those that begin with incomplete. count samples that were stored with frames missing';
+COMMENT ON COLUMN profstore.losses.count IS 'number of losses, in the unit of the counter';
 COMMENT ON COLUMN profstore.losses.role IS 'role that stored it';
 
 CREATE TABLE profstore.targets
@@ -89,7 +89,7 @@ CREATE TABLE profstore.targets
 COMMENT ON TABLE profstore.targets IS 'profiled hosts and scraped targets';
 COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or job and URL of a scrape target';
 COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
-COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, stopped when its agent or scraper ended in order, unknown from the start of that on until the first sample or attempt; a writer that has gone silent stays up here: see profstore.target_states()';
+COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, stopped when its agent or scraper ended normally, unknown from the start of the agent or scraper until the first sample or attempt; a writer that has gone silent stays up here: see profstore.target_states()';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'time of its newest stored sample; of a scrape target, when it last answered';
 COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
@@ -128,7 +128,7 @@ COMMENT ON COLUMN profstore.unwind_counts.day IS 'UTC day of the samples';
 COMMENT ON COLUMN profstore.unwind_counts.node IS 'host of the agent';
 COMMENT ON COLUMN profstore.unwind_counts.exe IS 'path of the executable; empty if unknown, or if an agent had too many';
 COMMENT ON COLUMN profstore.unwind_counts.stacks IS 'samples with a user stack';
-COMMENT ON COLUMN profstore.unwind_counts.complete IS 'those of them whose stack is whole';
+COMMENT ON COLUMN profstore.unwind_counts.complete IS 'samples whose user stack reaches a proven root';
 COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it';
 
 SELECT pg_extension_config_dump('profstore.writers', '');

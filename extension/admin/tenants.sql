@@ -7,7 +7,8 @@ CREATE FUNCTION profstore_internal.sees_all_series() RETURNS bool
 		AND (NOT row_security_active('profstore.series'::regclass) OR profstore_internal.reads_everything(current_user));
 COMMENT ON FUNCTION profstore_internal.sees_all_series() IS 'whether the caller may read series, and no row policy hides any from it';
 
--- With the role that stored the series: a writer may give its series the label of any host, but shows by it no rows of other roles.
+-- Each host comes with the role that stored its series. A writer may give its series the label of any host, but must not make rows of other roles
+-- visible by it.
 CREATE FUNCTION profstore_internal.visible_nodes() RETURNS TABLE (node text, role text)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp AS
 $$
@@ -40,20 +41,20 @@ CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
 
 ALTER TABLE profstore.deploys ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.deploys USING (role = current_user);
--- a deploy without labels concerns all series, and a role with a selector knows nothing of others
+-- a deploy without labels is about all series, so a role with a selector must not see it
 CREATE POLICY profstore_readers ON profstore.deploys FOR SELECT
 	USING ((SELECT profstore_internal.sees_all_series())
 		OR (labels <> '{}' OR NOT (SELECT profstore_internal.has_selector(current_user))) AND profstore_internal.sees_series_with(labels));
 
--- Paths of executables are names, and hosts may run those of several tenants: a role with a selector sees none of others.
+-- A host may run executables of several tenants, so a role with a selector sees no paths of executables.
 ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
 	USING ((SELECT profstore_internal.sees_all_series())
 		OR NOT (SELECT profstore_internal.has_selector(current_user)) AND (node, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v));
 
--- A view reads with the privileges of its owner, to whom no policy applies. security_barrier: no function of a query sees a row before the view
--- has checked it.
+-- A view reads with the privileges of its owner, to whom no policy applies. security_barrier prevents functions in a query from seeing rows that the
+-- view would hide.
 CREATE VIEW profstore.unwind_quality WITH (security_barrier) AS
 SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
 FROM profstore.unwind_counts
@@ -61,11 +62,11 @@ WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7
 	AND ((SELECT profstore_internal.sees_all_series())
 		OR NOT (SELECT profstore_internal.has_selector(current_user)) AND (node, role) IN (SELECT v.node, v.role FROM profstore_internal.visible_nodes() AS v))
 GROUP BY node, exe;
-COMMENT ON VIEW profstore.unwind_quality IS 'user stacks of the last seven days by host and executable, and those of them that are whole; of the hosts whose series the caller sees';
+COMMENT ON VIEW profstore.unwind_quality IS 'numbers of user stacks, and of complete ones, in the last seven days, by host and executable; includes hosts with series that the caller sees';
 COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';
 COMMENT ON COLUMN profstore.unwind_quality.exe IS 'path of the executable; empty if unknown, or if an agent had too many';
 COMMENT ON COLUMN profstore.unwind_quality.stacks IS 'samples with a user stack';
-COMMENT ON COLUMN profstore.unwind_quality.complete IS 'those of them whose stack reaches a proven root';
+COMMENT ON COLUMN profstore.unwind_quality.complete IS 'samples whose user stack reaches a proven root';
 
 CREATE FUNCTION profstore.target_states(silent_after interval DEFAULT '3 minutes')
 	RETURNS TABLE (name text, state text, last_seen timestamptz, last_error text, role text)
@@ -74,4 +75,4 @@ BEGIN ATOMIC
 SELECT t.name, CASE WHEN t.health = 'up' AND t.last_seen < now() - silent_after THEN 'silent' ELSE t.health END, t.last_seen, t.last_error, t.role
 FROM profstore.targets AS t ORDER BY t.last_seen, t.name, t.role;
 END;
-COMMENT ON FUNCTION profstore.target_states(interval) IS 'agents and scrape targets that the caller sees, those first that have been silent for longest; state: up, down, stopped in order, unknown from a start on until the first sample or attempt, or silent: nothing was stored for silent_after';
+COMMENT ON FUNCTION profstore.target_states(interval) IS 'agents and scrape targets that the caller sees, those first that have been silent for longest; state: up, down, stopped (ended normally), unknown from a start on until the first sample or attempt, or silent: nothing was stored for silent_after';

@@ -1,6 +1,6 @@
 -- Traces. A row gives the part of a sample's value that belongs to one span of a trace. Samples are complete without these rows. A row has time,
 -- series and stack of its sample, and is removed with it. The table is a heap by UTC day with indexes on trace and span, since a trace has few of
--- the rows.
+-- the rows, and on time for queries of all of them.
 
 CREATE TABLE profstore.trace_samples
 (
@@ -14,9 +14,9 @@ CREATE TABLE profstore.trace_samples
 ) PARTITION BY RANGE (time);
 COMMENT ON TABLE profstore.trace_samples IS 'parts of samples that belong to a trace or span, see keep_traces; partitioned by UTC day (trace_samples_YYYYMMDD)';
 COMMENT ON COLUMN profstore.trace_samples.time IS 'time of the sample in samples';
-COMMENT ON COLUMN profstore.trace_samples.stack_id IS 'its stack';
-COMMENT ON COLUMN profstore.trace_samples.value IS 'how much of its value the span brought about';
-COMMENT ON COLUMN profstore.trace_samples.series_id IS 'its series';
+COMMENT ON COLUMN profstore.trace_samples.stack_id IS 'stack of the sample';
+COMMENT ON COLUMN profstore.trace_samples.value IS 'the part of the sample''s value that belongs to the span';
+COMMENT ON COLUMN profstore.trace_samples.series_id IS 'series of the sample';
 COMMENT ON COLUMN profstore.trace_samples.trace_id IS 'id of the trace, 16 bytes; NULL if only the span is known';
 COMMENT ON COLUMN profstore.trace_samples.span_id IS 'id of the span, 8 bytes; NULL if only the trace is known';
 

@@ -170,7 +170,10 @@ verify_shards(Problems *problems, Oid relation_id)
 	pfs_become_caller(caller);
 }
 
-/* Puts a problem of packed names; the number of the row is in the column of the segment. */
+/*
+ * Reports a problem of packed names. The number of the chunk's row goes into the column for the
+ * segment's number.
+ */
 static void
 put_name_problem(void *arg, const char *table, int64 row, const char *problem)
 {

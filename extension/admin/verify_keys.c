@@ -1,6 +1,6 @@
 /*
  * verify_keys.c
- *		Ids of a segment are collected in sets, and looked up in the dictionary when the segment
+ *		Collects the ids of a segment in sets, and looks them up in the dictionary when the segment
  *		ends.
  */
 #include "admin/verify_keys.h"

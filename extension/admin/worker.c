@@ -44,10 +44,10 @@
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400
 
-/* Limit of the launcher's wait for a worker's end before it continues with the next database. */
+/* Longest time that the launcher waits for a worker before it continues with the next database. */
 #define PATIENCE_MS 10000
 
-/* Fewest segments of a bucket that still receives samples for which a merge pays off. */
+/* A bucket that still receives samples is merged once it has this many segments. */
 #define OPEN_INPUTS 32
 
 /* Dictionary partitions whose chunks are merged in one transaction. */
@@ -273,7 +273,7 @@ compact_dictionary(Oid unused)
 	} while (merged > 0);
 }
 
-/* Set once a compaction step has vacuumed the directory. */
+/* True once a compaction step of this worker has vacuumed the directory. */
 static bool directory_is_vacuumed = false;
 
 static void
@@ -425,7 +425,7 @@ pfs_worker_init(void)
 							 "Needs profstore in shared_preload_libraries.", &compaction_enabled,
 							 true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable(
-		"profstore.retention", "Does in the background what set_retention() asks for.",
+		"profstore.retention", "Applies the settings of set_retention() in the background.",
 		"Needs profstore in shared_preload_libraries. Collects the dictionary, too.",
 		&retention_enabled, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("profstore.compaction_naptime",

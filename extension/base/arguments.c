@@ -1,6 +1,6 @@
 /*
  * arguments.c
- *		Arguments by name.
+ *		Finds arguments by their names in pg_proc.
  */
 #include "base/arguments.h"
 

@@ -2,13 +2,13 @@
  * arguments.h
  *		Reads arguments of the calling SQL function by their names.
  *
- * Functions that have an argument in common read it by one piece of code, wherever it stands in
- * their lists. The names come from pg_proc once for each place of a query that calls the function
- * and are kept in fn_extra, which these functions must not use for anything else. Input arguments
- * must precede output arguments.
+ * Functions with a common argument read it by one piece of code, at whatever position the argument
+ * stands in their lists. The names are read from pg_proc once for each call site in a query and
+ * cached in fn_extra, so a caller of these functions must not use fn_extra for anything else. Input
+ * arguments must precede output arguments.
  *
- * An argument that the function does not have reads like one that is NULL. All results live in
- * CurrentMemoryContext or are the caller's.
+ * An argument that the function does not declare reads as NULL. All results live in
+ * CurrentMemoryContext or belong to the caller.
  */
 #ifndef PFS_ARGUMENTS_H
 #define PFS_ARGUMENTS_H

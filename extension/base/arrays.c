@@ -1,6 +1,6 @@
 /*
  * arrays.c
- *		Arrays that grow.
+ *		Allocates, extends and sorts arrays.
  */
 #include "base/arrays.h"
 

@@ -19,14 +19,14 @@
 	((type *) palloc_extended((Size) (count) * sizeof(type) + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO))
 
 /*
- * Returns the array with room for at least that many bytes, perhaps moved; allocates it in the
- * context if it is NULL.
+ * Returns the array with room for at least the given number of bytes; it may have moved. If array
+ * is NULL, allocates a new one in the context.
  */
 void *pfs_array_resize(MemoryContext context, void *array, Size bytes);
 
 /*
- * New capacity of an array that must hold count elements: at least twice the old one. Raises
- * PROGRAM_LIMIT_EXCEEDED beyond PG_UINT32_MAX.
+ * Returns the new capacity of an array that must hold count elements: at least twice the old one.
+ * Raises PROGRAM_LIMIT_EXCEEDED beyond PG_UINT32_MAX.
  */
 uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 
@@ -51,7 +51,8 @@ uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 
 /*
  * Moves low and high, two variables, to the first index in [low, high) for which is_before, an
- * expression of middle, is false; to high if there is none. Once false, it must stay false.
+ * expression of middle, is false; to high if there is none. is_before must be true up to some index
+ * and false from there on.
  */
 #define PFS_BISECT(low, high, middle, is_before)               \
 	while ((low) < (high))                                     \
@@ -64,7 +65,10 @@ uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 			(high) = middle;                                   \
 	}
 
-/* First index in [low, high) whose number is not less than number; high if there is none. */
+/*
+ * Returns the first index in [low, high) whose number is not less than the given one; high if there
+ * is none.
+ */
 static inline uint32
 pfs_lower_bound(const int64 *sorted, uint32 low, uint32 high, int64 number)
 {
@@ -82,7 +86,7 @@ typedef struct PfsNumbers
 	const int64 *numbers;
 } PfsNumbers;
 
-/* Position of a number; -1 if it is missing. */
+/* Returns the position of a number; -1 if it is missing. */
 static inline int64
 pfs_numbers_find(PfsNumbers numbers, int64 number)
 {

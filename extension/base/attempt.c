@@ -1,6 +1,6 @@
 /*
  * attempt.c
- *		Subtransactions.
+ *		Calls functions in subtransactions.
  */
 #include "base/attempt.h"
 

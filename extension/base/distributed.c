@@ -7,6 +7,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/pg_namespace.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
@@ -18,6 +19,7 @@
 
 PG_FUNCTION_INFO_V1(profstore_require_local);
 PG_FUNCTION_INFO_V1(profstore_is_spread);
+PG_FUNCTION_INFO_V1(profstore_prevent_in_block);
 
 bool
 pfs_is_distributed(Oid relation_id)
@@ -60,7 +62,7 @@ pfs_samples_are_spread(void)
 {
 	Oid keys_id;
 
-	/* without Citus this is the whole cost of a query */
+	/* without Citus, this lookup is all that the test costs */
 	if (!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
 		return false;
 	keys_id = pfs_relation_find("shard_keys");
@@ -104,16 +106,18 @@ pfs_require_coordinator(void)
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
 	if (group != 0)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("this server is a worker of Citus, which has no names of samples"),
-						errdetail("The dictionary of profstore is on the coordinator."),
-						errhint("Connect to the coordinator.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg(
+					 "this server is a Citus worker, which does not have the dictionary of names"),
+				 errdetail("The dictionary of profstore is on the coordinator."),
+				 errhint("Connect to the coordinator.")));
 }
 
 void
 pfs_require_local_tables(const char *const *names, size_t count, const char *what)
 {
-	/* without Citus this is the whole cost of a query */
+	/* without Citus, this lookup is all that the check costs */
 	if (!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -125,5 +129,20 @@ PGDLLEXPORT Datum
 profstore_require_local(PG_FUNCTION_ARGS)
 {
 	pfs_require_local(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	PG_RETURN_VOID();
+}
+
+/* prevent_in_block(what text) */
+PGDLLEXPORT Datum
+profstore_prevent_in_block(PG_FUNCTION_ARGS)
+{
+	if (IsTransactionBlock() || IsSubTransaction())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("%s cannot run inside a transaction block if samples are distributed",
+						text_to_cstring(PG_GETARG_TEXT_PP(0))),
+				 errdetail(
+					 "Nodes commit what they remove at once, and a ROLLBACK does not undo it."),
+				 errhint("Call it as a statement of its own.")));
 	PG_RETURN_VOID();
 }

@@ -21,7 +21,10 @@ bool pfs_is_distributed(Oid relation_id);
  */
 bool pfs_samples_are_spread(void);
 
-/* Returns true if that is so and the table, or partition, is one of those. */
+/*
+ * Returns true if profstore.distribute() has distributed samples, and Citus lists this table or
+ * partition.
+ */
 bool pfs_is_spread(Oid relation_id);
 
 /* Raises FEATURE_NOT_SUPPORTED on a worker of Citus. */
@@ -30,7 +33,7 @@ void pfs_require_coordinator(void);
 /* Raises FEATURE_NOT_SUPPORTED, "cannot WHAT table", for a distributed table. */
 void pfs_require_local(Oid relation_id, const char *what);
 
-/* Like pfs_require_local(), for count tables of the extension's schema, by name. */
+/* Like pfs_require_local(), but for count tables of the extension's schema, given by name. */
 void pfs_require_local_tables(const char *const *names, size_t count, const char *what);
 
 #endif

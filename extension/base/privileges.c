@@ -19,8 +19,8 @@
 #include "base/relations.h"
 
 /*
- * Returns true if the current user may read what belongs to series that it sees, and policies
- * decide which these are.
+ * Returns true if row policies restrict the current user to some series, and the user may read the
+ * samples of these series through the view selected_samples.
  */
 static bool
 reads_selected_series(void)
@@ -45,7 +45,7 @@ pfs_require_privilege(Oid relid, AclMode mode)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for table %s", get_rel_name(relid)),
-				 errdetail("The role reads only what belongs to the series of its selector.")));
+				 errdetail("The role can read only rows of the series that match its selector.")));
 	role = quote_literal_cstr(quote_identifier(GetUserNameFromId(GetUserId(), false)));
 	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					errmsg("permission denied for table %s", get_rel_name(relid)),

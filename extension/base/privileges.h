@@ -22,9 +22,9 @@ void pfs_require_privilege(Oid relid, AclMode mode);
 void pfs_require_all_rows(Oid relid, AclMode mode);
 
 /*
- * Like pfs_require_all_rows() with ACL_SELECT, but also lets a user pass that may read samples of
- * some series only (the view selected_samples). The caller must show nothing of the table but what
- * belongs to series that the user sees.
+ * Like pfs_require_all_rows() with ACL_SELECT, but also accepts a user who may read samples of some
+ * series only (the view selected_samples). The caller must then hide every row of the table that
+ * belongs to a series hidden from the user.
  */
 void pfs_require_rows_of_series(Oid relid);
 
@@ -34,7 +34,7 @@ void pfs_refuse_row_security(Oid relid);
 /* Raises INSUFFICIENT_PRIVILEGE unless the current user may execute a function. */
 void pfs_require_execute(Oid function_id);
 
-/* The user that pfs_become_owner() has replaced. */
+/* The user whom pfs_become_owner() has replaced. */
 typedef struct PfsCaller
 {
 	Oid user;

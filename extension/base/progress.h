@@ -18,17 +18,17 @@
 typedef enum PfsProgressParam
 {
 	PFS_PROGRESS_PHASE,
-	PFS_PROGRESS_SEGMENTS_TOTAL, /* of the current merge; also the following ones */
+	PFS_PROGRESS_SEGMENTS_TOTAL, /* this and the following ones describe the current merge */
 	PFS_PROGRESS_SEGMENTS_DONE,
 	PFS_PROGRESS_ROWS_TOTAL,
 	PFS_PROGRESS_ROWS_DONE,
 	PFS_PROGRESS_BYTES_TOTAL,
 	PFS_PROGRESS_BYTES_WRITTEN,
-	PFS_PROGRESS_TIME_MIN, /* of the rows being read; PG_INT64_MIN: not a timestamptz */
+	PFS_PROGRESS_TIME_MIN, /* least time of the rows being read; PG_INT64_MIN: not a timestamptz */
 	PFS_PROGRESS_TIME_MAX,
 	/*
-	 * Of the table, since the beginning. The server itself writes to 9 .. 16 when a table, or its
-	 * TOAST relation, gets an index.
+	 * Totals of the table since its compaction began. The numbers start at 17, because the server
+	 * itself writes to 9 .. 16 when a table, or its TOAST relation, gets an index.
 	 */
 	PFS_PROGRESS_MERGES_DONE = 17
 } PfsProgressParam;

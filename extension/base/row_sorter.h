@@ -12,8 +12,8 @@
 typedef struct PfsRowSorter PfsRowSorter;
 
 /*
- * Returns the work memory, in kilobytes, of a sorter for that many bytes; at least the minimum of a
- * sort.
+ * Returns the work memory, in kilobytes, for a sorter of rows that take bytes in total; at least
+ * the minimum of a sort.
  */
 int pfs_row_sorter_kb(Size bytes);
 

@@ -1,7 +1,7 @@
 /*
  * series_table.h
- *		Hash table from (series or group, int64) to an int64: sums per stack or bucket, and sets
- *		of times.
+ *		Hash table with the key (series or group, int64) and an int64 value. It holds sums per stack
+ *		or per bucket, and sets of times.
  */
 #ifndef PFS_SERIES_TABLE_H
 #define PFS_SERIES_TABLE_H

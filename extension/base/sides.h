@@ -13,7 +13,10 @@ typedef struct PfsSides
 	int64 base; /* the value of the base selection */
 } PfsSides;
 
-/* Sums during addition: exact, so that they do not depend on the order. */
+/*
+ * Running sums of both sides. int128 cannot overflow here, so the order of additions does not
+ * affect the result.
+ */
 typedef struct PfsWideSides
 {
 	int128 value;
@@ -35,8 +38,8 @@ pfs_add_wide_sides(PfsWideSides *sum, const PfsWideSides *more)
 }
 
 /*
- * a - b, modulo 2^64. If the difference is a sum of stacks that fits int8, it is exact even if the
- * running sums do not fit.
+ * Returns a - b, modulo 2^64. If the difference is a sum of stacks that fits int8, the result is
+ * exact even if the running sums do not fit.
  */
 static inline PfsSides
 pfs_subtract_sides(PfsSides a, PfsSides b)

@@ -1,6 +1,6 @@
 /*
  * srf.c
- *		Materialised results.
+ *		Puts rows into the tuplestore of a function's result.
  */
 #include "base/srf.h"
 
@@ -14,9 +14,10 @@
 #define ROWS_CONTEXT "profstore rows"
 
 /*
- * Returns the memory context for all results of a query. It packs tuples, whereas the usual context
- * rounds each up to a power of two. One context serves all calls: if a function is called for each
- * of many rows, its results are freed, but a context per call would remain.
+ * Returns the memory context for all results of a query. Its allocator packs tuples, whereas the
+ * usual one rounds each up to a power of two. One context serves all calls: if a function is called
+ * for each of many rows, its results are freed after each call, but a context per call would remain
+ * until the end of the query.
  */
 static MemoryContext
 rows_context(MemoryContext query)
@@ -79,7 +80,7 @@ pfs_result_begin(FunctionCallInfo fcinfo)
 void
 pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls)
 {
-	/* the parameters lack const, but are only read */
+	/* tuplestore_putvalues() does not modify the arrays, but its parameters lack const */
 	tuplestore_putvalues(result->store, result->descriptor, unconstify(Datum *, values),
 						 unconstify(bool *, nulls));
 }

@@ -31,15 +31,15 @@ typedef struct PfsTakerInfo
 #define PFS_SFRM_TAKER (1 << 16)
 
 /*
- * Prepares the result of the calling function, which must not read an argument before: an extension
- * of another version may pass other ones (base/version.h). Rows are added with pfs_result_put(),
- * and the function returns (Datum) 0. Raises FEATURE_NOT_SUPPORTED if the caller does not accept a
- * set.
+ * Prepares the result of the calling function, which must not read an argument before: the SQL
+ * declaration of another version may have other arguments (base/version.h). Rows are added with
+ * pfs_result_put(), and the function returns (Datum) 0. Raises FEATURE_NOT_SUPPORTED if the caller
+ * does not accept a set.
  */
 PfsResult pfs_result_begin(FunctionCallInfo fcinfo);
 void pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls);
 
-/* Returns a text of a C string; sets *is_null if it is NULL. */
+/* Returns a C string as a text value; sets *is_null if the string is NULL. */
 Datum pfs_text_or_null(const char *text, bool *is_null);
 
 #endif

@@ -13,7 +13,10 @@
 static inline void
 pfs_temp_file_seek(BufFile *file, uint64 position)
 {
-	/* the block first, because the server may keep a file in several segments */
+	/*
+	 * seek to the block first: an offset within a file is an off_t of one segment, and the server
+	 * may keep a large file in several segments
+	 */
 	if (BufFileSeekBlock(file, (long) (position / BLCKSZ)) != 0 ||
 		BufFileSeek(file, 0, (off_t) (position % BLCKSZ), SEEK_CUR) != 0)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read a temporary file: %m")));

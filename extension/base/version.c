@@ -23,8 +23,8 @@
 #include "utils/syscache.h"
 
 /*
- * Returns true if the schemas have their names. Their owner can rename them, and schemas of the old
- * names are not ours.
+ * Returns true if the extension's schemas still have their original names. Their owner can rename
+ * them, and a schema that then takes an old name does not belong to the extension.
  */
 static bool
 has_its_schemas(HeapTuple tuple)
@@ -55,7 +55,9 @@ find_extension(Relation catalog)
 	return tuple;
 }
 
-/* Valid as long as no schema changes; InvalidOid: unknown. */
+/*
+ * OID of the extension's schema, kept until any schema changes; InvalidOid if it must be looked up.
+ */
 static Oid known_schema = InvalidOid;
 
 static void
@@ -106,7 +108,10 @@ find_version(void)
 	return version;
 }
 
-/* Returns true if the script that created the functions of this database is the module's. */
+/*
+ * Returns true if the install script that created the functions of this database is the one that
+ * the module was built with.
+ */
 static bool
 has_script_of_module(void)
 {
@@ -151,15 +156,15 @@ pfs_extension_require_current(void)
 	if (version == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("there is no extension \"profstore\" in a schema \"profstore\""),
-						errhint("Run CREATE EXTENSION profstore, or give the schemas of the "
-								"extension, profstore and profstore_internal, their names "
-								"back.")));
+						errhint("Run CREATE EXTENSION profstore. If the schemas of the extension "
+								"were renamed, rename them back to profstore and "
+								"profstore_internal.")));
 	if (strcmp(version, PFS_EXTENSION_VERSION) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("extension \"profstore\" and its module are of two builds of version %s",
 						version),
-				 errdetail("Between releases there is no update script."),
+				 errdetail("Update scripts lead from release to release only."),
 				 errhint("Install the build that the extension was created with, dump what is to "
 						 "be kept, and restore it with the new build. If the module was replaced "
 						 "after this session began, begin another.")));

@@ -1,15 +1,14 @@
 /*
  * version.h
- *		Checks that the functions and tables of this database are those for which the module was
- *		built.
+ *		Checks that this database has the functions and tables for which the module was built.
  *
  * A package upgrade replaces the module at once, but each database keeps its functions and tables
- * until ALTER EXTENSION UPDATE, and a standby until its primary runs that. In between, tables are
- * read and written and stacks interned as before; functions that show or maintain samples raise the
- * error below, before they read an argument.
+ * until ALTER EXTENSION UPDATE, and a standby until its primary runs that command. In between, the
+ * module still reads and writes tables and interns stacks; functions that show or maintain samples
+ * raise the error below, before they read an argument.
  *
- * Builds between two releases have one version. Each install script carries its hash, and the
- * module the hash of the script that it was built with.
+ * Builds between two releases have one version number. Therefore each install script carries its
+ * own hash, and the module the hash of the script that it was built with.
  */
 #ifndef PFS_VERSION_H
 #define PFS_VERSION_H

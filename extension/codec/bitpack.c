@@ -16,7 +16,8 @@
 #define LANES_32 32 /* lanes of 32-bit words */
 #define LANES_64 16 /* lanes of 64-bit words */
 
-#define MOST_NARROW_BITS 14 /* four of them, and the rest of the previous byte, fit into a word */
+/* four numbers of this width, after up to 7 bits of the number before, fit into a word */
+#define MOST_NARROW_BITS 14
 
 size_t
 pfs_bitpack_size(uint32_t count, unsigned width)
@@ -143,7 +144,7 @@ unpack_lanes_64(const uint8_t *bytes, unsigned width, uint64_t *values)
 	}
 }
 
-/* Value at a bit position, byte by byte, so as not to read past the end. */
+/* Reads the value at a bit position byte by byte, so as not to read past the end. */
 static uint64_t
 careful_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
 {
@@ -159,8 +160,9 @@ careful_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
 }
 
 /*
- * As many values as can be read eight at a time, which begin at a byte: four lie in a word from
- * there on, four in one from the middle. Returns how many they are.
+ * Unpacks values eight at a time, as long as whole words can be loaded. Eight values begin at a
+ * byte boundary: four of them lie in the word loaded there, four in a word loaded at their middle.
+ * Returns the number of unpacked values.
  */
 PFS_CLONES static uint32_t
 unpack_narrow(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)

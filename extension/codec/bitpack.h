@@ -20,7 +20,7 @@
 
 #include "codec/segment.h"
 
-/* Bytes that count values of width bits take. */
+/* Returns the bytes that count values of width bits take. */
 size_t pfs_bitpack_size(uint32_t count, unsigned width);
 
 /* Writes pfs_bitpack_size bytes. No value may have bits above its width. */

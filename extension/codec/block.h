@@ -1,6 +1,7 @@
 /*
  * block.h
- *		One block: from up to PFS_BLOCK_ROWS values to a shape and symbols, and back.
+ *		Encodes up to PFS_BLOCK_ROWS values as one block, which is a shape and symbols, and decodes
+ *		it.
  *
  * segment_format.h describes how symbols come from values, and how a shape is stored.
  */
@@ -67,7 +68,7 @@ pfs_block_greatest(const PfsBlockShape *shape)
 	return (int64_t) ((uint64_t) shape->least + shape->range * shape->divisor);
 }
 
-/* Smallest and largest of values; count is at least 1. */
+/* Computes the smallest and the largest of values; count is at least 1. */
 void pfs_value_range(const int64_t *values, uint32_t count, int64_t *least, int64_t *greatest);
 
 /* Greatest common divisor; if one number is 0, returns the other. */
@@ -99,8 +100,8 @@ pfs_block_needs_groups(const PfsBlockShape *shape)
 
 /*
  * pfs_entry_write() writes a block entry; pfs_entry_read() reads one, for a block of row_count
- * rows. PFS_CORRUPT: not an entry that we write. PFS_UNSUPPORTED: a transform or flag of a later
- * version.
+ * rows. It returns PFS_CORRUPT for bytes that our encoder never writes, and PFS_UNSUPPORTED for a
+ * transform or flag of a later version.
  */
 void pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *context);
 PfsStatus pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,

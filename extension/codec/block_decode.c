@@ -140,7 +140,7 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 		   read_patches(cursor, kind & PFS_ENTRY_LENGTH_PATCHES, &shape->lengths);
 }
 
-/* Reads the part of an entry that only blocks beside groups have, and bounds it. */
+/* Reads the part of an entry that only blocks encoded with groups have, and checks its bounds. */
 static bool
 read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 {
@@ -221,8 +221,8 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 }
 
 /*
- * Values from q, for PLAIN and for the transforms beside groups. If range and divisor fit in 32
- * bits, the product is one vector instruction; otherwise it takes several.
+ * Restores values from q, for PLAIN and for the transforms that use groups. If range and divisor
+ * fit in 32 bits, the product is one vector instruction; otherwise it takes several.
  */
 PFS_CLONES static void
 restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)
@@ -243,8 +243,8 @@ restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values
 }
 
 /*
- * DELTA and DELTA2: running sums. The chain from one value to the next is a single addition; mask
- * and product are off that chain.
+ * Restores values of DELTA and DELTA2 by running sums. Only one addition depends on the value
+ * before; mask and product are computed off that chain.
  */
 static void
 restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *values)

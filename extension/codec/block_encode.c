@@ -1,11 +1,11 @@
 /*
  * block_encode.c
- *		From values to the shape with the fewest bytes.
+ *		Finds the shape that stores the values of a block in the fewest bytes.
  *
  * Outline: fill null rows, subtract the least value and divide by the common divisor, fold runs,
- * then cost each candidate that has a chance and keep the cheapest. The cost of packing "bits" is
- * the size of the packed arrays. The cost of packing "planes" is the entropy of each plane's bytes,
- * which zstd comes close to.
+ * then compute the cost of each candidate that may win and keep the cheapest. The cost of packing
+ * "bits" is the size of the packed arrays. The cost of packing "planes" is the entropy of each
+ * plane's bytes, which zstd comes close to.
  */
 #include "codec/block.h"
 
@@ -14,7 +14,7 @@
 #include "codec/clones.h"
 #include "codec/group_bits.h"
 
-/* cost of a run in bits beside its own bytes: decoding it takes a branch that mispredicts */
+/* bits added to the cost of each run, because decoding a run takes a branch that mispredicts */
 #define RUN_PENALTY_BITS 4
 
 /* Rule that picks the base, the delta that becomes symbol 0. */
@@ -120,7 +120,8 @@ pfs_common_divisor(uint64_t left, uint64_t right)
 }
 
 /*
- * Greatest common divisor of value - least over all values; spread is the largest of them, not 0.
+ * Returns the greatest common divisor of value - least over all values; spread is the largest of
+ * them, not 0.
  */
 static uint64_t
 block_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spread)
@@ -128,7 +129,10 @@ block_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spr
 	uint64_t divisor = spread;
 	unsigned shift = (unsigned) __builtin_ctzll(divisor);
 	uint64_t inverse = odd_inverse(divisor >> shift);
-	/* a multiple of the odd part, times inverse, is at most this */
+	/*
+	 * a multiple of the odd part, multiplied by inverse, gives at most this; any other number gives
+	 * more
+	 */
 	uint64_t limit = UINT64_MAX / (divisor >> shift);
 
 	for (uint32_t i = 0; i < count && divisor != 1; i++)
@@ -196,7 +200,7 @@ fold_runs(Units *units)
 	}
 }
 
-/* Writes deltas of q, or deltas of those deltas, as symbols modulo 2^k. */
+/* Writes deltas of q, or the deltas of these deltas, as symbols modulo 2^k. */
 static void
 transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 {
@@ -273,7 +277,7 @@ pfs_block_planes_cost(const PfsBlockDraft *draft)
 		   planes_cost(draft->lengths, &draft->shape.lengths);
 }
 
-/* Bits of the entry beyond those of the smallest one, plus the penalty for runs. */
+/* Returns the bits of the entry beyond those of the smallest one, plus the penalty for runs. */
 static uint64_t
 entry_cost(const PfsBlockShape *shape)
 {
@@ -365,7 +369,7 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 	judge_trial(contest);
 }
 
-/* Drafts and judges the transforms that rest on groups. They exist in packing "bits" only. */
+/* Drafts and judges the transforms that use groups. They exist in packing "bits" only. */
 static void
 try_group_candidates(Contest *contest)
 {

@@ -182,8 +182,8 @@ pfs_cursor_varint(PfsCursor *cursor)
 		uint8_t byte = pfs_cursor_byte(cursor);
 
 		/*
-		 * the tenth byte has one bit left to give; a trailing zero byte would be a second way to
-		 * say it
+		 * the tenth byte can contribute only one bit; a trailing zero byte is refused, so that each
+		 * number has exactly one encoding
 		 */
 		if (cursor->failed || (shift == 63 && byte > 1) || (shift > 0 && byte == 0))
 			break;

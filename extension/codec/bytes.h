@@ -80,14 +80,14 @@ pfs_unzigzag(uint64_t value)
 	return (int64_t) ((value >> 1) ^ (0 - (value & 1)));
 }
 
-/* Number of bits that the values 0 .. most need: 0 for 0, 64 for UINT64_MAX. */
+/* Returns the number of bits that the values 0 .. most need: 0 for 0, 64 for UINT64_MAX. */
 static inline unsigned
 pfs_bit_width(uint64_t most)
 {
 	return most == 0 ? 0 : 64 - (unsigned) __builtin_clzll(most);
 }
 
-/* The largest number of width bits. */
+/* Returns the largest number of width bits. */
 static inline uint64_t
 pfs_bit_mask(unsigned width)
 {

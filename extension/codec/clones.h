@@ -1,9 +1,10 @@
 /*
  * clones.h
- *		PFS_CLONES marks a hot loop that is compiled for AVX2, too; the loader picks one by
- *		processor.
+ *		PFS_CLONES marks a hot loop that is also compiled for AVX2; the loader picks the version
+ *		that suits the processor.
  *
- * Use it for static functions only: gcc exports the resolver of any other, whatever its visibility.
+ * Use it for static functions only: gcc exports the resolver of any other function, whatever its
+ * visibility.
  */
 #ifndef PFS_CLONES_H
 #define PFS_CLONES_H

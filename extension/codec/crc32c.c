@@ -72,7 +72,8 @@ have_hardware(void)
 
 /*
  * Slicing by eight: table k holds the contribution of a byte that is followed by k bytes. The
- * tables are filled at first use, without a lock: this room serves one thread at a time.
+ * tables are filled at first use without a lock, because only one thread of a process calls the
+ * codec.
  */
 static uint32_t
 crc32c_tables(uint32_t crc, const uint8_t *bytes, size_t length)

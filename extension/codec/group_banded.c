@@ -24,7 +24,7 @@ bits_of_band(uint32_t band_bits, uint32_t band)
 	return band_bits >> 4 * band & 15;
 }
 
-/* Number of values of a group with that many rows: one, or one per row. */
+/* Returns the number of stored values of a group with that many rows: one, or one per row. */
 static inline uint32_t
 values_of(const PfsBlockGroups *groups, uint32_t rows)
 {
@@ -115,7 +115,7 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	return true;
 }
 
-/* Returns the most rows for which all groups, up to that size, lie in bands without bits. */
+/* Returns the largest number of rows up to which all groups lie in bands without bits. */
 static uint32_t
 rows_without_bits(uint32_t band_bits)
 {
@@ -126,7 +126,10 @@ rows_without_bits(uint32_t band_bits)
 	return band == PFS_BAND_COUNT ? PFS_BLOCK_ROWS : (1u << band) - 1;
 }
 
-/* Lists the groups that may have bits. Its two calls make the compiler build a loop per kind. */
+/*
+ * Lists the groups whose band has bits. Each of its two callers is compiled with a loop of its own,
+ * one per kind.
+ */
 static inline void
 list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_value_each,
 		  PfsGroupList *list)

@@ -35,7 +35,7 @@ bool pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBl
 
 /*
  * Restore units from symbols[] and group bits. group_bits is a copy of the block's bits with at
- * least 16 bytes of slack behind PFS_GROUP_BITS_MAX_BYTES; units has room for the block's rows and
+ * least 16 bytes of slack after PFS_GROUP_BITS_MAX_BYTES; units has room for the block's rows and
  * PFS_GROUP_SLACK_VALUES more. Units of rows that are not wanted are unspecified. Return false if
  * groups and bits do not fit together.
  */

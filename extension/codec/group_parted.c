@@ -9,7 +9,10 @@
 
 #include "codec/bits.h"
 
-/* Number of low bits of each q that are stored apart, chosen from the mean q of the group. */
+/*
+ * Returns the number of low bits of each q that are stored apart, chosen from the mean q of the
+ * group.
+ */
 static inline unsigned
 low_bits_of(uint64_t sum, uint32_t rows)
 {
@@ -70,7 +73,7 @@ pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 }
 
 /*
- * Reads the q of count rows, and moves *bit behind them. *total is their sum. Returns false if they
+ * Reads the q of count rows, and moves *bit past them. *total is their sum. Returns false if they
  * exceed end.
  */
 static inline __attribute__((always_inline)) bool
@@ -108,7 +111,7 @@ unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, 
 	return true;
 }
 
-/* Moves *bit behind the parts of count rows. Returns false if they exceed end. */
+/* Moves *bit past the parts of count rows. Returns false if they exceed end. */
 static inline bool
 skip_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, unsigned low)
 {
@@ -128,7 +131,7 @@ skip_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, un
 			left -= ones;
 			continue;
 		}
-		/* the word holds the last one: find it by clearing those before */
+		/* the last set bit that is wanted lies in this word: clear the set bits before it */
 		while (--left > 0)
 			word &= word - 1;
 		at += (uint32_t) __builtin_ctzll(word) + 1;
@@ -154,7 +157,7 @@ restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, 
 	return total <= sum;
 }
 
-/* Compiled twice: with wanted NULL the check per group is optimised away. */
+/* Restores the wanted groups. Compiled twice: if wanted is NULL, the compiler removes its check. */
 static inline __attribute__((always_inline)) bool
 parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
 			   const uint8_t *group_bits, uint64_t *units)

@@ -205,14 +205,14 @@ list_apart(const PfsBlockGroups *groups, const bool *wanted, const PfsRisingPlan
 	return row - rows_apart;
 }
 
-/* Compiled twice: with wanted NULL the check per group is optimised away. */
+/* Restores the wanted groups. Compiled twice: if wanted is NULL, the compiler removes its check. */
 static inline __attribute__((always_inline)) bool
 rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
 			   const uint64_t *symbols, const uint8_t *group_bits, const PfsRisingPlan *plan,
 			   uint64_t *units)
 {
 	PfsGroupList apart;
-	uint32_t row = 0; /* next row to fill; behind the last group that has bits */
+	uint32_t row = 0; /* next row to fill; after the last group that has bits */
 	uint32_t bit = 0;
 
 	if (list_apart(groups, wanted, plan, &apart) != shape->symbols.count)

@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-/* least mean rows of a group, in quarters: below, storing its length costs more than it saves */
+/*
+ * least mean number of rows of a group, in quarters: the lengths of smaller groups cost more bytes
+ * than they save
+ */
 #define MIN_MEAN_QUARTERS 5
 
 /*
@@ -277,7 +280,7 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 	status = pfs_stream_open(place, (size_t) counts_length, block_count, decoder->allocator,
 							 &counts, error);
 	if (status == PFS_OK && pfs_stream_needs_groups(counts))
-		status = groups_fail(error, PFS_CORRUPT, "groups rest on groups", 0);
+		status = groups_fail(error, PFS_CORRUPT, "groups refer to groups", 0);
 	if (status == PFS_OK)
 	{
 		decoder->firsts = decoder->allocator.realloc(decoder->allocator.context, NULL,
@@ -295,7 +298,7 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 	status = pfs_stream_open(bytes + start, length - start, group_count, decoder->allocator,
 							 &decoder->lengths, error);
 	if (status == PFS_OK && pfs_stream_needs_groups(decoder->lengths))
-		status = groups_fail(error, PFS_CORRUPT, "groups rest on groups", 0);
+		status = groups_fail(error, PFS_CORRUPT, "groups refer to groups", 0);
 	if (status != PFS_OK)
 		error->offset += start;
 	return status;

@@ -73,14 +73,17 @@ void pfs_groups_close(PfsGroupsDecoder *decoder); /* accepts NULL */
 PfsStatus pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *groups,
 						   uint32_t *first, PfsError *error);
 
-/* Number of the first group of a block of rows, and number of its groups. */
+/* Returns the number of the first group of a block of rows, and how many groups the block has. */
 void pfs_groups_place(const PfsGroupsDecoder *decoder, uint32_t block, uint32_t *first,
 					  uint32_t *count);
 
-/* The stream with the rows of each group, minus 1. */
+/* Returns the stream with the number of rows of each group, minus 1. */
 PfsStreamDecoder *pfs_groups_lengths_stream(PfsGroupsDecoder *decoder);
 
-/* Rows, minus 1, of up to PFS_BLOCK_ROWS groups, starting at any one. */
+/*
+ * Copies the numbers of rows, each minus 1, of count groups from number first on. count is at most
+ * PFS_BLOCK_ROWS.
+ */
 PfsStatus pfs_groups_lengths(PfsGroupsDecoder *decoder, uint32_t first, uint32_t count,
 							 int64_t *lengths, PfsError *error);
 

@@ -4,7 +4,7 @@
  *
  *   1. Packing: the parts of the body, zstd, the header.
  *   2. Unpacking: header and checksum, the body, then its parts through a checked cursor. One
- *      allocation holds what rows point to: the body and, behind it, the lines of locations.
+ *      allocation holds what rows point to: the body and, after it, the lines of locations.
  */
 #include "codec/name_chunk.h"
 
@@ -41,7 +41,7 @@ enum
 #define MAX_LOCATIONS_BODY \
 	(PFS_NAME_CHUNK_ROWS * (1 + 3 * MAX_VARINT + PFS_NAME_CHUNK_MAX_LINES * 2 * MAX_VARINT))
 
-/* Writes a signed number as the difference from the one before. */
+/* Writes a signed number as its difference from the number before. */
 static void
 put_step(PfsBuffer *buffer, int64_t value, int64_t *previous)
 {
@@ -109,7 +109,7 @@ chunk_put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_
 			put_step(body, locations[i].lines[j], &line);
 }
 
-/* Checksum of all bytes behind the checksum field. */
+/* Returns the checksum of all bytes after the checksum field. */
 static uint32_t
 chunk_checksum(const uint8_t *bytes, size_t length)
 {
@@ -208,7 +208,7 @@ no_memory(PfsError *error)
 	return PFS_NO_MEMORY;
 }
 
-/* Checks the header. Nothing it says is used before. */
+/* Checks the header before any of its fields is used. */
 static PfsStatus
 check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, size_t max_body,
 			 PfsError *error)
@@ -242,7 +242,7 @@ unpack_body(const uint8_t *bytes, size_t length, uint8_t *body, PfsError *error)
 	if ((bytes[FLAGS_AT] & FLAG_ZSTD) == 0)
 	{
 		if (stored_length != body_length)
-			return chunk_corrupt(error, "the body has not the length that the header says",
+			return chunk_corrupt(error, "the length of the body does not match the header",
 								 BODY_LENGTH_AT);
 		memcpy(body, stored, body_length);
 		return PFS_OK;
@@ -392,7 +392,7 @@ get_lines(PfsCursor *cursor, uint32_t count, int32_t *numbers)
 		numbers[i] = chunk_get_step(cursor, &previous);
 }
 
-/* Reads all parts of locations. The lines are put behind the body, aligned for int32. */
+/* Reads all parts of locations. The lines are put after the body, aligned for int32. */
 static PfsStatus
 chunk_unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 					PfsPackedLocation *locations, void **memory, PfsError *error)

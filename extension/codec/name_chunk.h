@@ -7,14 +7,14 @@
  *	| header | body: a part a column, zstd where that saves a tenth  |
  *	+--------+------+------------------------------------------------+
  *
- *	header  offset  0  u32  CRC-32C of all behind it
+ *	header  offset  0  u32  CRC-32C of all after it
  *	                4  u8   PFS_NAME_CHUNK_VERSION
  *	                5  u8   1: the body is a zstd frame
  *	                6  u8   kind: 1 functions, 2 locations
  *	                7  u8   number of rows - 1
  *	                8  u32  bytes of the body, unpacked
  *
- * Which ids are there is not in it: rows are in the order of their ids. The parts stand one behind
+ * Which ids are there is not in it: rows are in the order of their ids. The parts stand one after
  * the other; numbers are LEB128 varints, signed ones in zigzag, "steps" from the row before (from 0
  * for the first). Texts are UTF-8 and end with a zero byte.
  *

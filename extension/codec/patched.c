@@ -7,7 +7,10 @@
 #include "codec/bitpack.h"
 #include "codec/bytes.h"
 
-/* Bits that the widest gap between numbers above the kept bits needs; *patch_count counts them. */
+/*
+ * Returns the width, in bits, of the widest gap between numbers that exceed the kept bits. Sets
+ * *patch_count to the number of these numbers.
+ */
 static unsigned
 measure_gaps(const uint64_t *numbers, uint32_t count, unsigned kept_bits, uint32_t *patch_count)
 {
@@ -32,7 +35,7 @@ pfs_array_plan(const uint64_t *numbers, uint32_t count, unsigned bits)
 	PfsArrayShape best = { count, 0, (uint8_t) bits, (uint8_t) bits, 0 };
 	uint32_t counts[2][65] = {
 		{ 0 }
-	}; /* numbers by their own width; two, as an increment waits for the last */
+	}; /* numbers by width, in two arrays, because an increment waits for the last one */
 	uint64_t best_cost = (uint64_t) count * bits;
 	uint32_t wider = 0;
 

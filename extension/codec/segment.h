@@ -3,20 +3,20 @@
  *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked
  *		streams of bytes.
  *
- * Rows of a block that agree in all key columns are a *group*. Where groups are large enough to
+ * Rows of a block that agree in all key columns are a *group*. If groups are large enough to
  * pay, the segment has one more stream, of their lengths; key columns then hold a value per group,
  * and other columns may be encoded beside the groups.
  *
  * Every column is handled as int64 values, whatever its SQL type: integers, bool, date, timestamptz
  * and oid by value (sign-extended as their type is signed or not), float4 and float8 by their bits.
  * A segment is one *header* (row count, one entry per stream with encoding, lengths and CRC32C) and
- * one run of bytes per *stream*; a column has a value stream and, where it holds NULLs, a null
+ * one run of bytes per *stream*; a column has a value stream and, if it holds NULLs, a null
  * stream. A stream is cut in blocks of PFS_BLOCK_ROWS values, which decode alone and carry their
  * minimum and maximum. The bytes themselves are described in segment_format.h alone.
  *
- * This room knows no server header. Functions return a PfsStatus and fill in PfsError; they never
- * abort on stored bytes. Memory comes from the caller's allocator, so that the server can pass
- * palloc.
+ * This room includes no server header. Functions return a PfsStatus and fill in PfsError; they
+ * never abort on stored bytes. Memory comes from the caller's allocator, so that the server can
+ * pass palloc.
  */
 #ifndef PFS_SEGMENT_H
 #define PFS_SEGMENT_H
@@ -101,7 +101,7 @@ typedef struct PfsSegment
 typedef enum PfsEffort
 {
 	PFS_EFFORT_FAST, /* levels 0 and 1: zstd level 1, and only if it saves more than a tenth */
-	PFS_EFFORT_DENSE /* level 2: what stays */
+	PFS_EFFORT_DENSE /* level 2: segments that are not merged again */
 } PfsEffort;
 
 /*
@@ -127,17 +127,22 @@ uint32_t pfs_reader_stream_count(const PfsSegmentReader *reader);
 size_t pfs_reader_stream_length(const PfsSegmentReader *reader, uint32_t stream);
 
 /*
- * Number of columns stored, and the position (from 0) of an attribute; -1 if the segment lacks it.
+ * Returns the number of columns stored, and the position (from 0) of an attribute; -1 if the
+ * segment lacks it.
  */
 uint32_t pfs_reader_column_count(const PfsSegmentReader *reader);
 int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
 
-/* Numbers of a column's value stream and null stream; *nulls is -1 if it has no null stream. */
+/*
+ * Returns the numbers of a column's value stream and null stream; *nulls is -1 if it has no null
+ * stream.
+ */
 void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls);
 
 /*
- * Number of the stream that stores the groups, or -1 if rows are not grouped. Load it beside the
- * streams of every column that is encoded by groups; loading it for other columns does no harm.
+ * Returns the number of the stream that stores the groups, or -1 if rows are not grouped. Load it
+ * beside the streams of every column that is encoded by groups; loading it for other columns does
+ * no harm.
  */
 int pfs_reader_groups_stream(const PfsSegmentReader *reader);
 
@@ -148,18 +153,18 @@ int pfs_reader_groups_stream(const PfsSegmentReader *reader);
 void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
 
 /*
- * Number of the value stream of the column that gives the row counts of this column (see
- * PfsColumn.measure), or -1. That stream must be loaded to read this column.
+ * Returns the number of the value stream of the column that gives the row counts of this column
+ * (see PfsColumn.measure), or -1. That stream must be loaded to read this column.
  */
 int pfs_reader_measure_stream(const PfsSegmentReader *reader, int column);
 
 /*
- * Number of the stream that stores the sums of the groups, or -1 if the column has none. It must be
- * loaded to read values, too.
+ * Returns the number of the stream that stores the sums of the groups, or -1 if the column has
+ * none. It must be loaded to read values, too.
  */
 int pfs_reader_sums_stream(const PfsSegmentReader *reader, int column);
 
-/* Streams of the base that must be loaded to read the column; -1: none. */
+/* Sets the streams of the base that must be loaded to read the column; -1: none. */
 void pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values, int *groups);
 
 /*
@@ -177,8 +182,9 @@ PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, cons
 								 size_t length, PfsError *error);
 
 /*
- * Smallest and largest non-null value of a column in a block whose stream is loaded; false if all
- * values are null. They may be bounds: those of neighbouring blocks, or of the whole column.
+ * Sets the smallest and largest non-null value of a column in a block whose stream is loaded.
+ * Returns false if all values are null. They may be bounds: those of neighbouring blocks, or of the
+ * whole column.
  */
 bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block,
 							int64_t *min, int64_t *max);
@@ -229,14 +235,15 @@ bool pfs_reader_is_by_group(const PfsSegmentReader *reader, int column);
 PfsStatus pfs_reader_block_groups(PfsSegmentReader *reader, uint32_t block, uint32_t *first,
 								  uint32_t *count, const int64_t **lengths, PfsError *error);
 
-/* Number of groups in the segment; 0 if rows are not grouped. */
+/* Returns the number of groups in the segment; 0 if rows are not grouped. */
 uint32_t pfs_reader_group_count(const PfsSegmentReader *reader);
 
 /*
- * pfs_reader_group_rows() and pfs_reader_group_values() decode up to PFS_BLOCK_ROWS groups,
- * starting at any one: the rows of each; or, of a column, the value of each group if the column is
- * grouped, or its sum modulo 2^64 if the column stores sums. The groups stream must be loaded for
- * rows, the column's value stream for values, the groups stream and the sums stream for sums.
+ * Decode count groups from number first on. count is at most PFS_BLOCK_ROWS.
+ * pfs_reader_group_rows() returns the number of rows of each group. pfs_reader_group_values()
+ * returns the value of each group if the column is grouped, or the group's sum modulo 2^64 if the
+ * column stores sums. The groups stream must be loaded for rows, the column's value stream for
+ * values, the groups stream and the sums stream for sums.
  */
 PfsStatus pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count,
 								int64_t *rows, PfsError *error);

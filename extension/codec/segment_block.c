@@ -44,15 +44,14 @@ read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *grou
 
 	*groups = (PfsBlockGroups){ 0 };
 	if (reader->groups == NULL)
-		return pfs_reader_fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks",
-							   0);
+		return pfs_reader_fail(error, PFS_CORRUPT, "block needs groups that the segment lacks", 0);
 	status = pfs_groups_block(reader->groups, block, groups, first, error);
 	if (status != PFS_OK)
 		error->stream = reader->groups_stream;
 	return status;
 }
 
-/* Number of values that differ from the value before. */
+/* Returns the number of values that differ from the value before. */
 PFS_CLONES static uint64_t
 count_changes(const int64_t *values, uint32_t count)
 {
@@ -90,7 +89,10 @@ spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *v
 	}
 }
 
-/* Decodes a block of a grouped column: spreads the values of its groups over their rows. */
+/*
+ * Decodes a block of a column that has one value per group: spreads each value over the rows of its
+ * group.
+ */
 static PfsStatus
 read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block, int64_t *values,
 			 PfsError *error)
@@ -117,7 +119,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	return PFS_OK;
 }
 
-/* Decodes a column that the base has: the values or sums of its groups, or their rows. */
+/* Decodes a column that is stored in the base: the values, sums or row counts of its groups. */
 static PfsStatus
 read_base(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
 		  PfsError *error)
@@ -136,7 +138,7 @@ read_base(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t bloc
 	return pfs_reader_group_rows(base, first, count, values, error);
 }
 
-/* Decodes a block of the column that another column's values are relative to. */
+/* Decodes a block of the column from whose values this column stores its differences. */
 static PfsStatus
 read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 			  int64_t *values, PfsError *error)
@@ -153,7 +155,7 @@ read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t 
 	return PFS_OK;
 }
 
-/* Decodes a block of a column of kind 10 or 12, and adds unit times the rows of each group. */
+/* Decodes a block of a column of kind 10 or 12: adds unit times the row count of each group. */
 static PfsStatus
 read_above(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
 		   PfsError *error)
@@ -188,7 +190,10 @@ read_sums(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t firs
 							 error);
 }
 
-/* Reads the groups that a block rests on and, if the column stores sums, their sums into sums[]. */
+/*
+ * Reads the groups that a block needs and, if the column stores sums, the sums of these groups into
+ * sums[].
+ */
 static PfsStatus
 read_needed_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 				   const bool *wanted, int64_t *sums, PfsBlockGroups *groups, PfsError *error)
@@ -207,7 +212,7 @@ read_needed_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 	return status;
 }
 
-/* Decodes a block that rests on groups, and perhaps on their sums. */
+/* Decodes a block that needs its groups, and perhaps their sums. */
 static PfsStatus
 read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 				   const bool *wanted, int64_t *values, PfsError *error)

@@ -1,10 +1,10 @@
 /*
  * segment_encode.c
- *		From columns of rows to a header and streams.
+ *		Encodes columns of rows as a header and streams.
  *
- *   1. Groups are found over the key columns.
- *   2. Each column gets a draft (range, kind, unit); then its streams are encoded.
- *   3. The header stores kinds, ranges, lengths and checksums, and ends with its own checksum.
+ * 1. Groups are found over the key columns.
+ * 2. Each column gets a draft (range, kind, unit); then its streams are encoded.
+ * 3. The header stores kinds, ranges, lengths and checksums, and ends with its own checksum.
  */
 #include "codec/segment.h"
 
@@ -59,7 +59,7 @@ encode_and_free(const Encoding *encoding, int64_t *values, uint32_t count, PfsBy
 	return done;
 }
 
-/* Range of a column's non-null values. Returns false if there are none. */
+/* Finds the range of a column's non-null values. Returns false if there are none. */
 static bool
 column_find_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
 				  bool *has_nulls)
@@ -103,7 +103,10 @@ put_stream(PfsBuffer *header, const PfsBytes *stream)
 	pfs_buffer_put32(header, pfs_crc32c(stream->data, stream->length));
 }
 
-/* Greatest common divisor of value - least over all values; 0 if all are equal to least. */
+/*
+ * Returns the greatest common divisor of value - least over all values; 0 if all are equal to
+ * least.
+ */
 static uint64_t
 common_unit(const PfsColumn *column, uint32_t row_count, int64_t least)
 {
@@ -170,7 +173,7 @@ keeps_sums(const PfsColumn *column, const PfsGroups *groups, int64_t least, int6
 		   ((uint64_t) greatest - (uint64_t) least) / unit <= PFS_SUM_MAX_UNITS;
 }
 
-/* The column's kind, at its bits in the header's column entry. */
+/* Returns the column's kind, shifted to its bits in the header's column entry. */
 static uint8_t
 column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_constant,
 			const PfsGroups *groups)

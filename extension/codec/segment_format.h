@@ -214,11 +214,12 @@ typedef enum PfsTransform
 
 #define PFS_RUN_LENGTH_MAX_BITS 10
 
-#define PFS_RISING_MAX_RANGE	 4095
-#define PFS_BANDED_MAX_RANGE	 0x7fff
-#define PFS_PARTED_MAX_RANGE	 8191
-#define PFS_BAND_COUNT			 8
-#define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: PFS_BLOCK_ROWS numbers of the widest range */
+#define PFS_RISING_MAX_RANGE 4095
+#define PFS_BANDED_MAX_RANGE 0x7fff
+#define PFS_PARTED_MAX_RANGE 8191
+#define PFS_BAND_COUNT		 8
+#define PFS_GROUP_BITS_MAX_BYTES \
+	2048 /* limit for a block: PFS_BLOCK_ROWS numbers of the widest range */
 
 #define PFS_STRIPE_BLOCKS	32
 #define PFS_SECTION_SYMBOLS 0

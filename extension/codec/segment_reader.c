@@ -1,7 +1,7 @@
 /*
  * segment_reader.c
- *		Answers about a segment that need no decoded block: columns, streams, ranges. Loads
- *		streams.
+ *		Loads streams, and answers questions about a segment that need no decoded block: columns,
+ *		streams, ranges.
  */
 #include "codec/segment_reader.h"
 
@@ -149,7 +149,10 @@ pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t 
 	return status;
 }
 
-/* Bounds of a grouped column in a block: those of the blocks of values that its groups touch. */
+/*
+ * Sets min and max to bounds of a block of a grouped column: the range of those blocks of values in
+ * which its groups lie.
+ */
 static void
 grouped_range(const PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block,
 			  int64_t *min, int64_t *max)
@@ -167,7 +170,10 @@ grouped_range(const PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_
 	*max = greatest > *max ? greatest : *max;
 }
 
-/* Range of a shared column in a block, if the base knows it; otherwise that of the whole column. */
+/*
+ * Sets min and max to the range of a shared column in a block, if the base knows it; otherwise to
+ * that of the whole column.
+ */
 static bool
 shared_range(const PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 			 int64_t *min, int64_t *max)

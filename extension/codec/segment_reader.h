@@ -58,7 +58,7 @@ pfs_reader_fail(PfsError *error, PfsStatus status, const char *message, size_t o
 	return status;
 }
 
-/* The base's column with the same attribute number, or NULL. */
+/* Returns the base's column with the same attribute number, or NULL. */
 static inline const PfsReaderColumn *
 pfs_reader_base_column(const PfsSegmentReader *base, const PfsReaderColumn *column)
 {

@@ -29,10 +29,10 @@ PfsStatus pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_coun
 						  PfsAllocator allocator, PfsStreamDecoder **decoder, PfsError *error);
 void pfs_stream_close(PfsStreamDecoder *decoder); /* accepts NULL */
 
-/* Least and greatest value of a block; false if all are null. */
+/* Sets the least and the greatest value of a block. Returns false if all are null. */
 bool pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int64_t *greatest);
 
-/* Return true if the block, or any block of the stream, can be decoded only beside its groups. */
+/* Return true if the block, or any block of the stream, can be decoded only with its groups. */
 bool pfs_stream_block_needs_groups(const PfsStreamDecoder *decoder, uint32_t block);
 bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 
@@ -53,7 +53,7 @@ bool pfs_stream_block_has_units(const PfsStreamDecoder *decoder, uint32_t block)
 PfsStatus pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block,
 								 const PfsBlockGroups *groups, PfsUnits *units, PfsError *error);
 
-/* Number of distinct values in the stream's dictionary; 0 if it has none. */
+/* Returns the number of distinct values in the stream's dictionary; 0 if it has none. */
 uint32_t pfs_stream_distinct_count(const PfsStreamDecoder *decoder);
 
 /* Replaces ranks (places in the dictionary) by their values; count is at least 1. */
@@ -65,8 +65,9 @@ PfsStatus pfs_stream_ranks(PfsStreamDecoder *decoder, uint32_t first, uint32_t c
 						   int64_t *ranks, PfsError *error);
 
 /*
- * Copies up to PFS_BLOCK_ROWS values, starting at any one. If the stream needs groups, it must have
- * one value per group, and lengths is the stream of the groups' rows, minus 1; otherwise NULL.
+ * Copies count values from number first on. count is at most PFS_BLOCK_ROWS. If the stream needs
+ * groups, it must have one value per group, and lengths is the stream with the number of rows of
+ * each group, minus 1; otherwise lengths is NULL.
  */
 PfsStatus pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
 							uint32_t count, int64_t *values, PfsError *error);
@@ -77,7 +78,7 @@ pfs_block_count(uint32_t row_count)
 	return (row_count + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
 }
 
-/* Number of rows of a block in a segment of row_count rows. */
+/* Returns the number of rows of a block in a segment of row_count rows. */
 static inline uint32_t
 pfs_block_rows(uint32_t row_count, uint32_t block)
 {
@@ -86,14 +87,14 @@ pfs_block_rows(uint32_t row_count, uint32_t block)
 	return left < PFS_BLOCK_ROWS ? left : PFS_BLOCK_ROWS;
 }
 
-/* Number of one-byte planes of an array of that many bits. */
+/* Returns the number of one-byte planes of an array of that many bits. */
 static inline uint32_t
 pfs_plane_count(unsigned bits)
 {
 	return (bits + 7) / 8;
 }
 
-/* Number of the block's bytes in a section: 0 if it has no such plane. */
+/* Returns the number of the block's bytes in a section: 0 if it has no such plane. */
 static inline uint32_t
 pfs_section_part(const PfsBlockShape *shape, uint32_t section)
 {

@@ -2,12 +2,12 @@
  * stream_decode.c
  *		Decoding the blocks of an open stream, in any order.
  *
- *   1. The block's symbols come from its bits, or from the planes of its stripe. A stripe is
- *      unpacked as a whole and kept for its other blocks.
- *   2. If the block rests on groups, symbols and group bits become units.
- *   3. Units become values (block_decode.c).
- *   4. In a stream with a dictionary those values are ranks, and are replaced by the dictionary's
- *      values, whose blocks are decoded as they are needed.
+ * 1. The block's symbols come from its bits, or from the planes of its stripe. A stripe is unpacked
+ *    as a whole and kept for its other blocks.
+ * 2. If the block was encoded with groups, symbols and group bits become units.
+ * 3. Units become values (block_decode.c).
+ * 4. In a stream with a dictionary those values are ranks, and are replaced by the dictionary's
+ *    values, whose blocks are decoded as they are needed.
  */
 #include "codec/stream_decoder.h"
 
@@ -201,12 +201,13 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 	bool done;
 
 	if (groups == NULL)
-		return pfs_stream_fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks",
+		return pfs_stream_fail(error, PFS_CORRUPT, "block needs groups that the segment lacks",
 							   offset);
 	/* A block of one value per group can only be BANDED; PARTED needs the sums. */
 	if (groups->has_value_each ? shape->transform != PFS_TRANSFORM_BANDED
 							   : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
-		return pfs_stream_fail(error, PFS_CORRUPT, "block rests on what its groups lack", offset);
+		return pfs_stream_fail(error, PFS_CORRUPT, "block needs values that its groups lack",
+							   offset);
 	/* The restoring functions may read up to 16 bytes past the bits; group_bits has that slack. */
 	memcpy(decoder->group_bits, decoder->bytes + offset, shape->group_bytes);
 	if (shape->transform == PFS_TRANSFORM_PARTED)
@@ -220,7 +221,7 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 				: pfs_stream_fail(error, PFS_CORRUPT, "block does not fit its groups", offset);
 }
 
-/* Least and greatest of some ranks; fails if one lies outside the dictionary. */
+/* Computes the least and the greatest of some ranks; fails if one lies outside the dictionary. */
 static PfsStatus
 range_of_ranks(const PfsStreamDecoder *decoder, const int64_t *ranks, uint32_t count,
 			   uint64_t *least, uint64_t *most, PfsError *error)

@@ -16,7 +16,7 @@ typedef struct PfsSection
 	PfsSectionCode code;
 	uint32_t raw_length;	/* unpacked bytes; 0: the section does not exist */
 	uint32_t stored_length; /* bytes in the stream */
-	size_t offset;			/* in the stream */
+	size_t offset;			/* position in the stream */
 } PfsSection;
 
 struct PfsStreamDecoder
@@ -32,7 +32,7 @@ struct PfsStreamDecoder
 	/* packing "planes": the unpacked sections of that stripe, one after another */
 	uint8_t *stripe_bytes;
 	size_t stripe_capacity; /* bytes of the largest stripe */
-	bool needs_groups;		/* some block can be decoded only beside its groups */
+	bool needs_groups;		/* some block can be decoded only with its groups */
 	uint32_t distinct_count;
 	PfsStreamDecoder *distinct; /* decoder of the dictionary; NULL: blocks hold values, not ranks */
 	int64_t *dictionary; /* values of the dictionary, for the blocks of it that have been decoded */

@@ -1,6 +1,6 @@
 /*
  * stream_encode.c
- *		From values to a stream, in whichever packing is smaller.
+ *		Encodes values as a stream, in whichever packing is smaller.
  */
 #include "codec/stream.h"
 
@@ -83,7 +83,7 @@ put_planes(PfsBuffer *sections, const uint64_t *numbers, const PfsArrayShape *ar
 }
 
 /*
- * Compresses a section's bytes into the room behind data, without adding them to its length.
+ * Compresses a section's bytes into the room after data, without adding them to its length.
  * *written is 0 if the bytes do not compress. Returns false if out of memory.
  */
 static bool
@@ -98,8 +98,8 @@ compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, si
 	if (encoder->effort == PFS_EFFORT_FAST)
 		return pfs_zstd_compress(target, capacity, bytes, length, PFS_ZSTD_QUICK, written);
 	/*
-	 * Try both searches and keep the shorter result: repeats found by chance cost more than they
-	 * save.
+	 * Compress with both kinds of search and keep the shorter result: matches found by chance cost
+	 * more than they save.
 	 */
 	if (!pfs_zstd_compress(target, capacity, bytes, length, PFS_ZSTD_LITERALS, written) ||
 		!pfs_zstd_compress(target + capacity, capacity, bytes, length, PFS_ZSTD_REPEATS, &other))
@@ -195,7 +195,7 @@ static bool
 encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const Source *source)
 {
 	const bool *nulls = source->nulls;
-	/* A draft for planes alone must not rest on groups. */
+	/* A draft for planes alone must not use groups. */
 	const PfsBlockGroups *groups = bits == NULL ? NULL : source->groups;
 
 	for (uint32_t block = 0; block < pfs_block_count(source->row_count); block++)

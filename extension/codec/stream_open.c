@@ -130,7 +130,7 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
 	status = pfs_stream_open(bytes, (size_t) length, decoder->distinct_count, decoder->allocator,
 							 &decoder->distinct, error);
 	if (status == PFS_OK && decoder->distinct->needs_groups)
-		status = pfs_stream_fail(error, PFS_CORRUPT, "dictionary rests on groups", 0);
+		status = pfs_stream_fail(error, PFS_CORRUPT, "dictionary must not use groups", 0);
 	if (status == PFS_OK && !is_ascending(decoder->distinct))
 		status = pfs_stream_fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
 	if (status == PFS_OK)

@@ -10,7 +10,10 @@
 #define LEVEL_QUICK	  1
 #define LEVEL_REPEATS 6
 
-/* the longest minimum match and the smallest hash table that zstd accepts: as good as no search */
+/*
+ * the longest minimum match and the smallest hash table that zstd accepts, so that it finds hardly
+ * any match
+ */
 #define LITERALS_MIN_MATCH 7
 #define LITERALS_HASH_LOG  6
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Largest size of the frame of length bytes. */
+/* Returns the largest size of the frame of length bytes. */
 size_t pfs_zstd_bound(size_t length);
 
 typedef enum PfsZstdSearch

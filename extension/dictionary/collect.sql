@@ -1,5 +1,5 @@
--- Collection of rows without references. A row is removed in two runs: the first condemns it, so that interning does not
--- return it under the epoch that begins then; a later one removes it, if all transactions that pinned earlier epochs have
+-- Collection of rows without references. A row is removed in two runs. The first run condemns it and begins a new epoch, under
+-- which interning does not return the row. A later run removes the row, if all transactions that pinned earlier epochs have
 -- ended and still nothing refers to it. So nobody waits, and no id is removed that a transaction may still store.
 
 CREATE FUNCTION profstore_internal.referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
@@ -12,13 +12,13 @@ CREATE FUNCTION profstore_internal.referenced_by_tables(tables oid[], stack_colu
 	OUT partitions bytea, OUT series bytea)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_tables';
-COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[], int4, int4) IS 'the same on a node of distributed samples, whose coordinator has the dictionary, up to these ids';
+COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[], int4, int4) IS 'bitmaps of dictionary partitions and series, up to these ids, that rows of these tables refer to; for nodes of distributed samples, because the dictionary is on the coordinator';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[], int4, int4) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.join_bitmaps(one bytea, other bytea) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_join_bitmaps';
-COMMENT ON FUNCTION profstore_internal.join_bitmaps(bytea, bytea) IS 'a bitmap with the bits that either has';
+COMMENT ON FUNCTION profstore_internal.join_bitmaps(bytea, bytea) IS 'a bitmap with all bits that are set in either bitmap';
 REVOKE EXECUTE ON FUNCTION profstore_internal.join_bitmaps(bytea, bytea) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.referenced_by_stacks() RETURNS bytea
@@ -75,7 +75,7 @@ $$
 #variable_conflict use_column
 DECLARE
 	kinds name[] := '{dictionary_partitions,series,locations,functions,mappings}';
-	-- what is young may still wait for its first sample: to condemn it would only make its writer intern it again
+	-- a young row may still wait for its first sample; condemning it would only make its writer intern it again
 	ages text[] := array['t.created < $2', 'greatest(t.last_seen, t.interned) < $2', 'true', 'true', 'true'];
 	bitmaps bytea[];
 	stored regclass; -- where rows of the kind that may be condemned are
@@ -114,7 +114,7 @@ BEGIN
 			RETURN;
 		END IF;
 	END IF;
-	-- before the rows: who waits for this one holds locks on those
+	-- lock the epoch before the rows, because writers that wait for the epoch hold locks on rows
 	BEGIN
 		PERFORM FROM profstore.epoch FOR UPDATE;
 	EXCEPTION WHEN lock_not_available THEN
@@ -141,7 +141,7 @@ BEGIN
 		ELSIF kinds[kind] = 'series' THEN
 			DELETE FROM profstore.file_notes AS n WHERE n.series_id = ANY (gone);
 		END IF;
-		-- the others were stored by transactions that began before they were condemned
+		-- rows that are referred to again were stored by transactions that began before the rows were condemned
 		EXECUTE format('UPDATE %s SET condemned = false WHERE condemned', stored);
 
 		EXECUTE format('UPDATE %1$s SET condemned = true WHERE id IN (SELECT t.id FROM %1$s AS t WHERE NOT t.condemned AND %2$s AND NOT profstore_internal.has_id($1, t.id) FOR UPDATE SKIP LOCKED)',
@@ -160,7 +160,7 @@ BEGIN
 		collected = now();
 END
 $$;
-COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes rows of the dictionary not referred to since the run before, and condemns rows older than min_age that nothing refers to now; does nothing, with a NOTICE, if it would have to wait for a lock';
+COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes condemned rows of the dictionary that still have no reference, and condemns rows older than min_age that nothing refers to now; does nothing, with a NOTICE, if it would have to wait for a lock';
 REVOKE EXECUTE ON FUNCTION profstore.collect_dictionary(interval) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.is_collection_due() RETURNS bool

@@ -1,4 +1,4 @@
--- The dictionary: what the numbers in a sample mean. Content is not unique: two transactions may store equal content under
+-- The dictionary gives the numbers in samples their meaning. Content is not unique: two transactions may store equal content under
 -- two ids, so that neither waits for the other. Ids are unique and never used again. Series and mappings, and the locations
 -- in these, belong to the role that interned them: no writer can change the meaning of another role's ids.
 
@@ -13,7 +13,7 @@ CREATE TABLE profstore.epoch
 );
 INSERT INTO profstore.epoch DEFAULT VALUES;
 COMMENT ON TABLE profstore.epoch IS 'one row: shows caches, here and on standbys, that cached rows are out of date';
-COMMENT ON COLUMN profstore.epoch.one IS 'keeps it at one row';
+COMMENT ON COLUMN profstore.epoch.one IS 'always true, which limits the table to one row';
 COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids are about to be removed; starts at the second of creation, so that a new database never repeats the epoch of an old one';
 COMMENT ON COLUMN profstore.epoch.names IS 'grows when names, lines or files of stored locations, functions or mappings change';
 COMMENT ON COLUMN profstore.epoch.removals IS 'grows when rows of the dictionary are removed';
@@ -165,7 +165,7 @@ CREATE TABLE profstore.dictionary_key
 	key bytea NOT NULL
 );
 COMMENT ON TABLE profstore.dictionary_key IS 'one row, or none if nothing is packed yet';
-COMMENT ON COLUMN profstore.dictionary_key.one IS 'keeps it at one row';
+COMMENT ON COLUMN profstore.dictionary_key.one IS 'always true, which limits the table to one row';
 COMMENT ON COLUMN profstore.dictionary_key.key IS 'key of the digests in function_hashes and location_hashes: without it nobody can produce equal digests';
 
 CREATE TABLE profstore.function_chunks
@@ -273,10 +273,10 @@ COMMENT ON COLUMN profstore.locations.condemned IS 'nothing referred to it in th
 CREATE FUNCTION profstore_internal.unseal(names text, id int4) RETURNS bool
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_unseal';
-COMMENT ON FUNCTION profstore_internal.unseal(text, int4) IS 'makes a packed function or location a young row; whether it was packed; expects the lock on the row of the epoch';
+COMMENT ON FUNCTION profstore_internal.unseal(text, int4) IS 'makes a packed function or location a young row; returns whether it was packed; expects the lock on the row of the epoch';
 REVOKE EXECUTE ON FUNCTION profstore_internal.unseal(text, int4) FROM PUBLIC;
 
--- A view's row is read before its trigger can lock anything. So what has changed since is an error: no change is lost.
+-- A view's row is read before its trigger can lock anything. If the row has changed since, the trigger raises an error, so that no change is lost.
 CREATE FUNCTION profstore_internal.change_function() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -363,7 +363,7 @@ CREATE INDEX dictionary_partitions_content ON profstore.dictionary_partitions (h
 COMMENT ON SEQUENCE profstore.dictionary_partition_ids IS 'ids of dictionary partitions: 23 bits of a stack id';
 COMMENT ON TABLE profstore.dictionary_partitions IS 'parts of the stack dictionary that are read, cached and dropped as a whole';
 COMMENT ON COLUMN profstore.dictionary_partitions.id IS 'upper bits of the stack ids in it: id << 40';
-COMMENT ON COLUMN profstore.dictionary_partitions.key IS 'build ID of the process''s executable; for imports that of the first mapping, else the service';
+COMMENT ON COLUMN profstore.dictionary_partitions.key IS 'build ID of the process''s executable; for imports that of the first mapping, otherwise the service';
 COMMENT ON COLUMN profstore.dictionary_partitions.created IS 'time of its first stack';
 COMMENT ON COLUMN profstore.dictionary_partitions.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
@@ -385,10 +385,10 @@ COMMENT ON COLUMN profstore.stack_chunks.partition_id IS 'id in dictionary_parti
 COMMENT ON COLUMN profstore.stack_chunks.node_count IS 'number of nodes in it';
 COMMENT ON COLUMN profstore.stack_chunks.first_node IS 'smallest node number in it';
 COMMENT ON COLUMN profstore.stack_chunks.last_node IS 'largest node number in it';
-COMMENT ON COLUMN profstore.stack_chunks.xid IS 'transaction that stored it here: caches re-read only what may have been in progress when they looked last';
+COMMENT ON COLUMN profstore.stack_chunks.xid IS 'transaction that stored the chunk on this server: caches re-read only chunks of transactions that may have been in progress when the caches last read the table';
 COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format is in dictionary/tree/chunk_format.h';
 
--- A restored row is new to this server's caches, whatever transaction wrote it elsewhere.
+-- A restored row is new to this server's caches, so its xid must be that of the restoring transaction.
 CREATE FUNCTION profstore_internal.stamp_chunk() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
@@ -415,7 +415,7 @@ CREATE FUNCTION profstore.shared_cache(OUT partitions int8, OUT nodes int8, OUT 
 									   OUT misses int8, OUT evictions int8, OUT refusals int8)
 	LANGUAGE c VOLATILE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'profstore_shared_cache';
-COMMENT ON FUNCTION profstore.shared_cache() IS 'what sessions share of the stack dictionary, of all databases: partitions, nodes and bytes of profstore.shared_cache_size; partitions that sessions copied, did not find, pushed out, or found too large. Null where profstore is not preloaded';
+COMMENT ON FUNCTION profstore.shared_cache() IS 'the shared cache of the stack dictionaries of all databases: its partitions, nodes and bytes, of profstore.shared_cache_size; numbers of partitions that sessions copied, did not find, pushed out, or found too large. NULL if profstore is not preloaded';
 
 CREATE VIEW profstore.stacks AS
 	SELECT n.id, n.parent, n.location
@@ -426,7 +426,7 @@ COMMENT ON COLUMN profstore.stacks.id IS 'dictionary partition << 40 | node numb
 COMMENT ON COLUMN profstore.stacks.parent IS 'the caller''s node, always a smaller id; 0 above the outermost frame';
 COMMENT ON COLUMN profstore.stacks.location IS 'id in locations';
 
--- The epoch is left out: a restored database begins one of its own.
+-- The epoch is not dumped, because a restored database begins an epoch of its own.
 DO
 $$
 DECLARE

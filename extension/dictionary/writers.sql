@@ -37,8 +37,8 @@ CREATE FUNCTION profstore.normalize_labels(labels jsonb) RETURNS jsonb
 	AS 'MODULE_PATHNAME', 'profstore_normalize_labels';
 COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set, and removes labels with an empty value, which means that they are absent';
 
--- One statement: known content is found, the rest is stored, and both are joined in the order of the input. A commit of
--- another transaction in between makes a second row of equal content. Functions that every batch calls are written in C.
+-- Each function is one statement: it finds known content, stores the rest, and joins both in the order of the input. If another
+-- transaction commits in between, equal content gets a second row. Functions that every batch calls are written in C.
 
 CREATE FUNCTION profstore.intern_profile_types(profile_types text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -108,7 +108,7 @@ CREATE FUNCTION profstore_internal.answer_rank(lines int4[], has_build_id bool) 
 	AS 'MODULE_PATHNAME', 'profstore_answer_rank';
 COMMENT ON FUNCTION profstore_internal.answer_rank(int4[], bool) IS 'rank of an answer, the symbols of an address; the greater one is better: 0 none, 1 the start of a function without a symbol (line -1), 2 a symbol, 3 lines or inlined calls';
 
--- At a mapping and an address the best of stored and new answers wins, see dictionary/intern/answers.h. Mappings are the
+-- If a location has a mapping and an address, the best of stored and new answers wins (dictionary/intern/answers.h). Mappings are the
 -- caller's own, so it gets and changes only locations that its own role has stored.
 CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
 										   function_ids int4[], lines int4[])
@@ -174,7 +174,7 @@ BEGIN
 		RETURN true;
 	END IF;
 	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role <> profstore.calling_role()) THEN
-		-- not a missing privilege: the batch is at fault, and a collector must not wait for somebody to grant something
+		-- the code is not that of a missing privilege, because the batch is wrong, and a collector must not wait for a grant
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('writer %s belongs to another role', begin_batch.writer),
 			HINT = 'Each writer chooses an id of its own, at random.';
@@ -185,7 +185,7 @@ $$;
 COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'call it first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned has expired; locks the writer''s row until the end of the transaction; a writer belongs to one role';
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
 
--- Of several transactions that take a receipt only one stores. Concurrent ones wait for the first; every call takes its receipts in one order, so
+-- If several transactions take a receipt, only one of them stores. The others wait for the first. Every call takes its receipts in one order, so
 -- calls cannot deadlock. For each new receipt up to two old ones are deleted.
 CREATE FUNCTION profstore.take_receipts(receipts uuid[]) RETURNS bool
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
@@ -214,7 +214,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector whose protocol is not among them ends with an error';
 
--- Writers with a selector, see grant_write().
+-- Writers that grant_write() has restricted to the series of a selector.
 
 CREATE TABLE profstore.bound_writers
 (
@@ -224,10 +224,10 @@ CREATE TABLE profstore.bound_writers
 REVOKE ALL ON profstore.bound_writers FROM PUBLIC;
 COMMENT ON TABLE profstore.bound_writers IS 'writers that may store only series that match a selector';
 COMMENT ON COLUMN profstore.bound_writers.role IS 'name of the role; its members are bound, too';
-COMMENT ON COLUMN profstore.bound_writers.selector IS 'series that it may store';
+COMMENT ON COLUMN profstore.bound_writers.selector IS 'series that the role may store';
 SELECT pg_extension_config_dump('profstore.bound_writers', '');
 
--- A privilege stays with a renamed role, which no row of bound_writers names (dictionary/intern/bound_writer).
+-- If a role is renamed, no row of bound_writers names it, but it keeps this privilege (dictionary/intern/bound_writer).
 CREATE FUNCTION profstore_internal.bound_writer() RETURNS void
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

@@ -1,6 +1,6 @@
 /*
  * export_samples.c
- *		From sums per stack back to stacks.
+ *		Resolves sums per stack to the locations of each stack.
  */
 #include "profstore.h"
 
@@ -13,8 +13,8 @@
 #include "tree/stack_verdicts.h"
 
 /*
- * Exports the stacks of a part of the stream. Its memory is freed with the current context; the
- * function is called in the caller's context.
+ * Calls the function for the stacks of a part of the stream. The part's memory is in the current
+ * context, which the caller resets; the function is called in the caller's context.
  */
 static void
 export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function, void *argument,

@@ -15,16 +15,16 @@
 typedef void (*PfsExportFn)(void *argument, const int32 *location_ids, uint32 count, int64 value);
 
 /*
- * Calls the function for each stack, in the order of stack ids and in CurrentMemoryContext, which
- * contains nothing else of the stream's parts when this returns. The locations are in the
- * dictionary's cache. pfs_dictionary_begin() must have been called.
+ * Calls the function for each stack, in the order of stack ids. The locations are in the
+ * dictionary's cache. pfs_dictionary_begin() must have been called. The function runs in
+ * CurrentMemoryContext, in which nothing of the stream's parts is left when this returns.
  */
 void pfs_export_stacks(PfsStackStream *stream, PfsSymbols *symbols, PfsExportFn function,
 					   void *argument);
 
 /*
- * Returns the part of a selection with index 0 .. distinct_count - 1: the series of one label set
- * and period. Lives in CurrentMemoryContext.
+ * Returns a part of a selection: the series of one label set and period, given by PfsSeries.index
+ * (0 .. distinct_count - 1). Lives in CurrentMemoryContext.
  */
 PfsSelection *pfs_selection_part(const PfsSelection *selection, int32 index);
 

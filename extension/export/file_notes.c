@@ -21,7 +21,10 @@ enum
 	NOTE_COMMENTS
 };
 
-/* Notes that the caller sees. keep_frames are of the file whose drop_frames are taken. */
+/*
+ * The notes that the caller may see. Of the file from which drop_frames comes, keep_frames is
+ * taken, too.
+ */
 static const char notes_query[] =
 	"WITH notes AS MATERIALIZED "
 	"    (SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames "

@@ -1,6 +1,6 @@
 /*
  * firefox.c
- *		firefox_profile(): the processed format of profiler.firefox.com.
+ *		firefox_profile(): exports the processed format of profiler.firefox.com.
  *
  * Tables of columns refer to each other by index: samples ─► stackTable (frame, prefix) ─►
  * frameTable ─► funcTable ─► stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows
@@ -27,7 +27,7 @@
 
 PG_FUNCTION_INFO_V1(profstore_firefox_profile);
 
-/* Strings of the profile, or libraries. */
+/* An array of strings or of libraries, with the number of each. */
 typedef struct NameList
 {
 	pfs_text_numbers_hash *hash;
@@ -199,7 +199,9 @@ append_resources(StringInfo json, const NameList *libraries, NameList *strings)
 						   "\"libIndex\":[],\"name\":[]},");
 }
 
-/* Appends all rows but the root; a row's prefix is the last one before it on the level above. */
+/*
+ * Appends all rows but the root. The prefix of a row is the last row before it on the level above.
+ */
 static void
 append_stacks(StringInfo json, const PfsTreeExport *export)
 {

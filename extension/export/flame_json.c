@@ -1,6 +1,6 @@
 /*
  * flame_json.c
- *		Converts rows in depth-first order to nested objects.
+ *		Converts rows in depth-first order to nested JSON objects.
  */
 #include "profstore.h"
 
@@ -103,8 +103,8 @@ append_whole(StringInfo json, PfsSides kept, const PfsDropped *dropped, bool is_
 }
 
 /*
- * Closes a node of a level, and those above it up to the level of the next node; after the last
- * node, all up to the root.
+ * Closes a node, and the nodes above it up to the level of the next node; after the last node, all
+ * nodes up to the root.
  */
 static void
 close_nodes(StringInfo json, int32 level, int32 next_level)

@@ -12,8 +12,8 @@
 #include "tree/flame_rows.h"
 
 /*
- * Names, files and mappings of frames, each once: frames refer to them by number. It lives in the
- * memory context in which it was made.
+ * Names, files and mappings of frames, each stored once: frames refer to them by number. It lives
+ * in the memory context in which it was created.
  */
 typedef struct PfsFrameTexts PfsFrameTexts;
 
@@ -23,10 +23,11 @@ PfsFrameTexts *pfs_frame_texts_create(void);
 void pfs_frame_texts_append(StringInfo json, const PfsFrameTexts *texts);
 
 /*
- * Appends the tree as one object: name, value, children, and file, line, mapping if known;
- * truncated if the node represents cut ones; in a comparison also base. Under filters the root has
- * whole, in a comparison also whole_base: its values without the filters. With texts (NULL: none),
- * name, file and mapping are numbers. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
+ * Appends the tree as one object with the fields name, value, children, and, if known, file, line
+ * and mapping. A node that represents cut ones has the field truncated; in a comparison each has
+ * the field base. If there are filters, the root has the field whole, in a comparison also
+ * whole_base: its values without the filters. If texts is not NULL, name, file and mapping are
+ * numbers in it. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
  */
 void pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFrameTexts *texts);
 

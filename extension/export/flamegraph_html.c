@@ -89,7 +89,7 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(make_page(&json));
 }
 
-/* The page colours by the values, so it needs no padding. */
+/* the page colours nodes by their values, so no padding is needed */
 PGDLLEXPORT Datum
 profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 {

@@ -1,6 +1,7 @@
 /*
  * page_template.h
- *		The flame-graph page without its data: built from page/ by page/build.js, UTF-8.
+ *		The flame-graph page without its data, in UTF-8. page/build.js builds it from the files in
+ *		page/.
  */
 #ifndef PFS_PAGE_TEMPLATE_H
 #define PFS_PAGE_TEMPLATE_H

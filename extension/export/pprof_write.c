@@ -21,17 +21,17 @@
 
 #define INITIAL_ENTRIES 256
 
-/* Numbers of the dictionary's objects in the file, from 1 on. */
+/* The numbers, from 1 on, that objects of the dictionary have in the file. */
 typedef struct Numbers
 {
 	PfsIdMap of_ids;
 	uint32 count;
 } Numbers;
 
-/* Instead of the number of a location without frames after the filters. */
+/* Stands for the number of a location without a frame that passes the filters. */
 #define NO_FRAMES PG_UINT32_MAX
 
-/* A mapping whose number is its place, from 1 on. Texts are numbers of strings. */
+/* A mapping. Its number is its position, from 1 on. Its texts are numbers of strings. */
 typedef struct MappingEntry
 {
 	uint32 filename;
@@ -46,9 +46,10 @@ struct PfsPprofWriter
 {
 	PfsSymbols *symbols;
 	StringInfoData messages; /* samples, locations, functions */
-	StringInfoData message;	 /* the one that is being put together … */
-	StringInfoData location; /* … and a location, whose functions come first */
-	StringInfoData table;	 /* the string table */
+	StringInfoData message;	 /* the message that is being put together */
+	/* the location that is being put together; its functions are written before it */
+	StringInfoData location;
+	StringInfoData table; /* the string table */
 	pfs_text_numbers_hash *strings;
 	Numbers locations;
 	Numbers functions;
@@ -56,12 +57,12 @@ struct PfsPprofWriter
 	MappingEntry *mappings;
 	uint32 mapping_count;
 	uint32 mapping_capacity;
-	uint32 *location_numbers; /* location numbers of the sample being added … */
+	uint32 *location_numbers; /* numbers of the locations of the sample that is being added */
 	uint32 location_capacity;
-	StringInfoData labels; /* … and its labels, as messages */
+	StringInfoData labels; /* labels of that sample, as encoded messages */
 };
 
-/* Bytes */
+/* --- bytes --- */
 
 static void
 append_number(StringInfo out, uint32 field, uint64 value)
@@ -100,7 +101,7 @@ writer_string_number(PfsPprofWriter *writer, const char *text)
 	return entry->number;
 }
 
-/* Functions, mappings, locations */
+/* --- functions, mappings, locations --- */
 
 static uint32
 writer_number(Numbers *numbers, int32 id, bool *found)
@@ -135,7 +136,10 @@ function_number(PfsPprofWriter *writer, int32 id)
 	return number;
 }
 
-/* Mappings are marked as symbolized until a location is not: then pprof searches symbols itself. */
+/*
+ * A mapping counts as symbolized until one of its locations is not; then pprof looks for symbols
+ * itself.
+ */
 static uint32
 mapping_number(PfsPprofWriter *writer, int32 id)
 {
@@ -238,7 +242,7 @@ location_number(PfsPprofWriter *writer, int32 id)
 	return *number == NO_FRAMES ? 0 : *number;
 }
 
-/* Samples */
+/* --- samples --- */
 
 PfsPprofWriter *
 pfs_pprof_begin(PfsSymbols *symbols)
@@ -303,7 +307,10 @@ set_labels(PfsPprofWriter *writer, const PfsSampleLabel *labels, uint32 count)
 	}
 }
 
-/* Samples are most of a profile, so their bytes are written without messages in memory. */
+/*
+ * Samples are most of a profile, so their bytes are written directly, without building a message in
+ * memory first.
+ */
 void
 pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
 			  const PfsSampleLabel *labels, uint32 label_count)

@@ -3,7 +3,8 @@
  *		Writes a profile in pprof's format from rows of the dictionary.
  *
  * Objects are numbered in the order of first use, so equal samples in equal order give equal bytes.
- * Mappings have no place in memory: addresses are those of files, so each range is "0 to the end".
+ * Addresses are those of files, not of a process, so the range of each mapping is from 0 to the
+ * end.
  */
 #ifndef PFS_PPROF_WRITE_H
 #define PFS_PPROF_WRITE_H
@@ -36,7 +37,7 @@ typedef struct PfsPprofHeader
 	int64 period;
 	int64 time_ns;	   /* 0: unknown */
 	int64 duration_ns; /* 0: unknown */
-	/* this and the following: notes of imported files; "" if there are none */
+	/* default_type and the fields after it are notes of imported files; "" if there are none */
 	const char *default_type;
 	const char *doc_url;
 	const char *drop_frames;

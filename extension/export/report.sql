@@ -7,7 +7,7 @@ BEGIN ATOMIC
 SELECT regexp_replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'),
 	'[\x01-\x08\x0b-\x0c\x0e-\x1f\x7f]', '&#65533;', 'g');
 END;
-COMMENT ON FUNCTION profstore_internal.html IS 'a text for HTML, between tags or double quotes; control characters as U+FFFD';
+COMMENT ON FUNCTION profstore_internal.html IS 'escapes a text for HTML, between tags or in double quotes; control characters become U+FFFD';
 
 -- Escapes a name for HTML: cut to 160 characters, and isolated against right-to-left text (<bdi>).
 CREATE FUNCTION profstore_internal.html_name(name text) RETURNS text
@@ -50,7 +50,7 @@ SELECT format('<td class="number %s" data-value="%s">%s</td>', CASE sign(v.value
 				ELSE CASE WHEN v.value > v.base THEN '+' ELSE '&minus;' END || profstore_internal.report_share(abs(v.value - v.base), abs(v.base)) END || '</span>' END)
 FROM (SELECT coalesce(report_change.base, 0), coalesce(report_change.value, 0)) AS v(base, value);
 END;
-COMMENT ON FUNCTION profstore_internal.report_change IS 'a cell with the change from base to value; size: its amount as text';
+COMMENT ON FUNCTION profstore_internal.report_change IS 'a cell with the change from base to value; size: the change as text';
 
 -- Table cell of a value, its share of the total and a bar of that length.
 CREATE FUNCTION profstore_internal.report_part(value float8, whole float8, readable text) RETURNS text
@@ -159,6 +159,40 @@ FROM tables AS t;
 END;
 COMMENT ON FUNCTION profstore_internal.report_functions IS 'tables of functions of a report: by their own value, and by its change';
 
+-- The files whose lines cost most, each with its costliest lines and the three before and after each. Without a stored text only lines with a cost are
+-- known. Files whose functions cost nothing themselves are left out.
+CREATE FUNCTION profstore_internal.report_lines(selector text, from_ts timestamptz, to_ts timestamptz, max_rows int4, unit text, whole float8, @FILTERS@) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000
+BEGIN ATOMIC
+WITH files AS MATERIALIZED (
+	SELECT t.file, sum(t.self) AS self, row_number() OVER (ORDER BY sum(t.self) DESC, t.file COLLATE "C") AS place, count(*) OVER () AS count
+	FROM profstore.top(selector, from_ts, to_ts, max_rows => NULL, @PASSED_FILTERS@) AS t
+	WHERE t.file <> '' GROUP BY t.file HAVING sum(t.self) > 0
+), lines AS MATERIALIZED (
+	SELECT f.place, s.line, s.self, s.total, s.text,
+		row_number() OVER (PARTITION BY f.place ORDER BY s.self DESC, s.total DESC, s.line) <= coalesce(max_rows, 1000) AND s.total <> 0 AS is_costly
+	FROM files AS f CROSS JOIN LATERAL profstore.source(selector, from_ts, to_ts, filename => f.file, @PASSED_FILTERS@) AS s
+	WHERE f.place <= 5 AND s.line IS NOT NULL
+), shown AS MATERIALIZED (
+	SELECT n.*, n.line - lag(n.line, 1, n.line - 1) OVER (PARTITION BY n.place ORDER BY n.line) > 1 AS is_after_gap
+	FROM (SELECT l.*, max(l.line) FILTER (WHERE l.is_costly) OVER (PARTITION BY l.place ORDER BY l.line RANGE BETWEEN 3 PRECEDING AND 3 FOLLOWING) AS near FROM lines AS l) AS n
+	WHERE n.near IS NOT NULL AND (n.is_costly OR n.text IS NOT NULL)
+), tables AS (
+	SELECT f.place, '<h3>' || profstore_internal.html_name(f.file) || ' <span class="share">' || profstore_internal.report_share(f.self, whole) || '</span></h3>'
+		'<table class="code"><thead><tr><th scope="col" class="number">Line</th><th scope="col">Text</th><th scope="col" class="number">Self</th><th scope="col" class="number">Total</th></tr></thead><tbody>' ||
+		string_agg(CASE WHEN l.is_after_gap THEN E'<tr class="gap"><td colspan="4">&hellip;</td></tr>\n' ELSE '' END || '<tr><td class="number" data-value="' || l.line || '">' || l.line ||
+			'</td><td><code>' || coalesce(profstore_internal.html(left(l.text, 500)), '') || '</code></td>' ||
+			CASE WHEN l.total = 0 THEN '<td></td><td></td>' ELSE profstore_internal.report_part(l.self, whole, profstore.readable(l.self, unit)) ||
+				profstore_internal.report_part(l.total, whole, profstore.readable(l.total, unit)) END || E'</tr>\n', '' ORDER BY l.line) || '</tbody></table>' ||
+		CASE WHEN bool_and(l.text IS NULL) THEN '<p class="quiet">No text is stored for it.</p>' ELSE '' END AS html
+	FROM files AS f JOIN shown AS l USING (place) GROUP BY f.place, f.file, f.self
+)
+SELECT CASE WHEN count(*) = 0 THEN '' ELSE '<section id="lines" aria-labelledby="lines-title"><h2 id="lines-title">Hottest lines</h2>' || string_agg(t.html, '' ORDER BY t.place) ||
+	'<p class="quiet">' || count(*) || ' of ' || (SELECT max(f.count) FROM files AS f) || ' files, by the own values of their functions.</p></section>' END
+FROM tables AS t;
+END;
+COMMENT ON FUNCTION profstore_internal.report_lines IS 'tables of a report, one for each of the five costliest source files: lines with their values';
+
 -- The widest possible bucket, 1970 to 2069, gives the rate of the whole range for every type.
 CREATE FUNCTION profstore_internal.report_labels(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, profile_type text, unit text, delta bool, @FILTERS@) RETURNS text
@@ -257,7 +291,7 @@ WITH matched AS MATERIALIZED (
 		min(m.first_seen) AS first_seen, max(m.last_seen) + interval '1 minute' AS last_seen
 	FROM profstore.matching_series(selector) AS m
 ), ranges AS MATERIALIZED (
-	-- an infinite end is when a series was first or last seen; what it is compared with is the range before, as long
+	-- an infinite end is replaced by the time at which a series was first or last seen; the default base is the range of equal length before
 	SELECT r.from_ts, r.to_ts, coalesce(base_from, coalesce(base_to, r.from_ts) - (r.to_ts - r.from_ts)) AS base_from, coalesce(base_to, r.from_ts) AS base_to
 	FROM matched AS m CROSS JOIN LATERAL (SELECT CASE WHEN NOT isfinite(report_html.from_ts) THEN coalesce(m.first_seen, now() - interval '1 hour') ELSE report_html.from_ts END,
 		CASE WHEN NOT isfinite(report_html.to_ts) THEN coalesce(m.last_seen, now()) ELSE report_html.to_ts END) AS r(from_ts, to_ts)
@@ -302,6 +336,7 @@ WITH matched AS MATERIALIZED (
 ), tail AS (
 	SELECT CASE WHEN s.kept <> 0 OR s.base <> 0 THEN
 		profstore_internal.report_functions(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, max_rows, m.unit, s.kept, @PASSED_FRAME_FILTERS@) ||
+		CASE WHEN s.kept <> 0 THEN profstore_internal.report_lines(selector, r.from_ts, r.to_ts, max_rows, m.unit, s.kept, @PASSED_FILTERS@) ELSE '' END ||
 		profstore_internal.report_labels(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, m.profile_type, m.unit, m.delta, @PASSED_FILTERS@)
 		ELSE '' END ||
 		'<section id="sql" aria-labelledby="sql-title"><h2 id="sql-title">The SQL that made it</h2><pre><code>' ||
@@ -318,4 +353,4 @@ SELECT replace(replace(replace(profstore.flamegraph_diff_html(selector, r.base_f
 	'<!-- title -->', profstore_internal.html(coalesce(title, selector)))
 FROM ranges AS r CROSS JOIN head CROSS JOIN tail;
 END;
-COMMENT ON FUNCTION profstore.report_html IS 'report of a selection as one self-contained HTML page: summary, series graph, flame graph, what changed since the range before (or base_from to base_to), tables; for mail and builds, prints, and without scripts has all but the flame graph';
+COMMENT ON FUNCTION profstore.report_html IS 'report of a selection as one self-contained HTML page: summary, series graph, flame graph, changes since the range before (or base_from to base_to), tables, source lines with their values; for mail, builds and printing; without scripts only the flame graph is missing';

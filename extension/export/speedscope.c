@@ -20,7 +20,10 @@
 PG_FUNCTION_INFO_V1(profstore_speedscope);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_json);
 
-/* Units that speedscope knows; other values are plain numbers to it. */
+/*
+ * Returns the name that speedscope has for a unit; "none" if it has none, so that it shows plain
+ * numbers.
+ */
 static const char *
 value_unit(const char *unit)
 {
@@ -53,8 +56,8 @@ append_frames(StringInfo json, const PfsTreeExport *export)
 }
 
 /*
- * One profile: the stacks whose value has this sign. speedscope takes no values below 0, so those
- * have a profile of their own. Rows come depth first: path is the frames from the root to the row.
+ * Appends one profile with the stacks whose value has this sign, because speedscope accepts no
+ * values below 0. Rows come depth first; path has the frames from the root to the current row.
  */
 static void
 append_profile(StringInfo json, const PfsTreeExport *export, const char *name, int sign)

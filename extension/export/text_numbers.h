@@ -1,7 +1,7 @@
 /*
  * text_numbers.h
- *		Numbers of texts, for formats with a table of texts: a hash table whose entries the
- *		including file numbers.
+ *		Numbers of texts, for formats with a table of texts. This is a hash table; the file that
+ *		includes it assigns the numbers.
  */
 #ifndef PFS_TEXT_NUMBERS_H
 #define PFS_TEXT_NUMBERS_H

@@ -16,7 +16,7 @@
 /* State of the numbering. */
 typedef struct Numbering
 {
-	uint32 *numbers; /* by symbol: 1 + the frame's number; 0: none yet */
+	uint32 *numbers; /* for each symbol, 1 + the number of its frame, or 0 if it has none yet */
 	uint32 number_capacity;
 	uint32 row_capacity;
 	uint32 frame_capacity;

@@ -30,17 +30,18 @@ typedef struct PfsTreeRow
 
 typedef struct PfsTreeExport
 {
-	const char *title; /* the selector, and under filters the share that they keep */
+	/* the selector and, if there are filters, the share of the selection that they keep */
+	const char *title;
 	const PfsSelection *selection;
 	uint32 row_count;
 	PfsTreeRow *rows; /* depth first */
 	uint32 frame_count;
-	PfsTreeFrame *frames; /* by first use in rows */
+	PfsTreeFrame *frames; /* in the order of their first use in rows */
 } PfsTreeExport;
 
 /*
- * Returns the whole tree, nothing cut, of the selection, the filters and the granularity among the
- * arguments. Lives in CurrentMemoryContext.
+ * Returns the whole tree, without cut nodes, of the selection, the filters and the granularity in
+ * the arguments. Lives in CurrentMemoryContext.
  */
 PfsTreeExport pfs_tree_export(FunctionCallInfo fcinfo);
 

@@ -1,6 +1,6 @@
 /*
  * view_text.c
- *		Describes arguments in a line.
+ *		Describes the arguments of a view in one line.
  */
 #include "profstore.h"
 

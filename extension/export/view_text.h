@@ -12,12 +12,15 @@
 #include "tree/frames/symbols.h"
 
 /*
- * Returns the filters among the arguments as "focus f, hide g", after a text that may be empty.
- * Lives in CurrentMemoryContext.
+ * Returns beginning, which may be empty, followed by the filters in the arguments, such as "focus
+ * f, hide g". Lives in CurrentMemoryContext.
  */
 char *pfs_view_text(FunctionCallInfo fcinfo, const char *beginning);
 
-/* The filters, and what share of the selection they keep: "focus f: 12.50 % of 80 count". */
+/*
+ * Returns the filters and the share of the selection that they keep, such as "focus f: 12.50 % of
+ * 80 count".
+ */
 char *pfs_share_text(FunctionCallInfo fcinfo, double kept, const PfsDropped *dropped,
 					 const char *unit);
 

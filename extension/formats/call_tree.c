@@ -1,7 +1,7 @@
 /*
  * call_tree.c
- *		Builds the tree and its samples. Nodes have larger numbers than their callers, so a
- *		backward pass visits each stack before its prefixes.
+ *		Builds the tree and its samples. Nodes have larger numbers than their callers, so a pass
+ *		from the last node to the first visits each stack before its prefixes.
  */
 #include "formats/call_tree.h"
 
@@ -145,7 +145,9 @@ tree_refused(const PfsCallTree *tree, PfsReadError *error)
 	return pfs_budget_status(tree->profile->budget, error);
 }
 
-/* Writes a node's stack, and records for all nodes on it where theirs begin. */
+/*
+ * Writes the stack of a node, and records for each node on it where that node's own stack begins.
+ */
 static bool
 add_stack(PfsCallTree *tree, size_t *begins, uint32_t node)
 {

@@ -1,7 +1,7 @@
 /*
  * call_tree.h
  *		Builds stacks for formats that contain trees or calls: frames by name, file and line,
- *		nodes by caller and frame, and the samples of the nodes. Knows no server header.
+ *		nodes by caller and frame, and the samples of the nodes. Includes no server header.
  */
 #ifndef PFS_CALL_TREE_H
 #define PFS_CALL_TREE_H
@@ -38,7 +38,7 @@ typedef struct PfsCallTree
 	PfsCallRoot *roots;
 	uint32_t root_count;
 	int64_t *values;	   /* type_count values for each node */
-	int64_t *empty_values; /* type_count values for each root: those without a frame */
+	int64_t *empty_values; /* type_count values for each root, of stacks without a frame */
 } PfsCallTree;
 
 /* Initializes the tree. The profile's types must be set before the first node. */

@@ -1,6 +1,6 @@
 /*
  * clean_text.c
- *		Replaces the bytes of a text that are not characters of a database.
+ *		Replaces the bytes of a text that a database cannot store.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ pfs_character_bytes(PfsText text)
 	return text.data[0] == '\0' ? 0 : pfs_utf8_character((const uint8_t *) text.data, text.length);
 }
 
-/* Returns true if eight bytes are all ASCII and none is zero, tested by their high bits. */
+/* Returns true if eight bytes are all ASCII and none is zero. It tests their high bits together. */
 static bool
 text_is_plain(const char *bytes)
 {
@@ -65,7 +65,8 @@ pfs_text_clean(PfsProfile *profile, PfsText *text)
 	if (at == text->length)
 		return true;
 	/*
-	 * lengths have 32 bits, so a longer result cannot be stored; no database could store it either
+	 * lengths have 32 bits, so a longer result cannot be represented; no database could store it
+	 * either
 	 */
 	if (text->length > UINT32_MAX / replacement_bytes)
 		return false;

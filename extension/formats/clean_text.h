@@ -1,6 +1,6 @@
 /*
  * clean_text.h
- *		Converts texts to what a database accepts: UTF-8 without zero bytes. Knows no server
+ *		Converts texts to what a database accepts: UTF-8 without zero bytes. Includes no server
  *		header.
  */
 #ifndef PFS_CLEAN_TEXT_H

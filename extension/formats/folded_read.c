@@ -24,7 +24,7 @@ typedef struct Reader
 	PfsProfile *profile;
 	PfsFrameTable frames;
 	PfsLineReader lines;
-	PfsTextIndex compared; /* distinct stacks of lines that end in two numbers */
+	PfsTextIndex compared; /* the lines so far without their two numbers, if may_compare is true */
 	bool may_compare;	   /* all lines so far end in two numbers */
 } Reader;
 
@@ -144,7 +144,7 @@ fail_value(const Reader *reader, PfsText word)
 	{
 		pfs_line_fail(&reader->lines, status, "line ends in several values");
 		reader->lines.error->hint =
-			"Keep one of them; of Austin's profiles, record one mode at a time.";
+			"Keep one of them. With Austin, record only one mode at a time.";
 		return status;
 	}
 	pfs_line_fail(&reader->lines, status, "value is a fraction, whole numbers are needed");
@@ -207,7 +207,7 @@ folded_read_line(Reader *reader, PfsText line)
 	return folded_read_stack(reader, stack);
 }
 
-/* Checks the conditions that depend on all lines. */
+/* Checks the conditions that can be tested only after the last line. */
 static PfsReadStatus
 check_lines(Reader *reader)
 {

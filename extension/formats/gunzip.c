@@ -7,13 +7,13 @@
  * several members, and damaged files, for which it finds the error and its position.
  */
 #include <libdeflate.h>
-/* Declares zlib's input as const. */
+/* makes zlib declare its input as const */
 #define ZLIB_CONST
 #include <zlib.h>
 
 #include "formats/gunzip.h"
 
-/* Window of 32 KiB, plus 16 for gzip's header and trailer. */
+/* zlib's number for a window of 32 KiB; 16 is added for the header and trailer of gzip. */
 #define GZIP_WINDOW (15 + 16)
 
 #define FIRST_BYTES (64 * 1024)
@@ -21,16 +21,16 @@
 /* The fastest level, which Go's runtime uses for its profiles, too. */
 #define GZIP_LEVEL 1
 
-/* Limit of unpacking without a pause: a few milliseconds. */
+/* Largest file that is unpacked without a pause, which takes a few milliseconds. */
 #define AT_ONCE_BYTES ((size_t) 2 * 1024 * 1024)
 
-/* Bytes of a member's header and trailer, and deflate's largest ratio. */
+/* Bytes of a member's header and trailer, and the largest ratio of deflate. */
 #define MEMBER_BYTES 18
 #define DEFLATE_MOST 1032
 
 /*
- * zlib's state comes from the allocator, too, so that an error raised by the allocator leaks
- * nothing.
+ * Allocates zlib's state. It comes from the caller's allocator, so that an error raised by the
+ * allocator leaks nothing.
  */
 static void *
 zlib_alloc(void *context, uInt items, uInt size)
@@ -55,8 +55,8 @@ pfs_is_gzip(const uint8_t *bytes, size_t length)
 }
 
 /*
- * Doubles the buffer, up to one byte beyond the limit, which distinguishes a file of exactly that
- * size from a larger one.
+ * Doubles the buffer, up to one byte beyond the limit. That byte distinguishes a file of exactly
+ * the limit's size from a larger one.
  */
 static PfsReadStatus
 gunzip_make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
@@ -136,7 +136,7 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 		{
 			if (consumed == length)
 				break;
-			/* another member follows */
+			/* the file continues with another member */
 			inflateReset(stream);
 		}
 		else if (code == Z_MEM_ERROR)
@@ -158,7 +158,7 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 	return PFS_READ_TOO_LARGE;
 }
 
-/* Returns the size of the last member, from the end of the file; SIZE_MAX if it is impossible. */
+/* Returns the size that the trailer of the last member gives; SIZE_MAX if it is impossible. */
 static size_t
 told_bytes(const uint8_t *bytes, size_t length)
 {

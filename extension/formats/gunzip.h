@@ -1,6 +1,6 @@
 /*
  * gunzip.h
- *		gzip within limits; knows no server header.
+ *		Unpacks gzip, within a limit of the unpacked bytes. Includes no server header.
  */
 #ifndef PFS_GUNZIP_H
 #define PFS_GUNZIP_H

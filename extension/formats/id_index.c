@@ -1,6 +1,6 @@
 /*
  * id_index.c
- *		Entries are sorted by id, unless ids are 1, 2, 3 ...
+ *		Finds ids. Entries are sorted by id, unless the ids are 1, 2, 3 ... in order.
  */
 #include <stdlib.h>
 

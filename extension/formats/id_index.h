@@ -1,6 +1,6 @@
 /*
  * id_index.h
- *		Ids of one kind of message, and their order in the file. Knows no server header.
+ *		Ids of one kind of message, and their order in the file. Includes no server header.
  */
 #ifndef PFS_ID_INDEX_H
 #define PFS_ID_INDEX_H
@@ -13,12 +13,15 @@ typedef struct PfsIdEntry
 	uint32_t index;
 } PfsIdEntry;
 
-/* Zeroed: empty. The caller frees the entries with the budget's allocator. */
+/*
+ * An index of ids. A zeroed index is empty. The caller frees the entries with the budget's
+ * allocator.
+ */
 typedef struct PfsIdIndex
 {
 	PfsIdEntry *entries;
 	uint32_t count;
-	bool dense; /* ids are 1, 2, 3 … */
+	bool dense; /* true if the ids are 1, 2, 3 ... in order */
 } PfsIdIndex;
 
 /* Adds the next id. Returns false if out of memory or budget. */

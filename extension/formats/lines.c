@@ -122,7 +122,9 @@ pfs_parse_int64(PfsText text, int64_t *number)
 			__builtin_sub_overflow(*number, digit, number))
 			return PFS_READ_OUT_OF_RANGE;
 	}
-	/* the sum is negative, because negative numbers have the larger range */
+	/*
+	 * the number is accumulated as a negative one, because negative numbers have the larger range
+	 */
 	if (!negative && *number == INT64_MIN)
 		return PFS_READ_OUT_OF_RANGE;
 	*number = negative ? *number : -*number;

@@ -1,7 +1,7 @@
 /*
  * lines.h
  *		Functions that readers of text formats share: lines, numbers, frames identified by name.
- *		Knows no server header.
+ *		Includes no server header.
  */
 #ifndef PFS_LINES_H
 #define PFS_LINES_H
@@ -20,7 +20,7 @@ typedef struct PfsLineReader
 	size_t begin; /* offset of the last line read */
 } PfsLineReader;
 
-/* These set the error, with the position of the last line read, and return the status. */
+/* Set the error, with the position of the last line read, and return the status. */
 PfsReadStatus pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message);
 PfsReadStatus pfs_line_refused(const PfsLineReader *reader); /* status of the budget */
 
@@ -87,7 +87,7 @@ typedef struct PfsFrameTable
 void pfs_frames_init(PfsFrameTable *frames, PfsProfile *profile);
 void pfs_frames_fini(PfsFrameTable *frames);
 
-/* These return the number of a function or a mapping; PFS_NONE if out of memory. */
+/* Return the number of a function or a mapping; PFS_NONE if out of memory. */
 uint32_t pfs_frames_function(PfsFrameTable *frames, PfsText name);
 uint32_t pfs_frames_mapping(PfsFrameTable *frames, PfsText file);
 
@@ -98,7 +98,10 @@ uint32_t pfs_frames_mapping(PfsFrameTable *frames, PfsText file);
  */
 uint32_t pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new);
 
-/* These add a line, a sample, a frame of the last sample. Return false if out of memory. */
+/*
+ * Add a line to the last location, a sample, or a frame to the last sample. Return false if out of
+ * memory.
+ */
 bool pfs_add_line(PfsProfile *profile, uint32_t function);
 PfsProfileSample *pfs_add_sample(PfsProfile *profile);
 bool pfs_add_frame(PfsProfile *profile, uint32_t location);

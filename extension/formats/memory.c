@@ -1,6 +1,6 @@
 /*
  * memory.c
- *		Arrays double; a scratch is a list of chunks, of which the newest is being filled.
+ *		Arrays grow by doubling. A scratch is a list of chunks, of which the newest is being filled.
  */
 #include "formats/memory.h"
 

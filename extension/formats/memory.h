@@ -1,7 +1,7 @@
 /*
  * memory.h
  *		Memory of readers: an allocator with a budget, growing arrays, and small pieces that are
- *		freed together. Knows no server header.
+ *		freed together. Includes no server header.
  */
 #ifndef PFS_MEMORY_H
 #define PFS_MEMORY_H
@@ -9,8 +9,9 @@
 #include "codec/segment.h"
 
 /*
- * Called regularly by long work: between pieces of compressed data, fields and lines. It may leave
- * by longjmp, because all memory comes from the allocator. NULL: not called.
+ * Called regularly during long work: between pieces of compressed data, fields and lines. It may
+ * leave by longjmp(), because all memory comes from the allocator. If it is NULL, nothing is
+ * called.
  */
 typedef void (*PfsPauseFn)(void);
 
@@ -56,7 +57,7 @@ pfs_is_full(size_t count)
 	return count == 0 || (count >= PFS_FIRST_CAPACITY && (count & (count - 1)) == 0);
 }
 
-/* Small pieces of memory that are freed together. Zeroed: empty. */
+/* Small pieces of memory that are freed together. A zeroed scratch is empty. */
 typedef struct PfsScratchChunk PfsScratchChunk;
 
 typedef struct PfsScratch

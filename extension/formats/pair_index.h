@@ -1,6 +1,6 @@
 /*
  * pair_index.h
- *		Distinct pairs of numbers, numbered 0, 1, 2 ...; knows no server header.
+ *		Distinct pairs of numbers, numbered 0, 1, 2 ...; includes no server header.
  */
 #ifndef PFS_PAIR_INDEX_H
 #define PFS_PAIR_INDEX_H

@@ -1,13 +1,14 @@
 /*
  * perf_event.c
- *		Parses an event's line. The name of a thread may be empty, or contain blanks and numbers,
- *		so the first position is searched at which ids, time and event follow each other.
+ *		Parses the line of an event. The name of a thread may be empty, or contain blanks and
+ *		numbers, so its end is found by the fields that follow: it is the first position at which
+ *		ids, time and event stand one after the other.
  */
 #include <string.h>
 
 #include "formats/perf_event.h"
 
-/* CPU clocks, which count nanoseconds. */
+/* Events of CPU clocks, whose values are nanoseconds. */
 static const char *const clocks[] = { "cpu-clock", "task-clock" };
 
 /* Letters of the modifiers after an event's name and a colon. */
@@ -16,10 +17,13 @@ static const char *const clocks[] = { "cpu-clock", "task-clock" };
 /* Groups of events whose own names may be a single letter. */
 static const char *const probe_groups[] = { "probe", "sdt_" };
 
-/* Addresses have at least this many digits; shorter words may just look like one. */
+/* An address has at least this many digits, because a shorter word may be no number. */
 #define ADDRESS_DIGITS_MIN 5
 
-/* Limit of words that are tried as the first field; the kernel's names of threads are shorter. */
+/*
+ * Limit of the words that are tried as the start of the fields. Names of threads have fewer words,
+ * because the kernel limits their length.
+ */
 #define COMM_WORDS_MAX 64
 #define COMM_BYTES_MAX 4096
 
@@ -27,7 +31,7 @@ static const char *const probe_groups[] = { "probe", "sdt_" };
 
 #define NS_PER_SECOND INT64_C(1000000000)
 
-/* Limit of seconds, such that differences of times fit into nanoseconds. */
+/* Limit of the seconds of a time, so that differences of times in nanoseconds fit int64. */
 #define SECONDS_MAX (INT64_MAX / NS_PER_SECOND / 4)
 
 static bool
@@ -137,7 +141,7 @@ begins_with_address(PfsText text)
 	return word.length >= ADDRESS_DIGITS_MIN;
 }
 
-/* The field before the event that a line must have. */
+/* The field that a line must have before the event's name. */
 typedef enum Anchor
 {
 	ANCHOR_TIME,
@@ -170,7 +174,7 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 		return false;
 	event->event = event_name(pfs_part(word, 0, word.length - 1));
 	event->rest = pfs_trim(text);
-	/* without a time, any sentence with a number and a colon would be an event */
+	/* without a time, any sentence with a number and a colon would look like an event */
 	return anchor == ANCHOR_TIME || event->rest.length == 0 ||
 		   (anchor == ANCHOR_PID &&
 			(pfs_event_is_traced(event->event) || begins_with_address(event->rest)));
@@ -205,7 +209,7 @@ pfs_event_parse(PfsText line, PfsEventLine *event)
 {
 	if (parse_from(line, ANCHOR_TIME, event))
 		return true;
-	/* without a time the line may be a comment */
+	/* without a time, a line that begins with # may be a comment */
 	return line.length > 0 && line.data[0] != '#' &&
 		   (parse_from(line, ANCHOR_PID, event) || parse_from(line, ANCHOR_NONE, event));
 }

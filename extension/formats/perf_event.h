@@ -1,6 +1,6 @@
 /*
  * perf_event.h
- *		Parses the line that "perf script" prints for an event. Knows no server header.
+ *		Parses the line that "perf script" prints for an event. Includes no server header.
  *
  *   java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u: 7f2a3c012a40 f+0x14 (/bin/x)
  *
@@ -26,7 +26,7 @@ typedef struct PfsEventLine
 	bool has_cpu;
 	bool has_time;
 	bool has_period;
-	bool is_record; /* a record of the kernel's actions, PERF_RECORD_*, which is not a sample */
+	bool is_record; /* a record of the kernel's actions (PERF_RECORD_*), which is not a sample */
 } PfsEventLine;
 
 /* Returns false if the line describes no event. */

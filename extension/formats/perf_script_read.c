@@ -48,7 +48,7 @@ parse_event(const Reader *reader, PfsText line, PfsEventLine *event)
 			(!reader->has_times && !reader->has_processes));
 }
 
-/* First pass: finds the fields of events, until one with a time. */
+/* First pass: finds out which fields events have; stops at an event with a time. */
 static void
 find_fields(Reader *reader)
 {
@@ -102,7 +102,7 @@ find_events(Reader *reader)
 			   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "file contains no event");
 }
 
-/* The last pass. */
+/* --- the last pass --- */
 
 static bool
 perf_script_add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number,
@@ -253,8 +253,8 @@ add_inlined(Reader *reader)
 
 /*
  * Adds the location of a frame. Its key is the text of its line together with the lines of inlined
- * functions before it, which are contiguous. So each address within a symbol has a location;
- * interning merges those that differ only in the address.
+ * functions before it, which are contiguous. So each address within a symbol has a location of its
+ * own; interning merges locations that differ only in the address.
  */
 static PfsReadStatus
 add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsText file)
@@ -394,7 +394,7 @@ pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsR
 
 	pfs_text_index_init(&reader.events, profile->budget);
 	pfs_frames_init(&reader.frames, profile);
-	/* keys may span lines, and lengths have 32 bits */
+	/* a key may span several lines, and lengths have 32 bits */
 	status = length > UINT32_MAX
 				 ? pfs_line_fail(&reader.lines, PFS_READ_TOO_LARGE, "profile is too large")
 				 : find_events(&reader);

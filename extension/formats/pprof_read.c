@@ -33,7 +33,7 @@ typedef struct Message
 {
 	uint32_t begin;
 	uint32_t length;
-	uint32_t offset; /* position of its tag */
+	uint32_t offset; /* position of the message's tag in the file */
 } Message;
 
 typedef struct MessageList
@@ -54,7 +54,7 @@ typedef struct Reader
 	MessageList function_list;
 	MessageList location_list;
 	MessageList sample_list;
-	uint32_t *others; /* positions of the tags of all other fields */
+	uint32_t *others; /* positions of the tags of all fields that are not in the lists above */
 	uint32_t other_count;
 	MemoryRange *ranges;
 	PfsIdIndex mappings;
@@ -63,9 +63,13 @@ typedef struct Reader
 	size_t offset; /* position of the tag of the current field */
 	uint64_t default_type;
 
-	/* numbers of the current location or sample */
-	uint64_t numbers[LOCATION_LINE]; /* of a location, by field */
-	uint32_t lines_read;			 /* beyond the limit they are only counted; also the next two */
+	/* numbers of the current location or sample, by their field numbers */
+	uint64_t numbers[LOCATION_LINE]; /* numbers of a location, by field */
+	/*
+	 * number of lines of the location; lines beyond the limit are only counted. The next two fields
+	 * are such counts, too.
+	 */
+	uint32_t lines_read;
 	uint32_t values_read;
 	uint32_t labels_read;
 } Reader;
@@ -92,7 +96,7 @@ pprof_refused(Reader *reader)
 
 typedef PfsReadStatus (*FieldFn)(Reader *reader, const PfsWireField *field);
 
-/* Step 1: strings, and positions of all other fields. */
+/* --- step 1: strings, and positions of all other fields --- */
 
 static PfsReadStatus
 pprof_read_string(Reader *reader, const PfsWireField *field)
@@ -115,7 +119,7 @@ static PfsReadStatus
 list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 {
 	if (field->wire_type != PFS_WIRE_BYTES)
-		return pprof_malformed(reader, "field is no message");
+		return pprof_malformed(reader, "field is not a message");
 	if (!PFS_GROW(reader->budget, list->messages, list->count))
 		return pprof_refused(reader);
 	list->messages[list->count++] =
@@ -211,7 +215,7 @@ static PfsReadStatus
 read_numbers(Reader *reader, const PfsWireField *field, uint64_t *numbers, uint32_t count)
 {
 	if (field->wire_type != PFS_WIRE_BYTES)
-		return pprof_malformed(reader, "field is no message");
+		return pprof_malformed(reader, "field is not a message");
 	return pfs_wire_numbers(field, numbers, count)
 			   ? PFS_READ_OK
 			   : pprof_malformed(reader, "message cannot be decoded");
@@ -224,7 +228,7 @@ read_message(Reader *reader, const PfsWireField *message, FieldFn function)
 	PfsReadStatus status = PFS_READ_OK;
 
 	if (message->wire_type != PFS_WIRE_BYTES)
-		return pprof_malformed(reader, "field is no message");
+		return pprof_malformed(reader, "field is not a message");
 	for (size_t at = 0; status == PFS_READ_OK && at < message->length;)
 	{
 		PfsWireField field;
@@ -288,7 +292,7 @@ get_string(Reader *reader, uint64_t index, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* Step 2: messages that refer only to strings. */
+/* --- step 2: messages that refer only to strings --- */
 
 static PfsReadStatus
 read_value_type(Reader *reader, const PfsWireField *field, PfsValueType *type)
@@ -387,14 +391,14 @@ add_comment(Reader *reader, uint64_t index)
 	return get_string(reader, index, &profile->comments[profile->comment_count++]);
 }
 
-/* Takes a number of the profile; some are indexes of strings. */
+/* Stores a number of the message Profile. Some are indexes of strings. */
 static PfsReadStatus
 pprof_read_number(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 
 	if (field->wire_type != PFS_WIRE_VARINT)
-		return pprof_malformed(reader, "field is no number");
+		return pprof_malformed(reader, "field is not a number");
 	switch (field->number)
 	{
 		case PFS_PPROF_DROP_FRAMES:
@@ -402,7 +406,10 @@ pprof_read_number(Reader *reader, const PfsWireField *field)
 		case PFS_PPROF_KEEP_FRAMES:
 			return get_string(reader, field->value, &profile->keep_frames);
 		case PFS_PPROF_TIME_NANOS:
-			/* two concatenated profiles would be read as one with wrong strings */
+			/*
+			 * a second time shows that two profiles were concatenated, whose strings would be mixed
+			 * up
+			 */
 			if (profile->time_ns != 0)
 				return pprof_malformed(reader, "second profile in one file");
 			profile->time_ns = (int64_t) field->value;
@@ -448,7 +455,7 @@ read_plain(Reader *reader, const PfsWireField *field)
 	}
 }
 
-/* Step 3: locations. */
+/* --- step 3: locations --- */
 
 /* Adds a line to the location; a line without a function contains no information and is skipped. */
 static PfsReadStatus
@@ -530,7 +537,7 @@ read_location(Reader *reader, const PfsWireField *field)
 	return status == PFS_READ_OK ? place_location(reader, location) : status;
 }
 
-/* Step 4: samples. Fields belong to the last one. */
+/* --- step 4: samples; fields belong to the last one --- */
 
 static PfsReadStatus
 pprof_add_frame(Reader *reader, uint64_t id)
@@ -579,7 +586,7 @@ pprof_add_label(Reader *reader, const PfsWireField *field)
 		return status;
 	if (++reader->labels_read > PFS_PROFILE_MAX_LABELS)
 		return pprof_fail(reader, PFS_READ_TOO_LARGE, "sample has too many labels");
-	/* neither a text nor a number */
+	/* the label is neither a text nor a number */
 	if (numbers[LABEL_STR] == 0 && numbers[LABEL_NUM] == 0 && numbers[LABEL_NUM_UNIT] == 0)
 		return PFS_READ_OK;
 	if (!PFS_GROW(reader->budget, profile->labels, profile->label_count))
@@ -630,7 +637,7 @@ pprof_read_sample(Reader *reader, const PfsWireField *field)
 	return status;
 }
 
-/* The whole profile. */
+/* --- the whole profile --- */
 
 static PfsReadStatus
 find_default_type(Reader *reader)

@@ -23,7 +23,7 @@ pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *
 	return false;
 }
 
-/* Skips a field that is not a number below count. */
+/* Skips a field whose value is not a number, or whose field number is not below count. */
 static bool
 pass_over(const PfsWireField *message, size_t *at, uint32_t count)
 {

@@ -1,6 +1,6 @@
 /*
  * pprof_wire.h
- *		Reads the fields of a protobuf message in order. Knows no server header.
+ *		Reads the fields of a protobuf message in order. Includes no server header.
  *
  * Every length is checked before the bytes that it spans are read. Errors are static texts.
  */

@@ -1,6 +1,6 @@
 /*
  * profile.c
- *		Memory of a profile that is being read.
+ *		Initializes and frees a profile, and grows its arrays.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *		A profile in memory, between a file and the tables: filled in by the readers of all
  *		formats.
  *
- * Its files (profile, gunzip, *_read) know no server header, so they are tested and fuzzed alone.
+ * No file of this room includes a server header, so that all are tested and fuzzed alone.
  * Memory comes from the caller's allocator and is charged to a budget, so that a small file cannot
  * demand a large amount. Texts are not terminated; they point into the bytes of the file, which
  * must outlive the profile, or into the profile's own copies. Texts of pprof are clean
@@ -33,15 +33,15 @@ typedef enum PfsReadStatus
 
 typedef struct PfsReadError
 {
-	const char *message; /* static text in PostgreSQL's message style */
+	const char *message; /* static text in PostgreSQL's message style, without the place */
 	size_t offset;		 /* offset of the byte at which the error was seen */
 	uint64_t line;		 /* line of text that contains it, from 1; 0: not text */
-	const char *hint;	 /* static text, a sentence; or NULL */
+	const char *hint;	 /* advice as a full sentence, static; or NULL */
 } PfsReadError;
 
 /*
- * Returns the budget for a profile of that many bytes: real dense profiles need 2 to 8 times their
- * size.
+ * Returns the memory budget for a profile of length bytes. Real, dense profiles need 2 to 8 times
+ * their size.
  */
 static inline size_t
 pfs_profile_budget_bytes(size_t length)
@@ -86,7 +86,7 @@ typedef struct PfsProfileLocation
 typedef struct PfsProfileLabel
 {
 	PfsText key;
-	PfsText text; /* of a number: its unit */
+	PfsText text; /* for a label that is a number, its unit */
 	int64_t number;
 	bool numeric;
 } PfsProfileLabel;
@@ -94,8 +94,8 @@ typedef struct PfsProfileLabel
 typedef struct PfsProfileSample
 {
 	/*
-	 * index in location_indexes, leaf first; shared with other samples, unless there are
-	 * drop_frames
+	 * index of the first frame in location_indexes, leaf first; samples may share frames, unless
+	 * there are drop_frames
 	 */
 	size_t first_location;
 	uint32_t location_count;
@@ -128,7 +128,7 @@ typedef struct PfsValueType
 #define PFS_REPLACEMENT		  "\xEF\xBF\xBD"
 #define PFS_REPLACEMENT_BYTES (sizeof(PFS_REPLACEMENT) - 1)
 
-/* Counts are beside the arrays; capacities are computed by PFS_GROW(). */
+/* A profile. Counts stand beside their arrays; PFS_GROW() computes capacities from them. */
 typedef struct PfsProfile
 {
 	PfsBudget *budget;
@@ -139,15 +139,16 @@ typedef struct PfsProfile
 	int64_t duration_ns; /* 0: unknown */
 	int64_t period;
 	PfsValueType period_type;
-	PfsText drop_frames; /* regular expression on function names, "" for none; also keep_frames */
+	/* drop_frames and keep_frames: regular expressions on function names, "" if there are none */
+	PfsText drop_frames;
 	PfsText keep_frames;
 	PfsText doc_url;
 
 	const char *name; /* name of the profile type, if the format has one; static, or NULL */
 
 	/*
-	 * set before reading: a flight recording is one that an agent of Pyroscope pushes, with its
-	 * sample types, and with ids as numeric labels; jfr_read.h
+	 * Set before reading, for a flight recording that an agent of Pyroscope pushes: it gets
+	 * Pyroscope's sample types, and ids as numeric labels (jfr_read.h).
 	 */
 	bool is_pushed;
 	PfsSkipped skipped;
@@ -188,9 +189,10 @@ bool pfs_text_equals(PfsText text, const char *other);
 bool pfs_profile_lacks_frames(const PfsProfile *profile);
 
 /*
- * Converts an address in a process to one in a file: by the mapping's position if the loader chose
- * that (between 4 GiB and the upper half); unchanged for programs with fixed addresses and for the
- * kernel. The result is the ELF address if segments are at their offsets in the file.
+ * Converts an address in a process to one in a file. If the loader chose the position of the
+ * mapping (between 4 GiB and the upper half), that position is subtracted. Addresses of programs
+ * with fixed addresses and of the kernel are unchanged. The result is the ELF address if segments
+ * are at their offsets in the file.
  */
 uint64_t pfs_file_address(uint64_t address, uint64_t start, uint64_t limit, uint64_t offset);
 

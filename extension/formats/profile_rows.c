@@ -1,7 +1,7 @@
 /*
  * profile_rows.c
- *		Converts samples to rows, which are sorted by series, stack and time and summed up;
- *		likewise the values of traces.
+ *		Converts samples to rows, which are sorted by series, stack and time and summed up. The
+ *		values of traces become rows of their own in the same way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ rows_add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int
 	return true;
 }
 
-/* Compares by row, then by ids. */
+/* Compares by row, then by the ids of trace and span. */
 static int
 compare_traces(const void *a, const void *b)
 {
@@ -82,7 +82,7 @@ compare_traces(const void *a, const void *b)
 	return order != 0 ? order : memcmp(&left->ids, &right->ids, sizeof(PfsTraceIds));
 }
 
-/* Like merge(), but for values of traces; those of removed rows are removed, too. */
+/* Like merge(), but for values of traces. Values that refer to removed rows are removed, too. */
 static void
 merge_traces(PfsSampleRows *result)
 {
@@ -115,7 +115,10 @@ count_traced(const PfsProfile *profile)
 	return count;
 }
 
-/* Adds the values of traces in the rows of rows_add_values(). Returns false if out of memory. */
+/*
+ * Adds the values of traces for the rows that rows_add_values() has made. Returns false if out of
+ * memory.
+ */
 static bool
 add_traces(PfsMaking *making, const PfsProfile *profile, PfsSampleRows *result)
 {

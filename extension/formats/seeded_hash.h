@@ -1,7 +1,7 @@
 /*
  * seeded_hash.h
  *		A hash of texts for tables in memory, with a secret seed, because files may be
- *		constructed so that their texts collide. Knows no server header.
+ *		constructed so that their texts collide. Includes no server header.
  */
 #ifndef PFS_SEEDED_HASH_H
 #define PFS_SEEDED_HASH_H
@@ -12,10 +12,13 @@
 
 #include "formats/profile.h"
 
-/* Odd, with about as many ones as zeros. */
+/* An odd number with about as many ones as zeros. */
 #define PFS_HASH_MULTIPLIER UINT64_C(0x9E3779B97F4A7C15)
 
-/* Returns a seed; each table uses its own. Without entropy, early in boot, it is predictable. */
+/*
+ * Returns a seed. Each table uses a seed of its own. Without entropy, early during boot, it is
+ * predictable.
+ */
 static inline uint64_t
 pfs_hash_seed(void)
 {

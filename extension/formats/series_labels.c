@@ -11,11 +11,11 @@
 
 #define TAKEN_PREFIX "exported_"
 
-/* Room for the suffix "_" and a number, and for the digits of a value with its sign. */
+/* Bytes of the suffix, "_" and a number, and of the digits of a value with its sign. */
 #define SUFFIX_BYTES 12
 #define DIGITS_BYTES 24
 
-/* Limit of the bytes of JSON for one byte of text. */
+/* Largest number of bytes of JSON for one byte of text. */
 #define JSON_BYTES 6
 
 void *
@@ -86,7 +86,7 @@ put_legal(char *name, PfsText key)
 	return length;
 }
 
-/* The length of a name without its suffix, and the next free number for it. */
+/* The length of a name without its suffix, and the next number that is free for it. */
 typedef struct Numbered
 {
 	uint32_t length;
@@ -94,8 +94,9 @@ typedef struct Numbered
 } Numbered;
 
 /*
- * Finds the first label whose name was made of the same text, or the current one. Many keys may
- * give one name, and each must not try the numbers of all before it.
+ * Returns the first label whose name was made from an equal text, or the current label. Many keys
+ * may give one name; the label found stores the next free number, so that not each key tries all
+ * numbers before it.
  */
 static Numbered *
 find_numbered(const PfsLabels *labels, Numbered *numbered, uint32_t at)
@@ -155,7 +156,8 @@ choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Nu
 	labels->labels[at].name = name;
 	numbered[at].length = length;
 	same = find_numbered(labels, numbered, at);
-	labels->labels[at].name.length = 0; /* excludes the label itself from the comparison */
+	/* an empty name excludes the label itself from the comparison */
+	labels->labels[at].name.length = 0;
 	while (has_name(labels, name) || has_name(own, name) || pfs_text_equals(name, PFS_LABEL_KINDS))
 		name.length =
 			length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", same->next++);

@@ -1,6 +1,6 @@
 /*
  * series_labels.h
- *		Turns labels of samples in files into labels of series. Knows no server header.
+ *		Turns labels of samples in files into labels of series. Includes no server header.
  *
  * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text and may
  * occur twice, and values may be numbers with units. A key that is a legal name keeps it. In other
@@ -30,7 +30,7 @@ typedef struct PfsLabels
 	uint32_t count;
 } PfsLabels;
 
-/* Memory for the results; freed with the scratch. */
+/* Memory for the results. It is freed with the scratch. */
 typedef struct PfsMaking
 {
 	PfsBudget *budget;
@@ -41,9 +41,9 @@ typedef struct PfsMaking
 void *pfs_making_alloc(PfsMaking *making, size_t bytes);
 
 /*
- * Makes the labels that a series has from its samples, in addition to the importer's, whose names
- * stay reserved. The labels are sorted by key; keys and texts are clean. Returns false if out of
- * memory or budget.
+ * Makes the labels that a series has because of its samples. They come in addition to the
+ * importer's labels, whose names stay reserved. The labels are sorted by key; keys and texts are
+ * clean. Returns false if out of memory or budget.
  */
 bool pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLabel *labels,
 						  uint32_t count, PfsLabels *result);

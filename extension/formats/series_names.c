@@ -1,8 +1,8 @@
 /*
  * series_names.c
- *		Groups samples by their labels; names profile types.
+ *		Groups samples by their labels, and names profile types.
  *
- * The kept labels of a sample are sorted, and looked up by content among the known sets.
+ * The labels of a sample that are kept are sorted, and looked up by content among the known sets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define FIRST_SLOTS 64
 
-/* A set of labels as its samples have it. */
+/* A set of labels, as the samples have them. */
 typedef struct SampleSet
 {
 	uint64_t hash;
@@ -30,7 +30,7 @@ typedef struct Grouping
 	uint64_t seed;
 	SampleSet *sets;
 	uint32_t capacity;
-	uint32_t *slots; /* numbers of sets plus one; 0: free */
+	uint32_t *slots; /* slots of a hash table: numbers of sets plus one; 0 if the slot is free */
 	uint32_t slot_count;
 } Grouping;
 
@@ -78,7 +78,10 @@ get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileL
 	{
 		const PfsProfileLabel *label = &grouping->profile->labels[sample->first_label + i];
 
-		/* a series has no empty labels, and labels with ids would make a series of each trace */
+		/*
+		 * empty labels are left out, and so are labels with ids, which would make a series of each
+		 * trace
+		 */
 		if ((label->numeric || label->text.length > 0) &&
 			name_is_kept(grouping->rules, label->key) && !pfs_trace_label(label, &ids))
 			labels[count++] = *label;
@@ -193,8 +196,8 @@ find_set(Grouping *grouping, const PfsProfileSample *sample)
 }
 
 /*
- * Assigns all samples to sets. Neighbours often have no labels, or equal ones, which is tested
- * first.
+ * Assigns all samples to sets. Neighbouring samples often have no labels, or equal ones, so that is
+ * tested first.
  */
 static bool
 group(Grouping *grouping)
@@ -217,7 +220,7 @@ group(Grouping *grouping)
 			without = set;
 		grouping->result->set_of_sample[i] = set;
 	}
-	/* an empty scrape needs a set, too */
+	/* a profile without samples needs a set, too */
 	return grouping->result->count > 0 || find_set(grouping, &no_labels) != PFS_NONE;
 }
 

@@ -1,14 +1,14 @@
 /*
  * series_names.h
  *		Labels and names of a profile's series: server and clients use these functions, so they
- *		store a profile under the same names. Knows no server header.
+ *		store a profile under the same names. Includes no server header.
  */
 #ifndef PFS_SERIES_NAMES_H
 #define PFS_SERIES_NAMES_H
 
 #include "formats/series_labels.h"
 
-/* A label of the importer that is the name of the profile type and not a label of series. */
+/* Label of the importer that names the profile type. It does not become a label of series. */
 #define PFS_NAME_LABEL "__name__"
 
 /* The importer's settings for a profile. */
@@ -20,11 +20,14 @@ typedef struct PfsSeriesRules
 	bool keeps_all; /* all keys become labels */
 } PfsSeriesRules;
 
-/* Distinct label sets of the samples: each is a series for each sample type. At least one. */
+/*
+ * Distinct sets of labels of the samples, at least one. Each set makes a series for each sample
+ * type.
+ */
 typedef struct PfsProfileSets
 {
 	uint32_t count;
-	PfsLabels *labels; /* by set, in addition to the importer's */
+	PfsLabels *labels; /* for each set, its labels in addition to the importer's */
 	uint32_t *set_of_sample;
 } PfsProfileSets;
 
@@ -38,8 +41,8 @@ PfsReadStatus pfs_profile_sets(PfsMaking *making, const PfsProfile *profile,
 							   PfsReadError *error);
 
 /*
- * Returns the name of profile types that are recognized by their measurements; NULL: use the first
- * sample type's name.
+ * Returns the name of profile types that are recognized by their measurements. Returns NULL if the
+ * name of the first sample type is to be used.
  */
 const char *pfs_pprof_default_name(const PfsProfile *profile);
 
@@ -57,7 +60,7 @@ typedef struct PfsTypeParts
 	bool delta;
 } PfsTypeParts;
 
-/* Room for the result with its terminating zero. */
+/* Longest part of a profile type, in bytes, and the room for a result with its terminating zero. */
 #define PFS_TYPE_PART_MAX	 255
 #define PFS_PROFILE_TYPE_MAX (5 * (PFS_TYPE_PART_MAX + 1) + sizeof("delta"))
 

@@ -1,9 +1,10 @@
 /*
  * slots.h
  *		The slots of a hash table over the items of an array: open addressing, at most half full;
- *		knows no server header.
+ *		includes no server header.
  *
- * The owner has the items and compares them. A slot contains an item's number + 1; 0: it is free.
+ * The user of the table has the items and compares them. A slot contains the number of an item + 1,
+ * or 0 if it is free.
  */
 #ifndef PFS_SLOTS_H
 #define PFS_SLOTS_H
@@ -13,7 +14,7 @@
 typedef struct PfsSlots
 {
 	PfsBudget *budget;
-	uint64_t seed; /* of the items' hashes */
+	uint64_t seed; /* seed of the hashes of items */
 	uint32_t *slots;
 	uint32_t count; /* 0, or a power of two */
 } PfsSlots;
@@ -41,7 +42,7 @@ pfs_slots_first(const PfsSlots *slots, uint64_t hash)
 	return (uint32_t) hash & (slots->count - 1);
 }
 
-/* Returns the slot after one that another item has. */
+/* Returns the slot to try next if slot at holds another item than the wanted one. */
 static inline uint32_t
 pfs_slots_next(const PfsSlots *slots, uint32_t at)
 {

@@ -1,6 +1,6 @@
 /*
  * text_index.h
- *		Distinct texts, numbered 0, 1, 2 ...; knows no server header.
+ *		Distinct texts, numbered 0, 1, 2 ...; includes no server header.
  */
 #ifndef PFS_TEXT_INDEX_H
 #define PFS_TEXT_INDEX_H
@@ -11,7 +11,7 @@
 typedef struct PfsTextIndex
 {
 	PfsSlots slots;
-	PfsText *texts; /* by number; the bytes are not copied */
+	PfsText *texts; /* the texts by their numbers; their bytes are not copied */
 	uint32_t count;
 } PfsTextIndex;
 

@@ -1,12 +1,12 @@
 /*
  * trace_ids.c
- *		Recognizes keys in their usual spellings, and hexadecimal ids.
+ *		Recognizes keys of ids in their usual spellings, and hexadecimal ids.
  */
 #include <string.h>
 
 #include "formats/trace_ids.h"
 
-/* Longest key and text of an id. */
+/* Most bytes of a key, and of the text of an id. */
 #define KEY_MAX		20
 #define UUID_LENGTH 36
 
@@ -31,7 +31,7 @@ pfs_span_is_known(const PfsTraceIds *ids)
 	return ids_is_set(ids->span, PFS_SPAN_BYTES);
 }
 
-/* Copies the letters of a key in lower case; "" if it is too long. */
+/* Copies the letters of a key in lower case; copies "" if the key is too long. */
 static void
 squeeze(PfsText key, char squeezed[KEY_MAX + 1])
 {
@@ -57,14 +57,16 @@ digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns true if a UUID has a dash after that byte. */
+/* Returns true if a UUID has a dash after the byte with this number. */
 static bool
 has_dash_after(size_t byte)
 {
 	return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
 
-/* Reads digits for exactly count bytes; dashed: with the dashes of a UUID. */
+/*
+ * Reads hexadecimal digits for exactly count bytes; if dashed is true, with the dashes of a UUID.
+ */
 static bool
 trace_id_read_bytes(PfsText text, bool dashed, uint8_t *bytes, size_t count)
 {

@@ -1,6 +1,6 @@
 /*
  * trace_ids.h
- *		Ids of traces and spans in the labels of samples. Knows no server header.
+ *		Ids of traces and spans in the labels of samples. Includes no server header.
  *
  * The ids are W3C's (Trace Context, level 1): 16 and 8 bytes, not all 0. A trace id of 8 bytes, as
  * in B3, gets 8 zero bytes before it.
@@ -13,7 +13,7 @@
 #define PFS_TRACE_BYTES 16
 #define PFS_SPAN_BYTES	8
 
-/* All zero if unknown. */
+/* Ids of a trace and a span; each is all zero if unknown. */
 typedef struct PfsTraceIds
 {
 	uint8_t trace[PFS_TRACE_BYTES];

@@ -1,7 +1,7 @@
 /*
  * utf8.h
  *		Recognizes a character of UTF-8 by the table of well-formed byte sequences (Unicode, table
- *		3-7); knows no other header of ours.
+ *		3-7); includes no other header of this project.
  */
 #ifndef PFS_UTF8_H
 #define PFS_UTF8_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Returns the length of the character with which bytes begin, of which length (at least 1) are
- * readable; 0 if they begin with no complete character. A zero byte is a character.
+ * Returns the length of the character at the start of bytes, of which length (at least 1) are
+ * readable; 0 if there is no complete valid character. A zero byte is a character.
  */
 static inline uint32_t
 pfs_utf8_character(const uint8_t *bytes, size_t length)
@@ -26,13 +26,13 @@ pfs_utf8_character(const uint8_t *bytes, size_t length)
 		return 0;
 	wanted = bytes[0] < 0xE0 ? 2 : bytes[0] < 0xF0 ? 3 : 4;
 	if (bytes[0] == 0xE0)
-		low = 0xA0; /* overlong */
+		low = 0xA0; /* smaller bytes would be overlong encodings */
 	else if (bytes[0] == 0xED)
-		high = 0x9F; /* surrogates */
+		high = 0x9F; /* greater bytes would be surrogates */
 	else if (bytes[0] == 0xF0)
-		low = 0x90; /* overlong */
+		low = 0x90; /* smaller bytes would be overlong encodings */
 	else if (bytes[0] == 0xF4)
-		high = 0x8F; /* beyond U+10FFFF */
+		high = 0x8F; /* greater bytes would be beyond U+10FFFF */
 	if (wanted > length || bytes[1] < low || bytes[1] > high)
 		return 0;
 	for (uint32_t i = 2; i < wanted; i++)

@@ -1,6 +1,6 @@
 /*
  * wire_write.h
- *		Writes fields of protobuf messages, which pprof_wire.h reads. Knows no server header.
+ *		Writes fields of protobuf messages, which pprof_wire.h reads. Includes no server header.
  *
  * The caller guarantees the room: PFS_WIRE_FIELD_MAX bytes for a number, or for the head of bytes.
  * Fields that are zero need not be written.

@@ -95,10 +95,10 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	call->budget.pause = pfs_server_pause;
 	call->budget.left = pfs_profile_budget_bytes(call->bytes.length);
 	pfs_profile_init(&call->profile, &call->budget);
-	/* most other encodings lack U+FFFD */
+	/* a database in most other encodings cannot store U+FFFD, so another replacement is used */
 	if (GetDatabaseEncoding() != PG_UTF8)
 		call->profile.replacement = "?";
-	/* data derived from a profile are bounded by the size of the profile that was read */
+	/* data made from a profile use a budget of their own, bounded by the size of the profile */
 	call->making_budget = (PfsBudget){ .allocator = allocator, .left = SIZE_MAX };
 	call->making.budget = &call->making_budget;
 	call->import.making = &call->making;
@@ -120,7 +120,7 @@ pfs_import_sample_labels(FunctionCallInfo fcinfo)
 	return labels == NULL ? NULL : DatumGetArrayTypeP(*labels);
 }
 
-/* Reports lines and frames that the stored profile lacks. */
+/* Raises NOTICEs about lines and frames of the file that were not stored. */
 static void
 notice_gaps(const PfsImportCall *call)
 {

@@ -20,7 +20,9 @@ typedef struct PfsImportCall
 	PfsMaking making;
 	PfsProfile profile;
 	PfsReadError error;
-	/* how its profiles get stacks, for errors; or NULL. Set by the caller */
+	/*
+	 * advice on how to record profiles with stacks, which errors show; or NULL; set by the caller
+	 */
 	const char *frames_hint;
 	PfsImport import; /* the caller sets delta, default_name, and an encoding other than UTF-8 */
 } PfsImportCall;
@@ -32,7 +34,9 @@ typedef struct PfsImportCall
  */
 PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
 
-/* Returns the argument sample_labels, keys of labels of samples; NULL: all. */
+/*
+ * Returns the argument sample_labels, the keys of the sample labels to keep; NULL if all are kept.
+ */
 ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 
 /*
@@ -43,8 +47,8 @@ ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 void pfs_import_check(const PfsImportCall *call, PfsReadStatus status);
 
 /*
- * Stores the profile at the time of the argument at; if that is NULL, at its own time, or at the
- * transaction's if it has none. Returns the number of samples.
+ * Stores the profile at the time of the argument at. If at is NULL, stores it at its own time, or
+ * at the time of the transaction if it has none. Returns the number of samples.
  */
 int64 pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo);
 

@@ -16,7 +16,7 @@ COMMENT ON COLUMN profstore.file_notes.series_id IS 'id in series';
 COMMENT ON COLUMN profstore.file_notes.default_type IS 'sample type that viewers show first';
 COMMENT ON COLUMN profstore.file_notes.comments IS 'free texts of the tool that wrote the file';
 COMMENT ON COLUMN profstore.file_notes.doc_url IS 'URL of a description of the kind of profile';
-COMMENT ON COLUMN profstore.file_notes.drop_frames IS 'regular expression on functions that stacks end before';
+COMMENT ON COLUMN profstore.file_notes.drop_frames IS 'regular expression: functions that match are dropped from stacks, with all frames that they call';
 COMMENT ON COLUMN profstore.file_notes.keep_frames IS 'regular expression on functions that are kept although drop_frames matches them';
 SELECT pg_extension_config_dump('profstore.file_notes', '');
 

@@ -19,11 +19,12 @@ typedef struct PfsImport
 	PfsBytes bytes;	   /* texts point into these bytes, and offsets in errors refer to them */
 	PfsMaking *making; /* memory for data derived from the profile */
 	int encoding;	   /* encoding of its texts */
-	const char *default_name; /* default name of the profile type, if the labels do not have one */
+	const char *default_name; /* name of the profile type if the labels have no __name__ */
 	Jsonb *labels;			  /* labels of all series; __name__ is the name of the profile type */
 	TimestampTz time;		  /* time of the profile */
 	bool delta;				  /* values are summed over time */
-	ArrayType *sample_labels; /* text[]: keys that become labels of series; NULL: all */
+	/* text[] with the keys that become labels of series; NULL if all do */
+	ArrayType *sample_labels;
 } PfsImport;
 
 #endif

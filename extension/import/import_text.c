@@ -22,7 +22,10 @@ get_text_argument(FunctionCallInfo fcinfo, const char *name)
 	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
 }
 
-/* Like pfs_import_check(), and names the right function for a text in another format. */
+/*
+ * Like pfs_import_check(), but for a text in another format also names the function that imports
+ * it.
+ */
 static void
 check_text(PfsImportCall *call, PfsReadStatus status, PfsFormat reader)
 {
@@ -61,8 +64,7 @@ profstore_import_perf_script(PG_FUNCTION_ARGS)
 			   PFS_FORMAT_PERF_SCRIPT);
 	call->import.delta = true;
 	call->import.default_name = "perf";
-	call->frames_hint = "perf record takes stacks with -g; perf script prints them with the fields "
-						"ip and sym.";
+	call->frames_hint = "Record with perf record -g; make perf script print the fields ip and sym.";
 	call->import.encoding = GetDatabaseEncoding();
 	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
 }

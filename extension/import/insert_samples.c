@@ -1,7 +1,7 @@
 /*
  * insert_samples.c
- *		Inserts rows into profstore.samples through COPY, which routes them to partitions and
- *		stores many at a time; into distributed tables through INSERT.
+ *		Inserts rows into profstore.samples. COPY is used, because it routes rows to partitions and
+ *		stores many at a time; distributed tables need INSERT.
  */
 #include "profstore.h"
 
@@ -27,19 +27,19 @@
 #include "import/insert_samples.h"
 #include "store/segment/storage.h"
 
-/* Signature, flags, and length of the header extension. */
+/* Head of COPY's binary format: signature, flags, and length of the header extension. */
 static const char header[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
 
 #define COLUMN_COUNT 4
 #define TRAILER		 (-1)
 
-/* Most rows of an INSERT into distributed tables. */
+/* Most rows of one INSERT into distributed tables. */
 #define INSERT_ROWS 65536
 
-/* A row in COPY's binary format: fields with their lengths, in network order. */
+/* Bytes of a row in COPY's binary format: fields with their lengths, in network order. */
 #define ROW_BYTES (2 + COLUMN_COUNT * 4 + 8 + 4 + 8 + 8)
 
-/* The source of COPY's data; its callback has no argument. */
+/* The source of COPY's data. It is static, because COPY passes no argument to its callback. */
 typedef struct Feed
 {
 	const PfsSampleRow *rows;
@@ -110,7 +110,7 @@ pack_next(void)
 	return true;
 }
 
-/* COPY's callback: provides at least min_bytes, unless the end comes first. */
+/* Callback of COPY: provides at least min_bytes, unless the data end before. */
 static int
 give_bytes(void *buffer, int min_bytes, int max_bytes)
 {
@@ -226,7 +226,7 @@ pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 	}
 	PG_FINALLY();
 	{
-		/* a trigger may have run another import */
+		/* restore the outer import, because a trigger may have run this one inside it */
 		feed = outer;
 	}
 	PG_END_TRY();

@@ -1,10 +1,11 @@
 /*
  * known_ids.c
- *		A table of contents in a memory context of its own, and one that sessions share.
+ *		Keeps ids in a table of contents with a memory context of its own, and in one that sessions
+ *		share.
  *
- * When the next import begins, committed ids are shared if they are clearly more than the shared
- * ones, and the session's own table starts empty. Notes are not shared, because other sessions may
- * delete them.
+ * When the next import begins, the session's committed ids are offered to others if they are
+ * clearly more than those shared now, and the session's own table starts empty. Notes are not
+ * shared, because other sessions may delete them.
  */
 #include "profstore.h"
 
@@ -27,7 +28,7 @@
 #define MAX_BYTES		((Size) 16 * 1024 * 1024)
 #define MAX_BLOCK_BYTES ((Size) 256 * 1024)
 
-/* A session replaces shared ids if it knows more by this share. */
+/* A session replaces the shared ids if it knows more by one part in this many. */
 #define GROWTH_DIVISOR 8
 
 typedef struct KnownId
@@ -53,10 +54,12 @@ static known_hash *known_table;
 static const PfsSharedIds *shared_ids; /* NULL: none */
 static uint32 offered_count;		   /* entries of the table when they were last offered */
 static bool is_full;				   /* some ids were not kept */
-static bool some_are_own; /* some are of the running transaction, whose abort undoes them */
-static bool is_unshared;  /* begun by a transaction that must not borrow */
+/* true if some ids are of the running transaction, whose abort undoes them */
+static bool some_are_own;
+/* true if the table was begun by a transaction that must not borrow shared ids */
+static bool is_unshared;
 
-/* The epoch under which they are valid. */
+/* The epoch under which the known ids are valid. */
 static Oid known_of; /* OID of profstore.epoch */
 static int64 known_epoch;
 static NameData known_role;
@@ -117,7 +120,10 @@ check_validity(void)
 	known_of = table;
 	known_epoch = epoch.ids;
 	known_role = role;
-	/* an epoch that is rolled back is used again with other content */
+	/*
+	 * an epoch that is rolled back is used again with other content, so its ids count as
+	 * uncommitted
+	 */
 	some_are_own |= epoch.own;
 }
 
@@ -138,7 +144,8 @@ list_own(uint32 *count)
 }
 
 /*
- * Returns true if sessions share as many ids by now, and not those that this session has borrowed.
+ * Returns true if shared memory now has at least that many ids, and they are not the ones that this
+ * session has borrowed.
  */
 static bool
 others_know_more(uint32 count)
@@ -181,8 +188,9 @@ pfs_known_ids_begin(void)
 	check_validity();
 
 	/*
-	 * The snapshot of a REPEATABLE READ transaction may be older than ids that are shared now,
-	 * which interning would not find. Ids borrowed by an earlier transaction are visible to it.
+	 * The snapshot of a REPEATABLE READ transaction may be older than ids that are shared now, and
+	 * interning would not find these. So it uses only ids that an earlier transaction has borrowed,
+	 * which its snapshot sees.
 	 */
 	if (!IsolationUsesXactSnapshot())
 		offer_own();
@@ -241,7 +249,10 @@ known_ids_put_content(const PfsKnownItems *items, StringInfo content, uint32 ite
 	items->put_content(content, items->context, item);
 }
 
-/* The current role knows the content of these ids, even if another session has interned it. */
+/*
+ * Notes the ids as proven for the current role, which knows their content even if another session
+ * has interned it.
+ */
 static void
 known_ids_prove(const PfsKnownItems *items, const int32 *ids)
 {

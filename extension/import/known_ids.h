@@ -1,12 +1,12 @@
 /*
  * known_ids.h
- *		Ids that this session's imports got by content, of series, mappings, functions and
- *		locations, and those that sessions share (shared_ids.h).
+ *		Ids that this session's imports have received for contents of series, mappings, functions
+ *		and locations, and those that sessions share (shared_ids.h).
  *
- * Interning has returned them to the current role, in transactions that committed or in the current
- * one; an abort, also of a savepoint, drops all of them if some were of that transaction. All are
- * dropped when the epoch, the extension or the role changes. When they take 16 MB, further ids are
- * not kept, and the next import begins with none.
+ * Interning has returned them to the current role, in the current transaction or in ones that
+ * committed. An abort, also of a savepoint, drops all of them if some were of that transaction. All
+ * are dropped when the epoch, the extension or the role changes. Once they use 16 MB, further ids
+ * are not kept, and the next import begins with none.
  */
 #ifndef PFS_KNOWN_IDS_H
 #define PFS_KNOWN_IDS_H
@@ -21,7 +21,7 @@ typedef enum PfsKnownKind
 	PFS_KNOWN_MAPPING,
 	PFS_KNOWN_FUNCTION,
 	PFS_KNOWN_LOCATION,
-	PFS_KNOWN_NOTES /* 1: stored */
+	PFS_KNOWN_NOTES /* the id is 1 for notes that are stored */
 } PfsKnownKind;
 
 /* Registers the transaction callbacks. Called once when the module is loaded. */
@@ -34,14 +34,14 @@ void pfs_known_ids_init(void);
  */
 void pfs_known_ids_begin(void);
 
-/* Items of a kind, by number. */
+/* Items of one kind, numbered from 0. */
 typedef struct PfsKnownItems
 {
 	PfsKnownKind kind;
 	int encoding; /* encoding of their texts */
 	uint32 count;
 	const void *context;
-	/* Appends the content of an item: equal for equal items only. */
+	/* Appends the content of an item. Contents of two items must be equal only if the items are. */
 	void (*put_content)(StringInfo content, const void *context, uint32 item);
 	/* Interns some items, and returns their ids. */
 	const int32 *(*intern)(const void *context, const uint32 *items, uint32 count);

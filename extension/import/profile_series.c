@@ -1,6 +1,6 @@
 /*
  * profile_series.c
- *		From label sets and profile types to ids of series: known ones from memory, others by
+ *		Finds the ids of series by label set and profile type: known ones in memory, others by
  *		interning.
  */
 #include "profstore.h"
@@ -21,8 +21,8 @@
 typedef struct SeriesNames
 {
 	const PfsImport *import;
-	const char **types; /* by sample type */
-	Jsonb **labels;		/* by set */
+	const char **types; /* for each sample type, its name */
+	Jsonb **labels;		/* for each set, its labels */
 } SeriesNames;
 
 /* Returns the elements of a text[] without nulls. */
@@ -110,7 +110,10 @@ name_types(const PfsImport *import)
 	return names;
 }
 
-/* Series i has sample type i % type_count and set i / type_count. */
+/*
+ * Returns the name of the profile type of a series, which has sample type series % type_count and
+ * set series / type_count.
+ */
 static const char *
 type_of(const SeriesNames *names, uint32 series)
 {

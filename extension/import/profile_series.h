@@ -9,7 +9,7 @@
 
 #include "import/import_request.h"
 
-/* The series of type t and label set s is at position s * type_count + t. */
+/* Ids of the series. That of sample type t and label set s is at position s * type_count + t. */
 typedef struct PfsProfileSeries
 {
 	uint32 count; /* at least one for each sample type */

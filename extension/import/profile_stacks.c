@@ -1,6 +1,6 @@
 /*
  * profile_stacks.c
- *		Finds ids of mappings, then functions, locations, and last stacks.
+ *		Finds the ids of mappings, then of functions, locations, and at last stacks.
  */
 #include "profstore.h"
 
@@ -16,7 +16,7 @@
 #include "import/sample_labels.h"
 #include "import/writer_calls.h"
 
-/* State: the ids found so far. */
+/* The ids found so far. */
 typedef struct Stacks
 {
 	const PfsImport *import;
@@ -156,8 +156,9 @@ put_location(StringInfo content, const void *context, uint32 item)
 }
 
 /*
- * Returns the line to store. Files of pprof have no mark for the start of a function without a
- * symbol, but keep its keys: without the mark it would rank as high as a symbol.
+ * Returns the line to store. pprof has no mark for a function that is named by its start because it
+ * has no symbol, so the mark is restored from the keys in its system name. Without the mark the
+ * function would rank as high as one with a symbol.
  */
 static int32
 line_to_store(const PfsProfile *profile, const PfsProfileLocation *location,
@@ -227,8 +228,8 @@ intern_locations(const void *context, const uint32 *items, uint32 count)
 /* Stacks */
 
 /*
- * Chooses the dictionary partition: build ID of the program, otherwise the service, otherwise the
- * profile's name.
+ * Chooses the dictionary partition: the build ID of the program; if there is none, the service;
+ * otherwise the profile's name.
  */
 static const char *
 choose_partition(const PfsImport *import)
@@ -265,7 +266,7 @@ intern_stacks(const Stacks *stacks)
 		depths[i] = (int32) profile->samples[i].location_count;
 		frame_count += profile->samples[i].location_count;
 	}
-	/* samples may share their frames in the profile */
+	/* samples of the profile may share frames, so these are copied for each */
 	values[2] = make_int4_array(frame_count, &frames);
 	for (uint32 i = 0; i < profile->sample_count; i++)
 		for (uint32 j = 0; j < profile->samples[i].location_count; j++)

@@ -1,6 +1,6 @@
 /*
  * profile_text.c
- *		Converts texts of a profile to the server's encoding; an error contains the place of the
+ *		Converts texts of a profile to the server's encoding. An error contains the place of the
  *		text in the file.
  */
 #include "profstore.h"
@@ -17,7 +17,10 @@ typedef struct TextPlace
 	PfsText text;
 } TextPlace;
 
-/* Adds the place to an error. A text in which bytes were replaced is a copy, and has no place. */
+/*
+ * Adds the place of the text to an error. A text in which bytes were replaced is a copy, which has
+ * no place in the file.
+ */
 static void
 tell_place(void *argument)
 {

@@ -1,8 +1,8 @@
 /*
  * prune.c
- *		drop_frames and keep_frames, as pprof applies them to each file that it reads.
+ *		Applies drop_frames and keep_frames, as pprof does for each file that it reads.
  *
- * 1. Functions: which ones match.
+ * 1. Functions: finds which ones match.
  * 2. Locations: a location whose outermost function matches is dropped. If an inlined function
  *    matches instead, its line and the lines inlined into it are removed; the outer lines stay.
  * 3. Stacks: going from the root to the leaf, the first location with a match that comes after a
@@ -39,7 +39,10 @@ compile_whole(const PfsImport *import, PfsText expression, const char *field)
 	char *whole = psprintf("^(?:%s)$", part);
 	const char *problem = pfs_regex_problem(part);
 
-	/* options at the very beginning, as (?i) and ***, are valid in the part but not in the whole */
+	/*
+	 * options such as (?i) and ***, which must come first, are valid in the part but not in the
+	 * whole
+	 */
 	if (problem == NULL)
 		problem = pfs_regex_problem(whole);
 	if (problem != NULL)
@@ -58,8 +61,8 @@ prune_matches(text *expression, const char *name, size_t length)
 }
 
 /*
- * Length of a name without its arguments: up to the first parenthesis that is not part of the name
- * itself.
+ * Returns the length of a name without its arguments: up to the first parenthesis that is not part
+ * of the name itself.
  */
 static size_t
 bare_length(const char *name)
@@ -128,7 +131,9 @@ cut_locations(PfsProfile *profile, const bool *matching)
 			cut--;
 		if (cut > 0)
 			cuts[i] = cut == location->line_count ? CUT_WHOLE : CUT_INNER;
-		/* such a location is shown only in stacks that have no other frame before it */
+		/*
+		 * a location that is dropped whole is shown only in stacks without another frame before it
+		 */
 		if (cuts[i] == CUT_WHOLE)
 			cut = 0;
 		location->line_count -= cut;
@@ -142,7 +147,8 @@ cut_locations(PfsProfile *profile, const bool *matching)
 }
 
 /*
- * Number of locations at the leaf's end of a stack that are removed. locations has the leaf first.
+ * Returns how many locations are removed at the leaf's end of a stack. locations begins with the
+ * leaf.
  */
 static uint32
 cut_of_stack(const uint32 *locations, uint32 count, const Cut *cuts)

@@ -1,6 +1,6 @@
 /*
  * sample_labels.c
- *		Labels as jsonb.
+ *		Converts labels to and from jsonb.
  */
 #include "profstore.h"
 
@@ -81,8 +81,8 @@ pfs_labels_own(Jsonb *labels)
 }
 
 /*
- * Copies all but the profile's name. A value that is not an object is passed on, so that interning
- * rejects it.
+ * Copies all labels but __name__, the profile's name. A value that is not an object is copied as it
+ * is, so that interning rejects it.
  */
 static void
 push_base(JsonbParseState **state, Jsonb *base)

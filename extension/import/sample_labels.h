@@ -16,13 +16,14 @@
 typedef struct PfsSampleLabel
 {
 	const char *key;
-	const char *text; /* text of a number: its unit, "" if it has none */
+	const char *text; /* the label's text; if the label is a number, its unit, or "" */
 	int64 number;
 	bool numeric;
 } PfsSampleLabel;
 
 /*
- * The names of the importer's labels, except PFS_NAME_LABEL. Values that are not texts are empty.
+ * Returns the names of the importer's labels, except PFS_NAME_LABEL. A value that is not a text is
+ * returned as empty.
  */
 PfsLabels pfs_labels_own(Jsonb *labels);
 
@@ -35,7 +36,7 @@ Jsonb *pfs_series_labels(const PfsImport *import, const PfsLabels *of_sample);
 /* Returns the labels of a series as they were in a file, sorted by name, and their number. */
 uint32 pfs_labels_of_series(Jsonb *series_labels, PfsSampleLabel **labels);
 
-/* Value of a label that is a text; NULL if there is none. */
+/* Returns the value of a label if it is a text; otherwise NULL. */
 char *pfs_label_value(Jsonb *labels, const char *name);
 
 #endif

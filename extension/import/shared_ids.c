@@ -1,7 +1,7 @@
 /*
  * shared_ids.c
- *		A table of contents in one allocation: slots, each with the offset of its bytes behind
- *		them.
+ *		A hash table of contents in one allocation. Each slot has the offset of its content, which
+ *		stands after the slots.
  */
 #include "import/shared_ids.h"
 
@@ -24,7 +24,7 @@ struct PfsSharedIds
 {
 	NameData role;
 	uint32 count;
-	uint32 mask; /* number of slots, a power of two, minus 1 */
+	uint32 mask; /* number of slots, which is a power of two, minus 1 */
 	Slot slots[FLEXIBLE_ARRAY_MEMBER];
 };
 

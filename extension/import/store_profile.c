@@ -5,7 +5,8 @@
  * 1. Mappings, functions, locations and stacks get their ids (profile_stacks.h).
  * 2. Samples are grouped by their labels: a series for each label set and sample type
  *    (profile_series.h).
- * 3. Rows of equal series, time and stack are summed; a series without one gets a row of stack 0.
+ * 3. Rows of equal series, time and stack are summed. A series without any row gets one of the
+ *    empty stack (id 0).
  * 4. Rows are inserted into samples, whose partitions are created first (insert_samples.h); the
  *    times at which series were seen are recorded.
  * 5. Rows of traces are stored beside samples.
@@ -31,7 +32,10 @@
 #include "import/store_profile.h"
 #include "import/writer_calls.h"
 
-/* Most days of one file: wrong times must not create hundreds of tables. */
+/*
+ * Most days that the samples of one file may have: wrong times must not create hundreds of
+ * partitions.
+ */
 #define MAX_DAYS 366
 
 typedef struct Storing
@@ -39,13 +43,13 @@ typedef struct Storing
 	const PfsImport *import;
 	const PfsProfile *profile;
 	PfsProfileSeries series;
-	PfsSampleRow *rows; /* until they are stored, series_id is the index of the series */
+	PfsSampleRow *rows; /* series_id is the index of the series until the rows are stored */
 	uint32 row_count;
-	const PfsTraceRow *traces; /* series_id stays the index */
+	const PfsTraceRow *traces; /* series_id is always the index of the series */
 	uint32 trace_count;
 } Storing;
 
-/* Step 3: rows */
+/* --- step 3: rows --- */
 
 /* Makes the rows of samples, in which indexes stand for ids of series until they are stored. */
 static void
@@ -70,9 +74,9 @@ make_rows(Storing *storing, const int64 *stack_ids)
 	storing->trace_count = rows.trace_count;
 }
 
-/* Step 4: samples */
+/* --- step 4: samples --- */
 
-/* Day of a time, counted like dates. */
+/* Returns the day of a time, numbered as in type date. */
 static int64
 sample_day(TimestampTz time)
 {
@@ -160,7 +164,7 @@ insert_rows(Storing *storing)
 	pfs_samples_insert(storing->rows, storing->row_count);
 }
 
-/* Step 5: traces */
+/* --- step 5: traces --- */
 
 static Datum
 span_datum(const PfsTraceIds *ids)
@@ -207,7 +211,7 @@ keep_traces(const Storing *storing)
 					values);
 }
 
-/* Step 6: notes */
+/* --- step 6: notes --- */
 
 static void
 profile_put_text(StringInfo content, PfsText text)

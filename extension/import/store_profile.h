@@ -14,7 +14,8 @@
  * samples.
  *
  * Samples of equal stack, labels and time are summed, as long as sums fit int8; beyond that they
- * are several rows. Values of 0 are left out, but a series without another row gets one of stack 0.
+ * are several rows. Values of 0 are left out, but a series without another row gets one of the
+ * empty stack (id 0).
  *
  * Raises the errors of interning, CHARACTER_NOT_IN_REPERTOIRE for characters that the server's
  * encoding lacks, DATETIME_VALUE_OUT_OF_RANGE for times that no sample can have, and

@@ -1,18 +1,21 @@
--- What code costs in money: CPU time by the prices of a table of the caller, which has the columns labels (jsonb), core_hour and valid_from.
--- The price of a series is that of the row with most labels, of which the series has all, and among these the newest that is valid.
+-- The cost of code in money: CPU time multiplied by prices in a table of the caller, which has the columns labels (jsonb), core_hour and valid_from.
+-- The price of a series comes from the rows whose labels the series has: from the row with the most labels, and among equals from the newest valid one.
 
 CREATE FUNCTION profstore_internal.require_cpu_time(selector text) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	found record;
+	chosen record;
 BEGIN
-	SELECT m.profile_type, m.unit, m.delta INTO found FROM profstore.matching_series(selector) m ORDER BY m.delta, m.profile_type LIMIT 1;
-	IF found.unit <> 'nanoseconds' OR NOT found.delta THEN
-		RAISE invalid_parameter_value USING MESSAGE = 'costs require a profile type of CPU time', DETAIL = format('The selector picks %s.', found.profile_type),
+	SELECT m.profile_type, m.unit, m.delta INTO chosen FROM profstore.matching_series(selector) m ORDER BY m.delta, m.profile_type LIMIT 1;
+	IF NOT FOUND THEN
+		RAISE NOTICE 'the selection is empty' USING DETAIL = 'No series matches the selector.', HINT = 'profstore.series() lists series, and when they were seen.';
+	END IF;
+	IF chosen.unit <> 'nanoseconds' OR NOT chosen.delta THEN
+		RAISE invalid_parameter_value USING MESSAGE = 'costs require a profile type of CPU time', DETAIL = format('The selector picks %s.', chosen.profile_type),
 			HINT = 'Select a type such as process_cpu:cpu.';
 	END IF;
-	RETURN found.profile_type;
+	RETURN chosen.profile_type;
 END
 $$;
 COMMENT ON FUNCTION profstore_internal.require_cpu_time IS 'the profile type of a selector, which must be nanoseconds that add up; NULL if it picks nothing';
@@ -56,14 +59,7 @@ END
 $$;
 COMMENT ON FUNCTION profstore_internal.price_of IS 'price of a core hour of series with these labels at a time; NULL if the table has none';
 
-CREATE FUNCTION profstore_internal.sums_over_time(selector text, from_ts timestamptz, to_ts timestamptz, step interval, by text[], @FILTERS@,
-		is_summed bool DEFAULT true)
-	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
-	AS 'MODULE_PATHNAME', 'profstore_timeseries';
-COMMENT ON FUNCTION profstore_internal.sums_over_time IS 'like timeseries(), but values are sums, of nanoseconds in seconds';
-
--- Without a step, days are added up, so that a price counts from its day on.
+-- Without a step, costs are computed by day and added up, so that a new price counts from its day on.
 CREATE FUNCTION profstore.cost_of(@SELECTION@, prices regclass DEFAULT NULL, by text[] DEFAULT '{service}', step interval DEFAULT NULL, @FILTERS@)
 	RETURNS TABLE ("time" timestamptz, labels jsonb, cores float8, core_hours float8, cost float8)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 ROWS 100
@@ -75,7 +71,7 @@ buckets AS (
 		(SELECT coalesce(jsonb_object_agg(l.key, l.value), '{}') FROM jsonb_each(t.labels) l WHERE l.key = ANY (by)) AS kept,
 		profstore_internal.price_of(prices, t.labels, greatest(t.time, from_ts)) AS price
 	FROM known k
-	CROSS JOIN LATERAL profstore_internal.sums_over_time(selector, from_ts, to_ts, coalesce(step, '1 day'), k.names, @PASSED_FILTERS@) t
+	CROSS JOIN LATERAL profstore.timeseries(selector, from_ts, to_ts, coalesce(step, '1 day'), k.names, @PASSED_FILTERS@, absolute => true) t
 	WHERE k.profile_type IS NOT NULL)
 SELECT b.begins, b.kept, sum(b.hours) * 3600 / extract(epoch FROM least(b.begins + step, to_ts) - greatest(b.begins, from_ts))::float8, sum(b.hours),
 	CASE WHEN count(b.price) = count(*) THEN sum(b.hours * b.price) END
@@ -89,7 +85,7 @@ CREATE FUNCTION profstore.cost_of_functions(@SELECTION@, prices regclass DEFAULT
 BEGIN ATOMIC
 WITH known AS MATERIALIZED (
 	SELECT profstore_internal.require_cpu_time(selector) AS profile_type, profstore_internal.price_labels(prices) AS names),
--- a label that a series lacks is selected as empty
+-- an empty label selects the series that lack it
 priced AS (
 	SELECT DISTINCT k.profile_type, (SELECT coalesce(jsonb_object_agg(n.name, coalesce(m.labels ->> n.name, '')), '{}') FROM unnest(k.names) n(name)) AS chosen,
 		(SELECT coalesce(jsonb_object_agg(n.name, m.labels -> n.name), '{}') FROM unnest(k.names) n(name) WHERE m.labels ? n.name) AS present

@@ -1,11 +1,12 @@
 /*
  * findings.c
- *		1. findings_make_table(): cells of all hosts in the form of the statistic, for functions'
- *		   own values, then for totals that say more than these.
- *		2. findings_judge(): the statistic, on the whole time after the deploy and on its second
- *		   half.
- *		3. findings_find(): false discovery rates; half of the rate for each kind of value.
- *		4. findings_explain(): changes that a caller or a callee explains.
+ *		Judges the functions of a deploy and explains the changes.
+ *
+ * 1. findings_make_table(): cells of all hosts in the form of the statistic, for functions' own
+ *    values, then for totals that differ enough from these.
+ * 2. findings_judge(): the statistic, on the whole time after the deploy and on its second half.
+ * 3. findings_find(): false discovery rates; half of the rate for each kind of value.
+ * 4. findings_explain(): changes that a caller or a callee explains.
  */
 #include "insight/findings.h"
 
@@ -55,7 +56,7 @@ typedef struct Table
 	bool *is_new;
 	PfsFinding *findings;
 	PfsChange *changes;
-	bool is_whole; /* its only function is all code, and its wholes are requests */
+	bool is_whole; /* the table has one function, which is all code, and its wholes are requests */
 } Table;
 
 const char *
@@ -85,7 +86,10 @@ pfs_finding_name(PfsFindingStatus status)
 
 /* --- the table --- */
 
-/* Sum of the time after the deploy in a row of slots; or twice the sum of its second half. */
+/*
+ * Returns the sum of the time after the deploy in a row of slots; if later is true, twice the sum
+ * of its second half.
+ */
 static double
 after_sum(const double *slots, uint32 slot, bool later)
 {
@@ -93,8 +97,8 @@ after_sum(const double *slots, uint32 slot, bool later)
 }
 
 /*
- * The slot of a host after the deploy: that of the new version if it ran there. Without a canary,
- * hosts with the old version only have nothing after the deploy.
+ * Returns the slot of a host after the deploy: that of the new version if it ran there. Without a
+ * canary, a host that has only the old version counts as having no samples after the deploy.
  */
 static uint32
 host_slot(const PfsFunctionCells *cells, uint32 host, bool has_canary, bool *is_new)
@@ -316,7 +320,7 @@ findings_judge_whole(const PfsFunctionCells *cells, uint32 hosts, const PfsFindi
 
 /* --- which functions --- */
 
-/* Sums a function over hosts: in the base, and in the new version after the deploy. */
+/* Sums a function over hosts: on the base side, and in the new version after the deploy. */
 static PfsCost
 cells_side_sums(const PfsFunctionCells *cells, const double *values, uint32 place, uint32 hosts)
 {
@@ -427,12 +431,16 @@ main_caller(const PfsFunctionCosts *costs, uint32 function)
 	return PFS_NO_FUNCTION;
 }
 
-/* Data for explaining findings: those of totals by function, and the order of their gains. */
+/*
+ * Data for explaining findings: the findings of totals by function, and the order of all findings
+ * by gain.
+ */
 typedef struct Explainer
 {
 	PfsDeployFindings *all;
 	const PfsFunctionCosts *costs;
-	PfsFinding **total_of; /* by function; NULL: its total was not tested */
+	/* for each function, the finding of its total; NULL if it was not tested */
+	PfsFinding **total_of;
 } Explainer;
 
 static double
@@ -450,7 +458,7 @@ finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 {
 	uint32 caller = finding->function;
 
-	/* a function's own code may have been taken from functions that it calls */
+	/* code of the function may come from functions that it called before */
 	for (int level = finding->is_total ? 1 : 0; level <= CALLER_LEVELS; level++)
 	{
 		const PfsFinding *above;
@@ -470,7 +478,7 @@ finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 				(sign * expm1(above->change.change) +
 				 pfs_student_bound(0.05, above->change.freedom) *
 					 hypot(above->change.error, explainer->all->reference_error));
-		/* the larger a caller, the more the reference's error matters to its gain */
+		/* gain: share times change relative to the reference; its error grows with the share */
 		if (bound < fabs(finding_gain(finding)) / 2)
 			return true;
 	}
@@ -478,8 +486,8 @@ finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 }
 
 /*
- * A found total whose change is explained by a function below it is not reported as a row: that
- * function's row names it.
+ * Drops found totals whose change is explained by a function below them: that function's row names
+ * the dropped one.
  */
 static void
 finding_explain_callers(const Explainer *explainer, PfsFinding *finding)
@@ -548,7 +556,7 @@ findings_explain(const Explainer *explainer)
 
 /* --- whether there is an answer --- */
 
-/* Sums over all hosts by period of the base, and after the deploy. */
+/* Sums the samples of all hosts for each period of the base, and for the time after the deploy. */
 static void
 findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindings *all,
 					 double *paired_share)
@@ -620,7 +628,7 @@ reason_after(const PfsDeployFindings *all)
 		return "fewer than 3 hosts keep the old version";
 	if (all->basis.hosts[0] < MIN_HOSTS || all->basis.hosts[1] < MIN_HOSTS)
 		return "fewer than 3 hosts have samples before and after the deploy";
-	/* slopes that were estimated from the base do not hold that far */
+	/* slopes estimated from the base are not valid for loads far outside its range */
 	if (all->most_load > 0 &&
 		fabs(all->basis.load_change) > log(2) + log(all->most_load / all->least_load))
 		return "the load changed more than twice as much as within the base";
@@ -689,6 +697,8 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 		all->count += count;
 		table_free(&table);
 	}
+	all->is_many =
+		all->design != PFS_DESIGN_CANARY && pfs_changes_are_many(all->found[0], all->tested[0]);
 	if (cells->rates != NULL)
 		findings_judge_whole(cells, hosts->count, rules, all);
 	all->basis.paired_share = paired_share;
@@ -699,6 +709,7 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 	{
 		all->count = 0;
 		all->has_whole = false;
+		all->is_many = false;
 	}
 	else
 		findings_finish(all, cells, hosts->count, costs, old_names, rules);

@@ -19,7 +19,7 @@ typedef enum PfsFindingStatus
 	PFS_FINDING_NONE, /* no change was found */
 	PFS_FINDING_REGRESSION,
 	PFS_FINDING_IMPROVEMENT,
-	PFS_FINDING_MOVED,	 /* the function grew by code of other callees of its caller */
+	PFS_FINDING_MOVED,	 /* code moved between functions with the same caller */
 	PFS_FINDING_PASSING, /* the change was gone in the second half of the time */
 	PFS_FINDING_RENAMED,
 	PFS_FINDING_NEW,
@@ -47,16 +47,20 @@ typedef struct PfsDeployFindings
 	PfsDesign design;
 	const char *reason; /* reason why there is no answer; NULL if there is one */
 	uint32 count;
-	PfsFinding *findings; /* findings of own code first */
+	PfsFinding *findings; /* findings of functions' own code first, then of totals */
 	uint32 tested[2];	  /* number of tests: own values, totals */
 	uint32 found[2];
+	bool is_many;	/* pfs_changes_are_many() of own values; false for a canary */
 	uint32 periods; /* number of periods of the base with samples */
 	PfsChangeBasis basis;
-	PfsFinding whole;  /* cost of a request; its function is PFS_NO_FUNCTION */
-	bool has_whole;	   /* rates are known */
-	double least_load; /* least and most of a period of the base: requests if rates are known, */
-	double most_load;  /* otherwise sums of samples */
-	double reference;  /* logarithm */
+	PfsFinding whole; /* cost of a request; its function is PFS_NO_FUNCTION */
+	bool has_whole;	  /* rates are known */
+	/*
+	 * least load of a period of the base: requests if rates are known, otherwise the sum of samples
+	 */
+	double least_load;
+	double most_load; /* largest load of a period of the base */
+	double reference; /* logarithm of the change of the median code */
 	double reference_error;
 	double base_samples;
 	double after_samples;
@@ -66,7 +70,7 @@ typedef struct PfsDeployFindings
 typedef struct PfsFindingRules
 {
 	double min_change;
-	double max_rate; /* of false discoveries */
+	double max_rate; /* limit of the rate of false discoveries */
 	double quantum;	 /* value of a sample */
 	double least_total;
 	bool has_canary;

@@ -54,7 +54,8 @@ typedef struct CallEntry
 #define INITIAL_NAMES 1024
 
 /*
- * Where a function was first found, for its file; and the number of its frames on the current path.
+ * The location at which a function was first found, for its file; and the number of its frames on
+ * the current path.
  */
 typedef struct Origin
 {
@@ -71,8 +72,8 @@ typedef struct Costs
 	PfsSymbols *symbols;
 	plain_names_hash *names;
 	calls_hash *calls;
-	Origin *origins; /* by function */
-	uint32 capacity; /* of functions */
+	Origin *origins; /* origins by function */
+	uint32 capacity; /* functions for which there is room */
 	uint32 origin_capacity;
 	uint32 symbol_capacity;
 	uint32 *path; /* functions from the root to the current frame */

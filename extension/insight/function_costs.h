@@ -14,7 +14,7 @@
 
 #define PFS_NO_FUNCTION PG_UINT32_MAX
 
-/* Sums of values: before, and after. */
+/* Sums of values before and after the deploy. */
 typedef struct PfsCost
 {
 	double base;
@@ -45,7 +45,7 @@ typedef struct PfsFunctionCosts
 	uint32 call_count;
 	PfsCallCost *calls; /* sorted by callee, then caller */
 	uint32 symbol_count;
-	/* number of the function by symbol; PFS_NO_FUNCTION for symbols without one */
+	/* for each symbol, the number of its function; PFS_NO_FUNCTION if it has none */
 	uint32 *of_symbol;
 } PfsFunctionCosts;
 

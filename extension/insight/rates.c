@@ -163,7 +163,7 @@ pfs_rates_read(const char *query, const PfsPeriods *periods, const PfsHosts *hos
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("rate returned no row of the periods and hosts that are compared"),
 						errhint("profstore.regressions_basis() shows the periods; the column host "
-								"must have the values of the label that tells hosts apart.")));
+								"must have the values of the label that distinguishes hosts.")));
 	for (uint32 host = 0; host < hosts->count; host++)
 		for (uint32 slot = 0; slot < slot_count; slot++)
 		{

@@ -11,10 +11,10 @@
 
 /*
  * Runs a query as the caller, read-only. Its columns are a time, a rate per second and, if there
- * are three, a host; without hosts, each has an equal part of the rate. Returns the requests of
- * each slot, [host][slot], as the mean rate times the slot's length; 0 if the slot has no rate, and
+ * are three, a host. Without hosts, the rate is divided equally among them. Returns the requests of
+ * each slot, [host][slot]: the mean rate times the slot's length, 0 if the slot has no rate, and 0
  * in the slots of the old version. Raises INVALID_PARAMETER_VALUE for other columns, for rates
- * below 0, and if no rate is inside of the periods. Lives in CurrentMemoryContext.
+ * below 0, and if no rate is inside the periods. Lives in CurrentMemoryContext.
  */
 double *pfs_rates_read(const char *query, const PfsPeriods *periods, const PfsHosts *hosts);
 

@@ -38,7 +38,7 @@
 /* Functions with fewer samples on both sides together are not tested. */
 #define LEAST_SAMPLES 400
 
-/* Cells may use this part of a query's memory. */
+/* Share of a query's memory that the cells may use. */
 #define CELLS_SHARE(bytes) ((bytes) / 4)
 
 /*
@@ -91,6 +91,7 @@ enum
 	BASIS_WHOLE_HIGH,
 	BASIS_DETECTABLE,
 	BASIS_REASON,
+	BASIS_WARNING,
 	BASIS_COUNT
 };
 
@@ -140,7 +141,7 @@ regressions_get_periods(FunctionCallInfo fcinfo)
 		pg_add_s64_overflow(periods.after_from, periods.length_us, &end) ||
 		before / periods.base_count < periods.length_us)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("the periods of the base end after the time after it begins")));
+						errmsg("the base ends after the beginning of the time after the deploy")));
 	return periods;
 }
 
@@ -178,7 +179,7 @@ regressions_number_hosts(const PfsSelection *selection, const char *label, PfsHo
 	if (hosts->count == 0 && selection->series_count > 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("no series of the selection has the label \"%s\"", label),
-						errhint("Pass the label that tells hosts apart, such as host => "
+						errhint("Pass the label that distinguishes hosts, such as host => "
 								"'instance'. profstore.label_names() lists the labels.")));
 }
 
@@ -260,7 +261,7 @@ regressions_find_hosts(FunctionCallInfo fcinfo, const PfsSelection *selection, b
 	return hosts;
 }
 
-/* The selection without the series that are marked by their index. */
+/* Returns the selection without the series that are marked by their index. */
 static PfsSelection
 regressions_series_but(const PfsSelection *selection, const bool *is_marked)
 {
@@ -281,7 +282,7 @@ regressions_series_but(const PfsSelection *selection, const bool *is_marked)
 
 /* --- units --- */
 
-/* The component of a profile type, counted from 0; an empty text if it has fewer. */
+/* Returns a component of a profile type, counted from 0; an empty text if the type has fewer. */
 static char *
 type_component(const char *profile_type, int number)
 {
@@ -299,8 +300,9 @@ type_component(const char *profile_type, int number)
 }
 
 /*
- * The value of one sample: the period if that has the unit of the values, 1 of counts. For other
- * types, such as the time of contentions, a thousandth of a percent of all values stands for it.
+ * Returns the value of one sample: the period if it has the unit of the values, or 1 for counts.
+ * For other types, such as the time of contentions, a thousandth of a percent of all values stands
+ * for it.
  */
 static double
 regressions_quantum(const PfsSelection *selection, const PfsFunctionCosts *costs)
@@ -338,7 +340,7 @@ regressions_resolution(const PfsSelection *selection, const PfsPeriods *periods)
 	return "a part of the samples is kept as sums of buckets that the periods cut";
 }
 
-/* Begins with the function's first argument, which pfs_result_begin() has allowed to be read. */
+/* Begins with the function's first argument, because pfs_result_begin() has allowed reading it. */
 static Answer
 regressions_answer(FunctionCallInfo fcinfo)
 {
@@ -407,7 +409,10 @@ regressions_answer(FunctionCallInfo fcinfo)
 	return answer;
 }
 
-/* Hosts that count: of both sides, if these have hosts of their own. */
+/*
+ * Returns the hosts of both sides together if the sides have different hosts, otherwise the hosts
+ * that both have.
+ */
 static int32
 answer_hosts(const PfsDeployFindings *findings)
 {
@@ -422,7 +427,7 @@ answer_detectable(const Answer *answer, const PfsFinding *finding)
 	if (finding->function == PFS_NO_FUNCTION)
 		return pfs_detectable_change(&finding->change, log1p(answer->rules.min_change / 2),
 									 answer->rules.min_change, answer->rules.max_rate, 1, 1);
-	/* own values and totals have half of the rate each */
+	/* half of the rate is for own values and half for totals */
 	return pfs_detectable_change(&finding->change, log1p(answer->rules.min_change / 2),
 								 answer->rules.min_change, answer->rules.max_rate / 2,
 								 answer->findings->found[finding->is_total],
@@ -436,7 +441,10 @@ float_or_null(double value, bool *is_null)
 	return Float8GetDatum(*is_null ? 0 : value);
 }
 
-/* Of functions at the present load, of all code at the present number of requests. */
+/*
+ * Returns the cores that a change costs: for a function at the present load, for all code at the
+ * present number of requests.
+ */
 static double
 finding_cores(const Answer *answer, const PfsFinding *finding, double change)
 {
@@ -447,7 +455,7 @@ finding_cores(const Answer *answer, const PfsFinding *finding, double change)
 	return finding->change.base_share * change * answer->cores_now;
 }
 
-/* Ends of the interval of 95 %; NAN if the error is unknown. */
+/* Computes the ends of the 95 % interval; NAN if the error is unknown. */
 static void
 change_interval(const PfsChange *change, double *low, double *high)
 {
@@ -458,7 +466,7 @@ change_interval(const PfsChange *change, double *low, double *high)
 	*high = expm1(change->change + half);
 }
 
-/* Name, old name, file and mapping of a finding's function. */
+/* Puts the columns with a function's name, old name, file and mapping. */
 static void
 regressions_put_function(const Answer *answer, const PfsFinding *finding, Datum *values,
 						 bool *nulls)
@@ -533,6 +541,16 @@ compare_findings(const void *a, const void *b)
 	return left->finding->is_total - right->finding->is_total;
 }
 
+/* Says that the deploy may not be the only cause of the changes; NULL if nothing suggests that. */
+static const char *
+regressions_warning(const PfsDeployFindings *findings)
+{
+	if (!findings->is_many)
+		return NULL;
+	return psprintf("%u of %u functions changed, as if the traffic changed with the deploy",
+					findings->found[0], findings->tested[0]);
+}
+
 PGDLLEXPORT Datum
 profstore_regression_rows(PG_FUNCTION_ARGS)
 {
@@ -543,9 +561,13 @@ profstore_regression_rows(PG_FUNCTION_ARGS)
 	uint32 count = 0;
 
 	if (answer.findings->reason != NULL)
-		ereport(NOTICE, (errmsg("no change can be judged: %s", answer.findings->reason),
+		ereport(NOTICE, (errmsg("no change can be tested: %s", answer.findings->reason),
 						 errhint("profstore.regressions_basis() shows the samples before and "
 								 "after the deploy.")));
+	if (answer.findings->is_many)
+		ereport(NOTICE, (errmsg("%s", regressions_warning(answer.findings)),
+						 errhint("Compare with hosts that keep the old version, by the argument "
+								 "\"canary\".")));
 	for (uint32 i = 0; i < answer.findings->count; i++)
 	{
 		const PfsFinding *finding = &answer.findings->findings[i];
@@ -569,7 +591,7 @@ profstore_regression_rows(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Detectable change of the function whose share is nearest to one percent. */
+/* Puts the detectable change of the function whose share is nearest to one percent. */
 static double
 regressions_detectable(const Answer *answer)
 {
@@ -625,6 +647,7 @@ profstore_regression_basis(PG_FUNCTION_ARGS)
 	values[BASIS_DETECTABLE] =
 		float_or_null(regressions_detectable(&answer), &nulls[BASIS_DETECTABLE]);
 	values[BASIS_REASON] = pfs_text_or_null(findings->reason, &nulls[BASIS_REASON]);
+	values[BASIS_WARNING] = pfs_text_or_null(regressions_warning(findings), &nulls[BASIS_WARNING]);
 	pfs_result_put(&result, values, nulls);
 	return (Datum) 0;
 }

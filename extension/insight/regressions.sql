@@ -1,4 +1,4 @@
--- What a deploy made dearer. SQL finds the deploy and its periods; C sums up and judges (regressions.c).
+-- Functions whose cost a deploy has changed. SQL finds the deploy and its periods; C sums up and judges (regressions.c).
 
 -- A deploy fits a selector if some series that it picks has the deploy's labels.
 CREATE FUNCTION profstore_internal.fitting_deploys(selector text)
@@ -13,7 +13,7 @@ END;
 COMMENT ON FUNCTION profstore_internal.fitting_deploys IS 'deploys of series that a selector picks';
 
 -- The time after a deploy ends at the next deploy, after 8 hours or now; the base begins after the deploy before. Both are divided into periods
--- of one length: with a short base, the time after is cut, because the noise of the past needs at least three periods, and is known better from
+-- of equal length: with a short base, the time after is cut, because the noise of the past needs at least three periods, and is known better from
 -- six. The first five minutes of a version are left out: caches are cold. Deploys that fit come in the order of their times.
 CREATE FUNCTION profstore_internal.regression_periods(times timestamptz[], versions text[], first_seen timestamptz, deploy text, at timestamptz,
 		time_after interval, base interval)
@@ -49,12 +49,12 @@ BEGIN
 	available := extract(epoch FROM least((SELECT min(t) FROM unnest(times) t WHERE t > deploy_time), now()) - (deploy_time + warm_up));
 	IF available < 60 AND deploy_time + warm_up + interval '1 minute' <= now() THEN
 		RAISE object_not_in_prerequisite_state USING MESSAGE = 'the next deploy came less than six minutes after this one',
-			HINT = 'Judge the next deploy.';
+			HINT = 'Pass the next deploy instead.';
 	END IF;
 	base_seconds := coalesce(extract(epoch FROM deploy_time -
 		greatest((SELECT max(t) + warm_up FROM unnest(times) t WHERE t < deploy_time), deploy_time - base, first_seen)), 0);
 	seconds := coalesce(extract(epoch FROM time_after), least(longest, greatest(base_seconds / 6, 600)));
-	-- whole minutes, so that a period has whole windows of samples
+	-- periods last whole minutes, so that they have whole windows of samples
 	seconds := greatest(floor(least(seconds, available) / 60) * 60, 60);
 	length := make_interval(secs => seconds);
 	base_count := least(greatest(floor(base_seconds / seconds), 1), 24);
@@ -64,7 +64,7 @@ BEGIN
 	RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.regression_periods IS 'the deploy that is meant, and the periods of equal length before and after it that are compared';
+COMMENT ON FUNCTION profstore_internal.regression_periods IS 'the chosen deploy, and the periods of equal length before and after it that are compared';
 
 CREATE FUNCTION profstore_internal.regression_plan(selector text, deploy text, at timestamptz, time_after interval, base interval)
 	RETURNS TABLE (version text, deploy_time timestamptz, base_from timestamptz, after_from timestamptz, after_to timestamptz, length interval,
@@ -77,7 +77,7 @@ FROM (SELECT array_agg(f.time ORDER BY f.time, f.version) AS times, array_agg(f.
 CROSS JOIN LATERAL profstore_internal.regression_periods(d.times, d.versions, (SELECT min(m.first_seen) FROM profstore.matching_series(selector) m),
 	deploy, at, time_after, base) p;
 END;
-COMMENT ON FUNCTION profstore_internal.regression_plan IS 'what regressions() compares: a deploy and its periods';
+COMMENT ON FUNCTION profstore_internal.regression_plan IS 'the deploy and the periods that regressions() compares';
 
 CREATE FUNCTION profstore_internal.regression_rows(selector text, from_ts timestamptz, to_ts timestamptz, after_from timestamptz, length interval,
 		base_count int4, version text, host text, canary text, rate text, min_change float8, max_fdr float8, max_rows int4, @FRAME_FILTERS@)
@@ -91,10 +91,10 @@ COMMENT ON FUNCTION profstore_internal.regression_rows IS 'functions whose cost 
 CREATE FUNCTION profstore_internal.regression_basis(selector text, from_ts timestamptz, to_ts timestamptz, after_from timestamptz, length interval,
 		base_count int4, version text, host text, canary text, rate text, min_change float8, max_fdr float8, @FRAME_FILTERS@)
 	RETURNS TABLE (method text, hosts int4, paired_share float8, samples_before int8, samples_after int8, tested int4, left_out int4,
-		load_change float8, reference float8, whole_change float8, whole_change_low float8, whole_change_high float8, detectable_at_1_percent float8, reason text)
+		load_change float8, reference float8, whole_change float8, whole_change_low float8, whole_change_high float8, detectable_at_1_percent float8, reason text, warning text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 1
 	AS 'MODULE_PATHNAME', 'profstore_regression_basis';
-COMMENT ON FUNCTION profstore_internal.regression_basis IS 'what the answer of regression_rows() rests on';
+COMMENT ON FUNCTION profstore_internal.regression_basis IS 'the data on which the answer of regression_rows() is based';
 
 CREATE FUNCTION profstore.regressions(selector text, deploy text DEFAULT NULL, at timestamptz DEFAULT NULL, time_after interval DEFAULT NULL,
 		base interval DEFAULT NULL, host text DEFAULT 'node', canary text DEFAULT NULL, rate text DEFAULT NULL, min_change float8 DEFAULT 0.005,
@@ -110,20 +110,20 @@ CROSS JOIN LATERAL profstore_internal.regression_rows(selector, p.base_from, p.a
 	canary, rate, min_change, max_fdr, max_rows, @PASSED_FRAME_FILTERS@) r
 ORDER BY r.cores DESC, r."function" COLLATE "C", r.measure;
 END;
-COMMENT ON FUNCTION profstore.regressions IS 'functions whose cost a deploy changed (NULL: the newest deploy of the selection), largest loss of cores first; hosts are the units of observation, told apart by a label; canary: a selector of the series that keep the old version; rate: a query of requests per second, with which the cost of a request is judged, too';
+COMMENT ON FUNCTION profstore.regressions IS 'functions whose cost a deploy changed (NULL: the newest deploy of the selection), largest loss of cores first; hosts are the units of observation, distinguished by a label; canary: a selector of the series that keep the old version; rate: a query of requests per second, with which the cost of a request is judged, too';
 
 CREATE FUNCTION profstore.regressions_basis(selector text, deploy text DEFAULT NULL, at timestamptz DEFAULT NULL,
 		time_after interval DEFAULT NULL, base interval DEFAULT NULL, host text DEFAULT 'node', canary text DEFAULT NULL,
 		rate text DEFAULT NULL, min_change float8 DEFAULT 0.005, max_fdr float8 DEFAULT 0.05, @FRAME_FILTERS@)
 	RETURNS TABLE (version text, method text, deploy_time timestamptz, base_from timestamptz, base_to timestamptz, after_from timestamptz,
 		after_to timestamptz, periods int4, hosts int4, paired_share float8, samples_before int8, samples_after int8, tested int4, left_out int4,
-		load_change float8, reference float8, whole_change float8, whole_change_low float8, whole_change_high float8, detectable_at_1_percent float8, reason text)
+		load_change float8, reference float8, whole_change float8, whole_change_low float8, whole_change_high float8, detectable_at_1_percent float8, reason text, warning text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 ROWS 1
 BEGIN ATOMIC
 SELECT p.version, b.method, p.deploy_time, p.base_from, p.deploy_time, p.after_from, p.after_to, p.base_count, b.hosts, b.paired_share,
-	b.samples_before, b.samples_after, b.tested, b.left_out, b.load_change, b.reference, b.whole_change, b.whole_change_low, b.whole_change_high, b.detectable_at_1_percent, b.reason
+	b.samples_before, b.samples_after, b.tested, b.left_out, b.load_change, b.reference, b.whole_change, b.whole_change_low, b.whole_change_high, b.detectable_at_1_percent, b.reason, b.warning
 FROM profstore_internal.regression_plan(selector, deploy, at, time_after, base) p
 CROSS JOIN LATERAL profstore_internal.regression_basis(selector, p.base_from, p.after_to, p.after_from, p.length, p.base_count, p.version, host,
 	canary, rate, min_change, max_fdr, @PASSED_FRAME_FILTERS@) b;
 END;
-COMMENT ON FUNCTION profstore.regressions_basis IS 'what regressions() compared: periods, hosts, samples, the smallest change that would be found, and the reason if there is no answer';
+COMMENT ON FUNCTION profstore.regressions_basis IS 'the data that regressions() compared: periods, hosts, samples, the smallest change that would be found, the reason if there is no answer, and a warning if the traffic may have changed with the deploy';

@@ -11,19 +11,19 @@
 #include "base/arrays.h"
 #include "insight/findings.h"
 
-/* Two functions are one if their callers' shares have this cosine, … */
+/* Two functions are one only if the shares of their callers have at least this cosine. */
 #define LEAST_LIKENESS 0.8
 
-/* … and their costs differ by at most this factor. */
+/* Two functions are one only if their costs differ by at most this factor. */
 #define MAX_SIZE_RATIO 2.0
 
-/* Only that many largest functions of a side are compared. */
+/* Number of the largest functions of each side that are compared. */
 #define MAX_UNPAIRED 500
 
 typedef struct Unpaired
 {
 	uint32 function;
-	double size; /* share of its side */
+	double size; /* share of the function on its side */
 } Unpaired;
 
 static int

@@ -1,16 +1,16 @@
 /*
  * bucket_sums.c
- *		An array of sums, one cell per series and bucket.
+ *		Keeps sums in an array, with one cell for each series and bucket.
  */
 #include "merge/bucket_sums.h"
 
 #include "base/arrays.h"
-#include "select/buckets.h"
 
 PfsBucketSums *
 pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from, TimestampTz to,
-					  int64 step_us, Size bytes)
+					  const PfsBuckets *buckets, Size bytes)
 {
+	const int64 step_us = buckets->step_us;
 	PfsBucketSums *sums;
 	TimestampTz first;
 	uint64 bucket_count;
@@ -18,7 +18,7 @@ pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to) || from >= to)
 		return NULL;
-	first = pfs_bucket_start(from, step_us);
+	first = pfs_buckets_start(buckets, from);
 	span = (uint64) (to - 1) - (uint64) first;
 	bucket_count = span / (uint64) step_us + 1;
 	if (span > PG_INT64_MAX || bucket_count > bytes / sizeof(int64) / (Size) Max(series_count, 1))
@@ -34,7 +34,7 @@ pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 	return sums;
 }
 
-/* Moves the sum of a bucket to the rest. */
+/* Moves the sum of a bucket to sums->rest. */
 static pg_noinline void
 bucket_sums_make_room(PfsBucketSums *sums, int32 series, uint64 bucket, int64 *cell)
 {
@@ -43,10 +43,10 @@ bucket_sums_make_room(PfsBucketSums *sums, int32 series, uint64 bucket, int64 *c
 }
 
 /*
- * Computes the bucket of each time without a division, which would dominate the cost: it multiplies
- * by the reciprocal and adds a half, so that the starts of buckets, which most times are, are not
- * affected by rounding; only over decades a correction is needed. Signed numbers are converted to
- * doubles, and back, by one instruction.
+ * Adds values to the buckets of their times. A division for each time would dominate the cost, so
+ * the time is multiplied by the reciprocal of the width. A half is added, so that rounding does not
+ * affect the starts of buckets, which most times are. Only over decades a correction is needed.
+ * Times are signed, because one instruction converts signed numbers to doubles and back.
  */
 void
 pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,

@@ -1,6 +1,6 @@
 /*
  * carries.c
- *		The carries of the few sums that have any, in a hash table.
+ *		Keeps the carries of sums in a hash table. Few sums have any.
  */
 #include "merge/carries.h"
 

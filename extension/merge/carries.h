@@ -2,9 +2,9 @@
  * carries.h
  *		Sums of int8 values that are exact in any order of addition.
  *
- * A sum is computed modulo 2^64, which costs no more than checking for overflow. Each time that it
- * overflows, its carry, in units of 2^64, is recorded in a table. So a sum that overflows and comes
- * back is exact, and only the result is clipped to int8 (pfs_clip()).
+ * A sum is computed modulo 2^64, which costs no more than checking for overflow. Each time it
+ * overflows, its carry, in units of 2^64, is recorded in a table. So a sum is exact even if it
+ * overflows and later fits again, and only the result is clipped to int8 (pfs_clip()).
  */
 #ifndef PFS_CARRIES_H
 #define PFS_CARRIES_H

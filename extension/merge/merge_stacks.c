@@ -27,22 +27,28 @@ PG_FUNCTION_INFO_V1(profstore_merge_stacks_serialize);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_deserialize);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_final);
 
-/* Share of the table: while it grows, old and new exist, and when it is merged, a list does. */
+/*
+ * Share of the memory for the table. While the table grows, the old and the new one exist, and when
+ * it is merged, a list exists beside it.
+ */
 #define TABLE_SHARE(bytes) ((bytes) / 3)
 
 typedef struct State
 {
 	MemoryContext context;
-	pfs_series_table_hash *table; /* by (0, stack id) */
+	pfs_series_table_hash *table; /* sums by stack; the series in the keys is 0 */
 	uint64 max_members;			  /* limit of the table's members */
 	struct varlena *packed;		  /* sums to which those of the table are added; NULL: none */
-	PfsCarries carries;			  /* carries of all sums, by (0, stack id) */
+	PfsCarries carries;			  /* carries of all sums, by stack; the series is 0 */
 } State;
 
-/* A state is sent as this, the carries, and the bytes of a stack_sums. */
+/*
+ * Head of a state that is sent to another process. The carries follow, then the bytes of a
+ * stack_sums.
+ */
 typedef struct SentHead
 {
-	int32 length; /* length word of a varlena */
+	int32 length; /* length word of the varlena */
 	uint32 carry_count;
 } SentHead;
 
@@ -52,12 +58,12 @@ typedef struct SentCarry
 	int64 carry;
 } SentCarry;
 
-/* Represents all ids below 0, which are not stacks; no stack has this id. */
+/* Stands for all ids below 0, which are not stacks. No stack has this id. */
 #define NO_STACK_ID PG_INT64_MAX
 
 /*
- * Starts an empty table. It holds at most half as many members as fit, because a table in which
- * hashes crowd may grow at half of its elements.
+ * Starts an empty table. It holds at most half as many members as fit, because a hash table whose
+ * hashes collide often may grow when it is half full.
  */
 static void
 state_begin_table(State *state)
@@ -133,8 +139,8 @@ put_sum(PfsMergedWriter *writer, State *state, const PfsStackSum *added, int64 p
 }
 
 /*
- * Adds the stacks that have carries to the table: a sum that is 0 modulo 2^64 may be in the table
- * of carries only.
+ * Adds the stacks that have carries to the table, because a sum that is 0 modulo 2^64 may be
+ * missing from the table although it has a carry.
  */
 static void
 list_carries(State *state)
@@ -215,7 +221,10 @@ state_add_stack(State *state, int64 stack_id, int64 value)
 	pfs_add_carrying(&entry->value, value, &state->carries, 0, stack_id);
 }
 
-/* Adds the bytes of a stack_sums. A state without packed bytes takes over a long one as it is. */
+/*
+ * Adds the bytes of a stack_sums. If the state has no packed bytes yet, a long value becomes its
+ * packed bytes without being decoded.
+ */
 static void
 add_packed(State *state, const struct varlena *packed)
 {
@@ -295,8 +304,8 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 		if (other->packed != NULL)
 			add_packed(state, other->packed);
 		/*
-		 * Entries come in the order of their hashes, in which a growing table would get long
-		 * probes: grow first.
+		 * Entries come in the order of their hashes, and a table that grows meanwhile would get
+		 * long probes, so grow it first.
 		 */
 		if (members * 2 > state->table->size && members <= state->max_members)
 			pfs_series_table_grow(state->table, members * 2);

@@ -1,6 +1,6 @@
 /*
  * merged.c
- *		Bytes and text of the type stack_sums, and its stacks as rows.
+ *		Reads and writes the type stack_sums, as bytes and as text, and returns its stacks as rows.
  */
 #include "merge/merged.h"
 
@@ -17,7 +17,9 @@
 
 #define FORMAT_VERSION 1
 
-/* Least bytes of a stack: they bound the count, before memory is allocated. */
+/*
+ * Fewest bytes of a stack. They bound the number of stacks in a value before memory is allocated.
+ */
 #define MIN_STACK_BYTES 2
 
 /*
@@ -51,7 +53,7 @@ pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
 	writer->count++;
 }
 
-/* Writes the head, and moves the stacks behind it. */
+/* Writes the head, and moves the stacks so that they follow it directly. */
 struct varlena *
 pfs_merged_finish(PfsMergedWriter *writer)
 {
@@ -126,7 +128,7 @@ pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
 	return true;
 }
 
-/* Returns the stacks of a value's bytes; error is the code to raise for malformed ones. */
+/* Decodes the stacks of a value's bytes; error is the code to raise for malformed bytes. */
 static PfsStackSums
 merged_decode(const char *bytes, Size length, int error)
 {
@@ -154,7 +156,10 @@ merged_argument(FunctionCallInfo fcinfo, const char *name)
 PfsStackSums
 pfs_merged_get(FunctionCallInfo fcinfo, const char *name)
 {
-	/* the value may name any stack */
+	/*
+	 * the value may contain ids of any stack, so the user must be allowed to read the whole
+	 * dictionary
+	 */
 	pfs_dictionary_require_whole();
 	return merged_argument(fcinfo, name);
 }
@@ -182,7 +187,7 @@ skip_blanks(const char *at)
 	return at + strspn(at, " \t\n\r");
 }
 
-/* Reads a whole number, and moves *at behind it. */
+/* Reads a whole number, and moves *at past it. */
 static int64
 text_read_number(const char *text, const char **at)
 {
@@ -202,8 +207,8 @@ text_read_number(const char *text, const char **at)
 }
 
 /*
- * Also checks that ids ascend: such a text comes from profstore_stack_sums_out(), or from a query
- * that can sort.
+ * Reads the text form. Ids must ascend, because such a text comes from profstore_stack_sums_out(),
+ * or from a query that can sort them.
  */
 PGDLLEXPORT Datum
 profstore_stack_sums_in(PG_FUNCTION_ARGS)

@@ -1,13 +1,13 @@
 /*
  * node_rows.c
- *		node_rows(): what a node answers to select/shard_rows.c, from its shards.
+ *		node_rows(): returns the answer of a node to select/shard_rows.c, from its shards.
  *
- * 1. The request and the names of the shards are read; of several keys, those with the key of the
- *    row for which the coordinator calls the function.
+ * 1. The request and the names of the shards are read. The coordinator calls the function for a row
+ *    of shard_keys, so only shards with the key of that row count.
  * 2. One scan reads the shards of samples and tiers under one snapshot.
- * 3. Sums are added up by key, samples and tiers apart, and returned in the order of their keys, in
- *    which they are shortest. Rows that are not summed, and scrapes of tiers, are returned as they
- *    come.
+ * 3. Sums are added up by key, samples and tiers apart, and returned in the order of their keys,
+ *    because the differences are shortest then. Rows that are not summed, and scrapes of tiers, are
+ *    returned as they come.
  */
 #include "profstore.h"
 
@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(profstore_node_rows);
 typedef struct NodeAnswer
 {
 	PfsResult result;
-	PfsShardBlock block; /* rows that were not returned yet */
+	PfsShardBlock block; /* rows that have not been returned yet */
 } NodeAnswer;
 
 static void
@@ -62,7 +62,7 @@ answer_put(NodeAnswer *answer, PfsShardKind kind, int columns, const int64 *row)
 	block->row_count++;
 }
 
-/* Puts a sum; one beyond int8 takes several rows. */
+/* Puts a sum. A sum beyond int8 is divided over several rows. */
 static void
 answer_put_sum(NodeAnswer *answer, PfsShardKind kind, int columns, int64 *row, int128 sum)
 {
@@ -79,7 +79,7 @@ answer_put_sum(NodeAnswer *answer, PfsShardKind kind, int columns, int64 *row, i
 
 /* --- the request --- */
 
-/* A stack passes if it is in the request's list. */
+/* Judges stacks: those in the request's list pass. */
 static void
 node_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
 {
@@ -110,7 +110,7 @@ node_selection(const PfsShardRequest *request)
 	return selection;
 }
 
-/* Returns the Oids of the tables whose key is that of the caller's row. */
+/* Returns the Oids of the tables whose key is that of the row for which the function is called. */
 static List *
 node_tables(ArrayType *names, const int32 *keys, int key_count, int32 key)
 {
@@ -121,7 +121,7 @@ node_tables(ArrayType *names, const int32 *keys, int key_count, int32 key)
 	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL, &count);
 	if (count != key_count || array_contains_nulls(names))
 		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-						errmsg("arrays must be of one length, without nulls")));
+						errmsg("arrays must have equal lengths, without nulls")));
 	for (int i = 0; i < count; i++)
 	{
 		List *name;
@@ -216,8 +216,8 @@ answer_sums(NodeAnswer *answer, PfsSeriesSums *sums, PfsShardKind kind, int colu
 }
 
 /*
- * Reads the scan. Scrapes of a tier keep both of their times; if no times are asked for, they are
- * sums of value 0 like any other.
+ * Reads the scan. Scrapes of a tier keep both of their times. If no times are requested, scrapes
+ * are added up as values of 0.
  */
 static void
 answer_scan(NodeAnswer *answer, PfsSampleScan *scan, const PfsShardRequest *request)

@@ -1,6 +1,6 @@
 /*
  * scrapes.c
- *		Counts scrapes, and chooses one of each series.
+ *		Counts the scrapes of series, and chooses one scrape of each.
  */
 #include "merge/scrapes.h"
 

@@ -9,7 +9,10 @@
 
 #include "select/selection.h"
 
-/* Returns true if a query asks for one scrape of each series, and not for averages. */
+/*
+ * Returns true if a query uses one scrape of each series (last_over_time, max_over_time) instead of
+ * averages.
+ */
 static inline bool
 pfs_picks_scrapes(const PfsSelection *selection)
 {
@@ -18,7 +21,8 @@ pfs_picks_scrapes(const PfsSelection *selection)
 }
 
 /*
- * Counts the scrapes (distinct times) of each series: by PfsSeries.index, in CurrentMemoryContext.
+ * Returns the number of scrapes (distinct times) of each series, by PfsSeries.index, in
+ * CurrentMemoryContext.
  */
 int64 *pfs_count_scrapes(const PfsSelection *selection);
 

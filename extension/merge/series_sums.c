@@ -1,6 +1,6 @@
 /*
  * series_sums.c
- *		A hash table that is emptied into a sort if it would grow too large.
+ *		Keeps sums in a hash table, which is emptied into a sort if it would grow too large.
  */
 #include "merge/series_sums.h"
 
@@ -10,12 +10,13 @@
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 
-/* Least number of elements of the table. */
+/* Fewest elements of the table. */
 #define MIN_ELEMENTS 256
 
 /*
- * Half of the memory is for the table, half for the sort. While a table grows, old and new exist.
- * It may grow at half of its elements, if hashes crowd.
+ * Makes an empty set of sums. Half of the memory is for the table, half for the sort. While a table
+ * grows, the old and the new one exist, and it may grow when it is half full, if hashes collide
+ * often.
  */
 PfsSeriesSums *
 pfs_series_sums_begin(Size bytes)
@@ -106,7 +107,10 @@ compare_keys(const PfsSeriesEntry *a, const PfsSeriesEntry *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Rows of the sort are sorted anyway. */
+/*
+ * Sorts the sums. Those that were moved to the sort need nothing, because they are read in order
+ * anyway.
+ */
 void
 pfs_series_sums_sort(PfsSeriesSums *sums)
 {
@@ -161,7 +165,7 @@ pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value)
 	return true;
 }
 
-/* Returns true if the sort's next row has this key, or one before it. */
+/* Returns true if the sort's next row has this key or an earlier one. */
 static bool
 is_ahead_up_to(const PfsSeriesSums *sums, const PfsSeriesKey *key)
 {

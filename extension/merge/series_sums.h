@@ -1,6 +1,6 @@
 /*
  * series_sums.h
- *		Sums by (series or group, an int64 id), in a share of work_mem, and on disk beyond it.
+ *		Sums by (series or group, an int64 id), in a share of work_mem, and on disk beyond that.
  */
 #ifndef PFS_SERIES_SUMS_H
 #define PFS_SERIES_SUMS_H
@@ -25,7 +25,7 @@ enum
 typedef struct PfsSeriesSums
 {
 	pfs_series_table_hash *table; /* NULL: all sums are in the list */
-	uint64 max_members;			  /* limit of the table's members */
+	uint64 max_members;			  /* most entries of the table */
 	int sorter_kb;
 	PfsRowSorter *sorter; /* NULL: all sums are in the table or the list */
 	PfsCarries carries;	  /* carries of all sums */
@@ -34,8 +34,8 @@ typedef struct PfsSeriesSums
 	uint32 next;
 	bool is_reading;
 	pfs_series_table_iterator iterator;
-	int64 ahead[PFS_SUM_COLUMNS]; /* the next row of the sort, … */
-	bool has_ahead;				  /* … if there is one */
+	int64 ahead[PFS_SUM_COLUMNS]; /* next row of the sort, if has_ahead is true */
+	bool has_ahead;
 } PfsSeriesSums;
 
 /* Makes an empty set of sums that uses at most bytes, in CurrentMemoryContext. */

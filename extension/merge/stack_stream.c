@@ -19,14 +19,16 @@
 #include "select/sample_scan.h"
 
 /*
- * The stacks of a part of a stream take half of the memory, counting the memory of a walk for each:
- * the sum, that of all stacks before it, its leaf, order and verdict.
+ * Bytes per stack of a part, so that stacks take half of the memory. They include those that a walk
+ * needs for each stack: its sum, the sum of all stacks before it, its leaf, order and verdict.
  */
 #define STREAM_STACK_BYTES (56 * 2)
 #define MIN_STREAM_STACKS  256
 #define MAX_STREAM_STACKS  (16 * 1024 * 1024)
 
-/* Two sides are summed one after the other; the first then keeps less than half of this. */
+/*
+ * If two sides are summed one after the other, the first then keeps less than half of this share.
+ */
 #define SIDE_SHARE(bytes) ((bytes) / 4 * 3)
 
 /* --- the samples of a selection into a table --- */
@@ -44,9 +46,9 @@ sum_delta(const PfsSelection *selection, PfsStackTable *table)
 }
 
 /*
- * Sums by (series, stack), in at most bytes of memory, and first counts scrapes per series, because
- * a sum can be divided only when all times are known. It takes two scans, because segments have
- * their sums by stack and by time in two tables.
+ * Sums an instant type by (series, stack), in at most bytes of memory. The scrapes per series are
+ * counted first, because a sum can be divided only when all times are known. That takes two scans,
+ * because segments have sums by stack and by time in two tables.
  */
 static void
 sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
@@ -58,7 +60,7 @@ sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 
 	while (pfs_series_sums_next(sums, &key, &sum))
 	{
-		/* retention stores a scrape beside its sums; sums of other origin count as one */
+		/* retention stores each scrape beside its sums; sums of other origin count as one scrape */
 		int64 scrapes = Max(scrape_counts[key.series], 1);
 		int128 rest = (sum % scrapes) * (INT64CONST(1) << PFS_FRACTION_BITS);
 
@@ -122,7 +124,7 @@ sum_selection(const PfsSelection *selection, Size bytes)
 
 /* --- one or two tables in ascending order of stack ids --- */
 
-/* Stacks of a side that are in memory. */
+/* Number of stacks of a side that are kept in memory. */
 #define SIDE_STACKS 64
 
 /*
@@ -139,7 +141,7 @@ typedef struct Scale
 
 typedef struct Side
 {
-	PfsStackTable *table; /* NULL: there is none, or it was read to its end */
+	PfsStackTable *table; /* NULL if there is none, or it was read to its end */
 	Scale scale;
 	uint32 count;
 	uint32 next;
@@ -148,13 +150,13 @@ typedef struct Side
 
 /*
  * Reads a table of sums, or two tables side by side, in ascending order of stack ids. Two tables
- * are merged, with a few stacks of each in memory.
+ * are merged with a few stacks of each in memory.
  */
 typedef struct StackReader
 {
-	Size count; /* upper bound of the number of stacks; PFS_COUNT_UNKNOWN */
+	Size count; /* upper bound of the number of stacks, or PFS_COUNT_UNKNOWN */
 	Side values;
-	Side *bases; /* NULL: there are none */
+	Side *bases; /* NULL if there are no bases */
 } StackReader;
 
 static int64
@@ -194,7 +196,7 @@ end_side(Side *side)
 	side->table = NULL;
 }
 
-/* Finishes the table, which then belongs to the reader. */
+/* Begins to read the table, which then belongs to the reader. No value can be added afterwards. */
 static StackReader *
 stack_reader_begin(PfsStackTable *values, Scale scale)
 {
@@ -204,7 +206,7 @@ stack_reader_begin(PfsStackTable *values, Scale scale)
 	return reader;
 }
 
-/* Adds a table of bases beside the values. Call it before reading. */
+/* Adds a second table whose values are the bases. Call it before reading. */
 static void
 stack_reader_add_base(StackReader *reader, PfsStackTable *bases, Scale scale)
 {
@@ -284,9 +286,9 @@ struct PfsStackStream
 {
 	MemoryContext context;
 	uint32 room;		 /* stacks of a part */
-	PfsStackSum *sums;	 /* all, or those read last */
-	Size count;			 /* count of sums, … */
-	Size next;			 /* … of which this many have been returned */
+	PfsStackSum *sums;	 /* all stacks, or those of the part that was read last */
+	Size count;			 /* number of stacks in sums */
+	Size next;			 /* number of stacks in sums that have been returned */
 	StackReader *reader; /* NULL: read to its end */
 	BufFile *file;		 /* receives a copy of the stacks that are read; NULL: not needed */
 };
@@ -312,7 +314,7 @@ create_stream(void)
 	return stream;
 }
 
-/* Reads the first part, which shows whether there are others. */
+/* Reads the first part, which shows whether there are more parts. */
 static void
 read_first(PfsStackStream *stream, StackReader *reader)
 {
@@ -320,7 +322,7 @@ read_first(PfsStackStream *stream, StackReader *reader)
 	uint32 room = (uint32) Min(stream->room, count);
 
 	stream->sums = PFS_ARRAY(PfsStackSum, room);
-	/* Fewer stacks than room: the reader is at its end, and its memory can be freed. */
+	/* if there are fewer stacks than room, the reader is at its end, and its memory can be freed */
 	stream->count = stack_reader_next(reader, stream->sums, room);
 	if (stream->count < stream->room || count == stream->room)
 		stack_reader_end(reader);
@@ -453,7 +455,7 @@ pfs_stack_stream_end(PfsStackStream *stream)
 	MemoryContextDelete(stream->context);
 }
 
-/* Length of the range, by which a rate is divided. */
+/* Returns the length of the range, by which a rate is divided. */
 static int64
 range_length(const PfsSelection *selection)
 {
@@ -479,7 +481,7 @@ pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base
 	if (strcmp(selection->profile_type, base->profile_type) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("selectors name different profile types"),
-						errdetail("Values of %s and %s do not compare.", base->profile_type,
+						errdetail("Values of %s and %s cannot be compared.", base->profile_type,
 								  selection->profile_type)));
 	if (by_rate && selection->delta && base->delta)
 	{

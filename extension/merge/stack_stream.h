@@ -6,9 +6,9 @@
  * series, then series are summed; the average of a stack is rounded once, at the end. Stacks with
  * sum 0 are left out. A sum that does not fit int8 is clipped to the nearest int8 (pfs_clip()).
  *
- * A part has whole stacks, in ascending order of ids over all parts. A stream lives in
- * CurrentMemoryContext and uses at most its share of work_mem; its temporary files are removed with
- * the transaction.
+ * Stack ids ascend within a part and from one part to the next, and no stack is in two parts. A
+ * stream lives in CurrentMemoryContext and uses at most its share of work_mem; its temporary files
+ * are removed with the transaction.
  */
 #ifndef PFS_STACK_STREAM_H
 #define PFS_STACK_STREAM_H
@@ -20,17 +20,17 @@
 
 typedef struct PfsStackStream PfsStackStream;
 
-/* Most stacks of a part: as many as fit the memory of the query. */
+/* Returns the largest number of stacks in a part, which the memory of the query determines. */
 uint32 pfs_stack_stream_room(void);
 
 /* Scans the samples of the selection. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
 /*
- * Scans both selections: returns each stack that has a value on either side. By rate, both sides
- * are scaled to the longer of the two ranges, so nothing is lost by rounding, and equal ranges stay
- * exact. Averages of an instant type are rates already. Raises INVALID_PARAMETER_VALUE if the
- * profile types differ, or for a rate over a range without an end.
+ * Scans both selections: returns each stack that has a value on either side. If rates are compared,
+ * both sides are scaled to the longer of the two ranges, so that no precision is lost by rounding,
+ * and equal ranges stay exact. Averages of an instant type are rates already. Raises
+ * INVALID_PARAMETER_VALUE if the profile types differ, or for a rate over a range without an end.
  */
 PfsStackStream *pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base,
 										 bool by_rate);

@@ -1,12 +1,12 @@
 /*
  * stack_table.c
- *		Sums of stacks in memory, and on disk if they are too many.
+ *		Keeps sums of stacks in memory, and on disk if there are too many.
  *
  * 1. Values are added in pages of neighbouring stacks, in a hash table (turn_to_stack(),
  *    insert_sum()). A query of few stacks needs nothing else.
- * 2. When pages have used up their share of the memory, their sums go to a sort, and pages start
- *    again empty (empty_pages()).
- * 3. Reading takes sums from the pages, or all from the sort (next_sum()), and rounds them.
+ * 2. When pages have used up their share of the memory, their sums go to a sort, and the pages are
+ *    emptied (empty_pages()).
+ * 3. Reading takes sums from the pages, or all of them from the sort (next_sum()), and rounds them.
  */
 #include "merge/stack_table.h"
 
@@ -25,16 +25,17 @@
 #define INITIAL_PAGES 256
 
 /*
- * Sums of one page: PAGE_STACKS neighbouring ids. Stacks of a program have neighbouring ids, and
- * segments have them in order, so the next sum is usually in the same page, and only pages have to
- * be sorted for the result. Few of the ids are leaves, so a page stores only sums that have
- * occurred, next to each other: then the sums of many series stay in the CPU's cache.
+ * Bits of the number of stacks in a page. A page has the sums of PAGE_STACKS neighbouring ids.
+ * Stacks of a program have neighbouring ids, and segments have them in order, so the next sum is
+ * usually in the same page, and only pages have to be sorted for the result. Few of the ids are
+ * leaves, so a page stores only sums that have occurred, without gaps; then the sums of many series
+ * stay in the CPU's cache.
  */
 #define PAGE_BITS	  6
-#define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
-#define PAGE_CAPACITY 8				   /* initially */
+#define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a 64-bit word has bits */
+#define PAGE_CAPACITY 8				   /* initial number of sums for which a page has room */
 
-/* Shares of the memory. */
+/* Bytes that the pages may use. */
 #define PAGES_SHARE(bytes) ((bytes) / 8 * 5)
 #define SORT_SHARE(bytes)  ((bytes) / 8 * 3)
 
@@ -51,9 +52,9 @@
 typedef struct StackPage
 {
 	int64 number;	  /* stack id >> PAGE_BITS */
-	uint64 added;	  /* bits of the stacks that have a value, which may be 0 */
+	uint64 added;	  /* a bit for each stack of the page that has a value; the value may be 0 */
 	int64 *values;	  /* in the order of the stacks */
-	int64 *fractions; /* fractions of the stacks, between -1 and 1; NULL: all are 0 */
+	int64 *fractions; /* fractions of the stacks, between -1 and 1; NULL if all are 0 */
 	uint8 capacity;
 	char status;
 } StackPage;
@@ -91,22 +92,23 @@ struct PfsStackTable
 {
 	uint32 max_fractions;
 	Size bytes;
-	MemoryContext context;		 /* for the sort */
-	MemoryContext pages_context; /* has only the pages; they are freed together */
+	MemoryContext context;		 /* memory for the sort */
+	MemoryContext pages_context; /* context of the pages only, so that all are freed together */
 	Size pages_bytes;
 	page_table_hash *pages;
 	bool is_full;		  /* pages have reached pages_bytes */
 	StackPage *last;	  /* the page used last; NULL: none yet */
 	PfsRowSorter *sorter; /* NULL: all sums are in pages */
-	PfsCarries carries;	  /* carries of all sums, by (0, stack id) */
+	PfsCarries carries;	  /* carries of all sums, by stack; the series is 0 */
 
-	/* state of reading: from the sort, or from pages */
+	/* state of reading, from the pages or from the sort */
 	PageOrder *order;
 	uint32 next_page;
-	uint64 bits;	/* stacks of the page before next_page that have not been read yet */
-	int place;		/* place of the next one among that page's sums */
-	Sum ahead;		/* the next row of the sort, … */
-	bool has_ahead; /* … if there is one */
+	/* stacks of the current page, the one before next_page, that have not been read yet */
+	uint64 bits;
+	int place; /* index of the next unread stack's sum in the current page */
+	Sum ahead; /* next row of the sort, if has_ahead is true */
+	bool has_ahead;
 };
 
 static void
@@ -359,7 +361,7 @@ pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fr
 		add_fraction(table, stack_id, &page->values[place], &page->fractions[place], fraction);
 }
 
-/* Rows of one stack are summed first, as long as their sum does not overflow. */
+/* rows of one stack are summed first, as long as their sum does not overflow */
 void
 pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 						 uint32 row_count)
@@ -416,7 +418,7 @@ next_sum(PfsStackTable *table, Sum *sum)
 		return next_in_pages(table, sum);
 	if (!table->has_ahead)
 		return false;
-	/* rows of one stack, from different times that pages were emptied, follow each other */
+	/* if pages were emptied several times, the rows of one stack follow each other in the sort */
 	*sum = table->ahead;
 	for (read_ahead(table); table->has_ahead && table->ahead.stack_id == sum->stack_id;
 		 read_ahead(table))
@@ -436,7 +438,7 @@ round_sum(const PfsStackTable *table, const Sum *sum)
 	int64 fraction = sum->fraction;
 	int64 cut = table->max_fractions;
 
-	/* make both parts have the same sign first */
+	/* give both parts the same sign first */
 	if (value > 0 && fraction < 0)
 	{
 		value--;

@@ -24,10 +24,12 @@ typedef struct PfsStackTable PfsStackTable;
  */
 PfsStackTable *pfs_stack_table_begin(uint32 max_fractions, Size bytes);
 
-/* Adds to one stack. -1 <= fraction < 1, in units of 2^-PFS_FRACTION_BITS. */
+/*
+ * Adds a value and a fraction to one stack. -1 <= fraction < 1, in units of 2^-PFS_FRACTION_BITS.
+ */
 void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fraction);
 
-/* Adds whole values; fast if rows of one stack are neighbours. */
+/* Adds whole values. This is fast if rows of one stack are neighbours. */
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 							  uint32 row_count);
 

@@ -1,6 +1,6 @@
 /*
  * buckets.c
- *		The length of buckets, from an argument.
+ *		Computes the length of buckets from an argument.
  */
 #include "select/buckets.h"
 

@@ -1,14 +1,20 @@
 /*
  * estimate.c
- *		Estimates by the directory's data on segments that overlap a range.
+ *		Estimates the rows and bytes of a scan from the directory's entries of the segments that
+ *		overlap a range, and the workers that pay off.
  */
 #include "select/estimate.h"
 
 #include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/paths.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "base/relations.h"
 #include "select/range_partitions.h"
@@ -17,8 +23,8 @@
 #include "store/segment/summary.h"
 
 /*
- * Adds a segment. Its rows are read if the range cuts it, or it has no sums; otherwise its pairs
- * are.
+ * Adds a segment. If the range cuts it, or it has no sums, the scan will read its rows, otherwise
+ * its pairs.
  */
 static void
 estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, TimestampTz from,
@@ -40,7 +46,7 @@ estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, TimestampT
 static void
 estimate_partition(PfsScanEstimate *estimate, Oid relid, TimestampTz from, TimestampTz to)
 {
-	/* pfs_partitions_collect() has locked it */
+	/* pfs_partitions_collect() has locked the partition */
 	Relation relation = table_open(relid, NoLock);
 
 	if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
@@ -85,4 +91,38 @@ pfs_sample_scan_estimate(TimestampTz from, TimestampTz to)
 	foreach(cell, partitions)
 		estimate_partition(&estimate, lfirst_oid(cell), from, to);
 	return estimate;
+}
+
+/* Estimates the selection's share of all stored series; 1 if the table series has no statistics. */
+static double
+share_of_series(const PfsSelection *selection)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(pfs_relation_oid("series")));
+	double all = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		all = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
+		ReleaseSysCache(tuple);
+	}
+	return all <= 0 ? 1 : Min(1, selection->series_count / all);
+}
+
+int
+pfs_worker_count(const PfsSelection *selection, double spared_rows, double bytes_per_row)
+{
+	double threshold = Max(min_parallel_table_scan_size, 1);
+	double rows;
+	double pages;
+	int count = 0;
+
+	if (max_parallel_workers_per_gather == 0 || IsInParallelMode())
+		return 0;
+	rows = pfs_sample_scan_estimate(selection->from, selection->to).sample_count *
+		   share_of_series(selection);
+	pages = (rows - spared_rows) * bytes_per_row / BLCKSZ;
+	for (; pages >= threshold || (count == 0 && min_parallel_table_scan_size == 0); threshold *= 3)
+		if (++count == max_parallel_workers_per_gather)
+			break;
+	return count;
 }

@@ -1,6 +1,6 @@
 /*
  * estimate.h
- *		Estimates for the planner how much a scan over a range of time reads, from the directory
+ *		Estimates how much a scan over a range of time reads, from the directory
  *		only.
  */
 #ifndef PFS_ESTIMATE_H
@@ -10,11 +10,13 @@
 
 #include "datatype/timestamp.h"
 
+#include "select/selection.h"
+
 typedef struct PfsScanEstimate
 {
-	double sample_count; /* in the range */
-	double decoded_rows; /* samples, or sums that replace them */
-	double byte_count;	 /* to read */
+	double sample_count; /* number of samples in the range */
+	double decoded_rows; /* number of samples to decode, or of the sums that replace them */
+	double byte_count;	 /* number of bytes to read */
 } PfsScanEstimate;
 
 /*
@@ -23,5 +25,13 @@ typedef struct PfsScanEstimate
  * checked that the user may read profstore.samples.
  */
 PfsScanEstimate pfs_sample_scan_estimate(TimestampTz from, TimestampTz to);
+
+/*
+ * Returns the number of parallel workers that pay off for a scan of a selection, by PostgreSQL's
+ * rule for tables: one from min_parallel_table_scan_size on, one more for each threefold size. A
+ * sample counts for bytes_per_row; spared_rows of the selection's samples are not read. 0 inside of
+ * a parallel query.
+ */
+int pfs_worker_count(const PfsSelection *selection, double spared_rows, double bytes_per_row);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * last_scan.c
- *		last_scan(): counters of this backend.
+ *		last_scan(): returns the scan counters of this backend.
  */
 #include "select/last_scan.h"
 

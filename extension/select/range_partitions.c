@@ -151,6 +151,9 @@ pfs_sample_covered_us(const PfsSelection *selection)
 
 	pfs_find_tier_ends(selection, ends);
 	covered_us = pfs_tier_round_up(ends, selection->to) - pfs_tier_round_up(ends, selection->from);
-	/* a range without any start of a bucket has no rows; avoid a rate over no time */
+	/*
+	 * if no bucket starts in the range, there are no rows; use the range's own length, so that no
+	 * rate is divided by 0
+	 */
 	return covered_us > 0 ? covered_us : selection->to - selection->from;
 }

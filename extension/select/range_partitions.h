@@ -28,18 +28,21 @@ List *pfs_partitions_collect(List *leaves, Oid relid, TimestampTz from, Timestam
 List *pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection);
 
 /*
- * Finds the end of the last bucket of each tier in the partitions that overlap the range, or
- * DT_NOBEGIN; in the shards if the tiers are distributed.
+ * Finds for each tier the end of its last bucket in the partitions that overlap the range, or
+ * DT_NOBEGIN. If the tiers are distributed, the partitions are those of the shards.
  */
 void pfs_find_tier_ends(const PfsSelection *selection, TimestampTz *ends);
 
-/* Width in microseconds of the coarsest buckets in the range; 0 if it has samples only. */
+/*
+ * Returns the width in microseconds of the coarsest buckets in the range; 0 if the range has only
+ * samples.
+ */
 int64 pfs_sample_resolution(const PfsSelection *selection);
 
 /*
- * Length in microseconds of the time that the stored rows of the range cover. In tiers these are
- * whole buckets, those that start in the range; for samples it is the range itself. Both ends of
- * the range are finite.
+ * Returns the length in microseconds of the time that the stored rows of the range cover. For
+ * samples it is the length of the range. In tiers, rows are whole buckets, so the buckets that
+ * start in the range count. Both ends of the range must be finite.
  */
 int64 pfs_sample_covered_us(const PfsSelection *selection);
 

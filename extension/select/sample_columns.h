@@ -5,7 +5,7 @@
 #ifndef PFS_SAMPLE_COLUMNS_H
 #define PFS_SAMPLE_COLUMNS_H
 
-/* Positions, in arrays by column. */
+/* Positions in arrays that have an element per column. */
 enum
 {
 	PFS_COLUMN_TIME,
@@ -15,7 +15,7 @@ enum
 	PFS_COLUMN_COUNT
 };
 
-/* Columns to read, as bits. */
+/* Bits that name the columns to read. */
 typedef enum PfsSampleColumns
 {
 	PFS_SAMPLE_TIME = 1 << PFS_COLUMN_TIME,

@@ -1,18 +1,18 @@
 /*
  * sample_scan.c
- *		One scan over partitions of any access method.
+ *		Scans partitions of any access method as one.
  *
  * 1. The partitions that overlap the range are listed: of samples, then of each tier.
  * 2. They are opened one after another. Those of access method profstore are read by the block
- *    scan, which skips what the filters on time and series exclude; others are read by their own
- *    scan, row by row into arrays.
- * 3. In a tier of an instant type, rows with a stack id below 0 are scrapes: they are set aside,
+ *    scan, which skips data that the filters on time and series exclude; others are read by their
+ *    own scan, row by row into arrays.
+ * 3. In a tier of an instant type, rows with a stack id below 0 are scrapes. They are set aside,
  *    and returned as a block of their own before the next block of sums is read.
- * 4. The block scan judges stacks; if it cannot, this scan does.
- * 5. For a trace or span no partition is read, but the rows of trace_samples.
- * 6. If samples are distributed, no partition is read, but the answers of the nodes
- *    (shard_rows.h), which judge stacks by themselves.
- * 7. Several processes may share a scan: each takes blocks of a partition in turn; a partition of
+ * 4. The block scan asks for verdicts on stacks; if it cannot, this scan does.
+ * 5. For a trace or span, the rows of trace_samples are read instead of partitions.
+ * 6. If samples are distributed, the answers of the nodes (shard_rows.h) are read instead of
+ *    partitions. The nodes test the stacks themselves.
+ * 7. Several processes may share a scan: each takes blocks of a partition in turn. A partition of
  *    another access method is read by one of them.
  */
 #include "select/sample_scan.h"
@@ -55,8 +55,9 @@ struct PfsSampleScan
 	int tier_partitions; /* number of partitions of tiers among them */
 	int next_partition;
 	TimestampTz tier_ends[PFS_TIER_COUNT];
-	int asked;					 /* number of columns that the caller wants, among those read */
-	int positions[COLUMN_COUNT]; /* position of a column among those read, or NOT_READ */
+	/* number of columns that the caller wants; further columns may be read */
+	int asked;
+	int positions[COLUMN_COUNT]; /* position of each column among those read, or NOT_READ */
 	int column_count;
 	PfsVerdicts verdicts; /* judge is NULL if all stacks pass */
 
@@ -66,18 +67,20 @@ struct PfsSampleScan
 
 	/* the open partition */
 	Relation relation;
-	bool is_tier; /* it belongs to a tier */
+	bool is_tier; /* the open partition belongs to a tier */
 	AttrNumber attnums[COLUMN_COUNT];
-	PfsBlockScan *block_scan; /* for access method profstore, … */
-	TableScanDesc table_scan; /* … or any other */
-	bool table_scan_ended;	  /* a heap scan that is continued after its end would begin again */
+	PfsBlockScan *block_scan; /* scan of a partition of access method profstore, otherwise NULL */
+	TableScanDesc table_scan; /* scan of a partition of another access method, otherwise NULL */
+	/* the table scan has ended; a heap scan that is continued after its end would begin again */
+	bool table_scan_ended;
 	TupleTableSlot *slot;
 	int64 *rows
-		[COLUMN_COUNT]; /* ROWS_PER_BLOCK values each: of a table scan, or sums of instant types */
+		/* arrays of ROWS_PER_BLOCK values: rows of a table scan, or sums of instant types */
+		[COLUMN_COUNT];
 
-	/* sums of instant types, and their scrapes */
+	/* separation of sums and scrapes, for instant types */
 	bool has_scrapes; /* rows of the open partition include scrapes */
-	bool judges;	  /* stacks of the partition, or of a trace, are judged here, row by row */
+	bool judges;	  /* the scan tests the stack of each row, instead of the store */
 	uint32 scrape_count;
 	int64 *scrape_buckets; /* ROWS_PER_BLOCK values each */
 	int64 *scrape_series;
@@ -283,8 +286,8 @@ pfs_sample_scan_take_counters(PfsSharedSamples *shared)
 }
 
 /*
- * Adds the counters of the partition. Each process lists all segments, so only the leader counts
- * them.
+ * Adds the counters of the partition to those of last_scan(). Each process lists all segments, so
+ * only the leader counts these.
  */
 static void
 count_read(PfsSampleScan *scan)
@@ -322,8 +325,8 @@ open_block_scan(PfsSampleScan *scan)
 	};
 	AttrNumber attnums[COLUMN_COUNT];
 	/*
-	 * Sums by time have no stack, which distinguishes sums and scrapes; those by stack have no
-	 * time.
+	 * Sums by time have no stack id, which is needed to tell scrapes from sums, and sums by stack
+	 * have no time. So rows are read instead.
 	 */
 	bool from_rows = scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES ||
 										   scan->positions[PFS_COLUMN_TIME] != NOT_READ);
@@ -358,7 +361,7 @@ open_table_scan(PfsSampleScan *scan)
 	allocate_rows(scan);
 }
 
-/* Opens the partition, unless another process reads it. */
+/* Opens the partition, unless another process already reads it. */
 static void
 open_partition(PfsSampleScan *scan, Oid relid)
 {
@@ -432,7 +435,7 @@ sample_scan_read_row(PfsSampleScan *scan, int64 *values)
 		   pfs_selection_series(scan->selection, values[PFS_COLUMN_SERIES]) != NULL;
 }
 
-/* Sets the columns to the scan's arrays, for those that are read. */
+/* Points the columns at the scan's arrays, for those that are read. */
 static void
 give_rows(PfsSampleScan *scan, const int64 **columns)
 {
@@ -514,7 +517,7 @@ split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 	return sum_count;
 }
 
-/* Keeps the rows whose stacks pass; returns how many. */
+/* Keeps the rows whose stacks pass; returns their number. */
 static uint32
 sample_scan_judge_rows(PfsSampleScan *scan, uint32 row_count)
 {

@@ -23,21 +23,21 @@
 #include "store/segment/summary.h"
 
 /*
- * Rows in range and selection, in no particular order. The arrays are valid until the next call.
- * Rows at an infinite time are in no range.
+ * Rows that lie in the range and belong to the selection, in no particular order. The arrays are
+ * valid until the next call. Rows at an infinite time are in no range.
  */
 typedef struct PfsSampleBlock
 {
 	uint32 row_count;
-	const int64 *times; /* NULL if the column was not asked for; also the others */
+	const int64 *times; /* NULL if the column was not asked for, like the other columns */
 	const int64 *series;
 	const int64 *stacks;
 	const int64 *values;
 
 	/*
-	 * Time at which the row was scraped, to count the scrapes of instant types: equal to times,
-	 * except in a tier, where times are starts of buckets. NULL: these rows are sums and have no
-	 * scrape, or times were not asked for.
+	 * Time at which each row was scraped, to count the scrapes of instant types. In samples it
+	 * equals times; in a tier, times are the starts of buckets. NULL if these rows are sums and
+	 * have no scrape, or if times were not asked for.
 	 */
 	const int64 *scrapes;
 	bool is_tier; /* times are starts of a tier's buckets */
@@ -70,7 +70,7 @@ PfsSampleScan *pfs_sample_scan_begin_judged(const PfsSelection *selection, int c
 PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
 										  PfsSegmentPart sums);
 
-/* Partitioned tables, as Oids, that a node has as shards of samples and of the tiers. */
+/* Partitioned tables of a node, as Oids: its shards of samples and of the tiers. */
 typedef struct PfsShardTables
 {
 	List *samples;
@@ -86,8 +86,9 @@ PfsSampleScan *pfs_sample_scan_begin_shards(const PfsSelection *selection, int c
 											const PfsShardTables *tables);
 
 /*
- * Make a scan that has read nothing yet one that workers can join, who then see the leader's
- * waiting rows, too. 0 bytes: it cannot be shared. Each process gets its part of the blocks.
+ * pfs_sample_scan_share() turns a scan that has read nothing yet into one that workers can join,
+ * each of which gets a part of the blocks. Workers also see the leader's waiting rows.
+ * pfs_sample_scan_shared_bytes() returns the bytes needed, or 0 if the scan cannot be shared.
  */
 Size pfs_sample_scan_shared_bytes(const PfsSampleScan *scan);
 void pfs_sample_scan_share(PfsSampleScan *scan, PfsSharedSamples *shared);
@@ -99,7 +100,10 @@ PfsSampleScan *pfs_sample_scan_join(const PfsSelection *selection, int columns, 
 /* Called by the leader when all workers have ended: adds their counters to those of last_scan(). */
 void pfs_sample_scan_take_counters(PfsSharedSamples *shared);
 
-/* End of the last bucket of a tier in the partitions that overlap the range, or DT_NOBEGIN. */
+/*
+ * Returns the end of the last bucket of a tier in the partitions that overlap the range, or
+ * DT_NOBEGIN.
+ */
 TimestampTz pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier);
 
 /* Returns the next block, which is not empty; false at the end. */

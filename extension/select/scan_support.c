@@ -32,13 +32,13 @@
 #include "select/estimate.h"
 #include "store/segment/storage.h"
 
-/* Cost of a decoded row, as a part of cpu_operator_cost. */
+/* Cost of a decoded row, in units of cpu_operator_cost. */
 #define DECODED_ROW_COST 0.25
 
-/* Fixed cost of a function: series, names, the tree. */
+/* Fixed cost of a function call in operators: finding series, reading names, building the tree. */
 #define FIXED_OPERATORS 1000
 
-/* Most nodes of a tree per sample. */
+/* Largest number of nodes of a tree that one sample adds. */
 #define NODES_PER_SAMPLE 16
 
 PG_FUNCTION_INFO_V1(profstore_scan_support);
@@ -49,12 +49,13 @@ typedef struct Call
 	List *arguments;
 	char **names;
 	int name_count;
-	double row_count; /* from CREATE FUNCTION */
+	double row_count; /* number of rows that CREATE FUNCTION declares */
 } Call;
 
 /*
- * Finds the call's arguments and their names; returns false if they are not known, or nothing can
- * evaluate them: when the planner considers inlining a function around the call, there is no root.
+ * Finds the call's arguments and their names. Returns false if they are not known. Also returns
+ * false if there is no root, as when the planner considers inlining a function around the call,
+ * because then nothing can evaluate the arguments.
  */
 static bool
 get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
@@ -76,7 +77,7 @@ get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
 	return call->names != NULL;
 }
 
-/* The argument with a name; NULL if the function has none, or its value is unknown. */
+/* Returns the argument of a name; NULL if the function has none, or its value is unknown. */
 static const Const *
 find_argument(const Call *call, const char *name)
 {
@@ -95,8 +96,8 @@ find_argument(const Call *call, const char *name)
 }
 
 /*
- * Reading the directory has a cost, and the planner asks several times, so the last answers of a
- * statement are cached.
+ * Estimates a range. Reading the directory takes time, and the planner asks several times, so the
+ * last answers of a statement are cached.
  */
 static PfsScanEstimate
 estimate_range(TimestampTz from, TimestampTz to)
@@ -168,7 +169,7 @@ estimate_call(const Call *call, PfsScanEstimate *estimate)
 	Oid samples = pfs_relation_find("samples");
 
 	*estimate = (PfsScanEstimate){ 0, 0, 0 };
-	/* the directory of this server has nothing about shards of others */
+	/* this server's directory has no entries for shards on other nodes */
 	if (!ActiveSnapshotSet() || !OidIsValid(samples) || pfs_samples_are_spread() ||
 		pg_class_aclcheck(samples, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return false;

@@ -1,6 +1,6 @@
 /*
  * selection.c
- *		From a selector and a range to series ids.
+ *		Finds the series of a selector and a range.
  */
 #include "select/selection.h"
 
@@ -65,7 +65,10 @@ find_series(PfsSelection *selection, Datum selector)
 	SPI_finish();
 }
 
-/* Any total order in which equal series are neighbours. Equal labels have equal bytes. */
+/*
+ * Compares series in any total order in which equal series are neighbours. Equal labels have equal
+ * bytes.
+ */
 static int
 compare_identity(const void *a, const void *b)
 {
@@ -152,16 +155,24 @@ check_span(const char *span, const char *name)
 }
 
 void
-pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo, const char *trace_name,
-					   const char *span_name)
+pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo, const char *prefix)
 {
-	const Datum *trace = pfs_argument(fcinfo, trace_name);
+	const Datum *trace = pfs_argument(fcinfo, psprintf("%strace", prefix));
+	const char *span_name = psprintf("%sspan", prefix);
+	const char *query_name = psprintf("%squery_id", prefix);
+	const Datum *query = pfs_argument(fcinfo, query_name);
 
 	if (trace != NULL)
 		selection->trace.id = DatumGetUUIDP(*trace);
 	selection->trace.span = pfs_argument_text(fcinfo, span_name);
 	if (selection->trace.span != NULL)
 		check_span(selection->trace.span, span_name);
+	if (query != NULL && selection->trace.span != NULL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s and %s exclude each other", query_name, span_name),
+						errdetail("A query id is stored as a span id.")));
+	if (query != NULL)
+		selection->trace.span = psprintf("%016llx", (unsigned long long) DatumGetInt64(*query));
 }
 
 /* Returns true if a profile type has a series, regardless of labels. */
@@ -226,7 +237,7 @@ pfs_selection_get(FunctionCallInfo fcinfo)
 {
 	PfsSelection *selection = pfs_selection_get_range(fcinfo, "selector", "from_ts", "to_ts");
 
-	pfs_selection_restrict(selection, fcinfo, "trace", "span");
+	pfs_selection_restrict(selection, fcinfo, "");
 	pfs_selection_tell_unknown(selection);
 	return selection;
 }

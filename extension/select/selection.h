@@ -26,7 +26,7 @@ typedef struct PfsSeries
 	Jsonb *labels;
 } PfsSeries;
 
-/* A restriction of the selection; both NULL: none. */
+/* A restriction of the selection to a trace or a span; both are NULL if there is none. */
 typedef struct PfsTrace
 {
 	const pg_uuid_t *id;
@@ -38,10 +38,11 @@ typedef struct PfsSelection
 	const char *profile_type; /* in full; as the caller wrote it if no series has it */
 	const char *unit;		  /* unit of the values; "" if there are no series */
 	bool delta;				  /* values are summed over time */
-	PfsOverTime over_time;	  /* function over time of an instant type; UNSAID means AVERAGE */
-	TimestampTz from;		  /* inclusive, in the server's microseconds */
-	TimestampTz to;			  /* exclusive */
-	PfsTrace trace;			  /* only its samples count */
+	/* function over time of an instant type; PFS_OVER_TIME_UNSAID means the average */
+	PfsOverTime over_time;
+	TimestampTz from; /* inclusive, in the server's microseconds */
+	TimestampTz to;	  /* exclusive */
+	PfsTrace trace;	  /* restricts the selection to samples of a trace or a span */
 	int series_count;
 	int distinct_count;
 	PfsSeries *series; /* by ascending id */
@@ -66,12 +67,12 @@ PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, const char *selec
 									  const char *from_name, const char *to_name);
 
 /*
- * Restricts a selection to the trace and the span in the arguments of these names, if the function
- * has them and they are not NULL. pfs_selection_get() calls it. Raises INVALID_PARAMETER_VALUE for
- * a text that is not a span id.
+ * Restricts a selection to the trace and the span, or query id, in the arguments trace, span and
+ * query_id with that prefix, if the function has them and they are not NULL. pfs_selection_get()
+ * calls it. Raises INVALID_PARAMETER_VALUE for a text that is not a span id, and for both a span
+ * and a query id.
  */
-void pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo,
-							const char *trace_name, const char *span_name);
+void pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo, const char *prefix);
 
 static inline bool
 pfs_selection_is_traced(const PfsSelection *selection)
@@ -86,8 +87,9 @@ pfs_selection_is_traced(const PfsSelection *selection)
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
 /*
- * Returns true if a NOTICE about an empty answer should be raised: the client sees it, and it is
- * the first of the client's statement, which may call a function for each row of a table.
+ * Returns true if a NOTICE about an empty answer should be raised. That is so if the client sees
+ * notices, and this is the first such NOTICE of the client's statement, which may call a function
+ * for each row of a table.
  */
 bool pfs_selection_notes_first(void);
 
@@ -101,7 +103,7 @@ pfs_selection_is_empty(const PfsSelection *selection)
 	return selection->series_count == 0 || selection->from >= selection->to;
 }
 
-/* The series of an id; NULL if the selection lacks it. */
+/* Returns the series of an id; NULL if the selection lacks it. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);
 
 /*

@@ -22,7 +22,7 @@
 
 static const char *const OPERATOR_NAMES[] = { "=", "!=", "=~", "!~", "*=", "!*=" };
 
-/* By PfsOverTime. */
+/* Names of the functions over time, indexed by PfsOverTime. */
 static const char *const OVER_TIME_NAMES[] = { NULL, "avg_over_time", "last_over_time",
 											   "max_over_time" };
 
@@ -50,7 +50,7 @@ is_type_char(char c)
 static PfsMatchOperator
 read_operator(PfsSelectorText *text)
 {
-	/* "=" comes last, because "=~" begins with it; substrings are for frames only */
+	/* "=" comes last, because "=~" begins with "="; operators for substrings are for frames only */
 	static const PfsMatchOperator order[] = { PFS_MATCH_SUBSTRING, PFS_MATCH_NOT_SUBSTRING,
 											  PFS_MATCH_REGEX,	   PFS_MATCH_NOT_REGEX,
 											  PFS_MATCH_NOT_EQUAL, PFS_MATCH_EQUAL };
@@ -138,9 +138,7 @@ read_matcher(PfsSelectorText *text)
 	return matcher;
 }
 
-/*
- * The matchers and their closing brace, the cursor behind the opening one.
- */
+/* Reads the matchers and their closing brace. The cursor stands after the opening one. */
 static void
 read_matchers(PfsSelectorText *text, PfsSelector *selector)
 {
@@ -162,7 +160,7 @@ read_matchers(PfsSelectorText *text, PfsSelector *selector)
 	text->at++;
 }
 
-/* The function around a selector, the cursor behind its parenthesis. */
+/* Reads the function around a selector. The cursor stands after its opening parenthesis. */
 static PfsOverTime
 read_over_time(PfsSelectorText *text)
 {

@@ -13,10 +13,11 @@
  *		value    := quoted
  *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH …), or `…` without
  *
- * A profile type is any run of characters but blanks, control characters, braces, quotes and
- * commas; within parentheses, of them neither. The rules of PromQL hold: a label that a series
- * lacks is an empty string, and regular expressions match the whole value. The profile type is what
- * profile_types() prints, or as many of its first parts as no other type has: type_name.h.
+ * A profile type is any run of characters other than blanks, control characters, braces, quotes and
+ * commas; inside a function over time, also other than parentheses. As in PromQL, a label that a
+ * series lacks is an empty string, and regular expressions match the whole value. The profile type
+ * is written as profile_types() prints it, or as its first parts, as many as make it unique
+ * (type_name.h).
  */
 #ifndef PFS_SELECTOR_H
 #define PFS_SELECTOR_H
@@ -29,7 +30,7 @@ typedef enum PfsMatchOperator
 	PFS_MATCH_NOT_EQUAL,
 	PFS_MATCH_REGEX,
 	PFS_MATCH_NOT_REGEX,
-	PFS_MATCH_SUBSTRING, /* "*=", for frames only; also the next */
+	PFS_MATCH_SUBSTRING, /* "*=", for frames only, as is the next operator */
 	PFS_MATCH_NOT_SUBSTRING
 } PfsMatchOperator;
 
@@ -41,7 +42,8 @@ typedef struct PfsMatcher
 } PfsMatcher;
 
 /*
- * The value of an instant type over a range: by default the average over the scrapes of a series.
+ * Function that makes one value of the scrapes in a range. Without a function it is the average
+ * over the scrapes of a series.
  */
 typedef enum PfsOverTime
 {
@@ -54,7 +56,7 @@ typedef enum PfsOverTime
 typedef struct PfsSelector
 {
 	PfsOverTime over_time;
-	const char *profile_type; /* NULL: any */
+	const char *profile_type; /* NULL if any type matches */
 	int matcher_count;
 	PfsMatcher *matchers;
 } PfsSelector;
@@ -78,7 +80,7 @@ PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
 /* Returns the server's error for a regular expression; NULL if it is valid. */
 const char *pfs_regex_problem(const char *regex);
 
-/* Name as in selectors. Not for PFS_OVER_TIME_UNSAID. */
+/* Returns the function's name as written in selectors. Not for PFS_OVER_TIME_UNSAID. */
 const char *pfs_over_time_name(PfsOverTime over_time);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "mb/pg_wchar.h"
 
-/* Characters of the line that an error shows before and after the position. */
+/* Number of characters that an error shows before the position, and after it. */
 #define CONTEXT_BEFORE_CHARS 60
 #define CONTEXT_AFTER_CHARS	 20
 
@@ -133,7 +133,7 @@ token_read_number(PfsSelectorText *text, const char *escape, int base, int min_d
 }
 
 /*
- * Appends one escape sequence to text->quoted, the cursor behind its backslash. A \x or octal
+ * Appends one escape sequence to text->quoted. The cursor stands after its backslash. A \x or octal
  * escape is one byte, \u and \U a code point.
  */
 static void
@@ -223,6 +223,6 @@ pfs_selector_read_quoted(PfsSelectorText *text)
 	text->at++;
 	if (!pg_verifymbstr(text->quoted.data, text->quoted.len, true))
 		pfs_selector_fail(text, start,
-						  "escape sequences make no valid text in the database's encoding");
+						  "escape sequences do not give valid text in the database's encoding");
 	return pnstrdup(text->quoted.data, (Size) text->quoted.len);
 }

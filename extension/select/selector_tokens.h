@@ -16,14 +16,14 @@ typedef struct PfsSelectorText
 {
 	const char *text;
 	const char *at;		   /* next byte to read */
-	bool frames;		   /* matchers of frames, not of labels */
-	const char *argument;  /* name of the argument, for errors */
+	bool frames;		   /* true for matchers of frames, false for matchers of labels */
+	const char *argument;  /* name of the argument, which errors show */
 	StringInfoData quoted; /* buffer of the quoted text being read */
 } PfsSelectorText;
 
 /*
- * A cursor at the beginning of text, in CurrentMemoryContext. Raises PROGRAM_LIMIT_EXCEEDED if text
- * is longer than PFS_SELECTOR_MAX_BYTES.
+ * Returns a cursor at the beginning of text, in CurrentMemoryContext. Raises PROGRAM_LIMIT_EXCEEDED
+ * if text is longer than PFS_SELECTOR_MAX_BYTES.
  */
 PfsSelectorText pfs_selector_text(const char *text, const char *argument, bool frames);
 
@@ -48,7 +48,8 @@ pfs_selector_at_quote(const PfsSelectorText *text)
 void pfs_selector_skip_blanks(PfsSelectorText *text);
 
 /*
- * Reads the name of a label or field. The result is in CurrentMemoryContext; also that of the next.
+ * Reads the name of a label or field. Its result, like that of pfs_selector_read_quoted(), is in
+ * CurrentMemoryContext.
  */
 const char *pfs_selector_read_label(PfsSelectorText *text);
 

@@ -1,6 +1,6 @@
 /*
  * series_groups.c
- *		Projects label sets on the labels in by, and numbers the distinct ones.
+ *		Groups series by their values of the labels in by, and numbers the groups.
  */
 #include "select/series_groups.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/arrays.h"
 
-/* Most labels of one grouping. The name of each group is built from all of them. */
+/* Most labels by which series may be grouped. The name of each group contains all of them. */
 #define MAX_GROUPING_LABELS 1000
 
 /* A distinct series, before it is put into a group. */
@@ -54,8 +54,8 @@ append_pair(StringInfo metric, const char *label, const char *value)
 }
 
 /*
- * Returns the group of a series. With a single label the line is named by its value, unless that is
- * empty.
+ * Returns the group of a series. If by has a single label, the group is named by the label's value,
+ * unless that is empty.
  */
 static PfsSeriesGroup
 labels_project(const PfsSelection *selection, const PfsSeries *series, const Datum *by,

@@ -15,14 +15,14 @@ typedef struct PfsSeriesGroup
 {
 	/* the label's value; label="value", … for several labels; the profile type if by is empty */
 	const char *metric;
-	Jsonb *labels; /* those of the labels in by that the series have */
+	Jsonb *labels; /* the labels in by that the series of the group have */
 } PfsSeriesGroup;
 
 typedef struct PfsSeriesGroups
 {
 	int32 count;
 	PfsSeriesGroup *groups; /* sorted by metric */
-	int32 *of_series;		/* group by PfsSeries.index */
+	int32 *of_series;		/* group of each PfsSeries.index */
 } PfsSeriesGroups;
 
 /*

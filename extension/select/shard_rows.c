@@ -1,6 +1,6 @@
 /*
  * shard_rows.c
- *		A cursor over the answers of the nodes.
+ *		Reads the answers of the nodes through a cursor.
  */
 #include "select/shard_rows.h"
 
@@ -22,15 +22,15 @@
 struct PfsShardRows
 {
 	const PfsSelection *selection;
-	int columns; /* of the request */
+	int columns; /* columns of the request */
 	Portal portal;
 	PfsShardBlock block;
 };
 
 /*
- * Returns true if the transaction has written to samples, or to a partition. Citus writes to
- * several shards of a node by several connections, which do not see each other's uncommitted rows,
- * so each shard must be asked by its own.
+ * Returns true if the transaction has written to samples, or to a partition. Then each shard must
+ * be read by a connection of its own: Citus writes to several shards of a node by several
+ * connections, which do not see each other's uncommitted rows.
  */
 static bool
 shard_rows_are_own(void)
@@ -76,7 +76,10 @@ shard_rows_ask(const PfsSelection *selection, const PfsShardRequest *request, bo
 	rows->selection = selection;
 	rows->columns = request->columns;
 	pfs_shard_block_init(&rows->block);
-	/* ask_shards() is in the inner schema, and runs as its own owner when rows are fetched */
+	/*
+	 * only the owner may call ask_shards(), which is in the inner schema; while rows are fetched,
+	 * the function runs as its own owner
+	 */
 	caller = pfs_become_owner();
 	SPI_connect();
 	rows->portal = SPI_cursor_open_with_args(
@@ -124,7 +127,7 @@ shard_rows_passing_add_block(PassingStacks *passing, const PfsVerdicts *verdicts
 	}
 }
 
-/* Sorts the ids, and drops those that several nodes have named. */
+/* Sorts the ids, and removes duplicates, which come if several nodes have a stack. */
 static PfsNumbers
 passing_finish(PassingStacks *passing)
 {
@@ -139,8 +142,8 @@ passing_finish(PassingStacks *passing)
 }
 
 /*
- * Restricts a request to the stacks of the selection that pass, even if all pass: others may be
- * stored before the nodes answer it.
+ * Restricts a request to those stacks of the selection that pass. The list is sent even if all
+ * stacks pass, because further stacks may be stored before the nodes answer the request.
  */
 static void
 request_judge(PfsShardRequest *request, const PfsSelection *selection, const PfsVerdicts *verdicts)
@@ -170,7 +173,9 @@ pfs_shard_rows_begin(const PfsSelection *selection, int columns, PfsSegmentPart 
 	return shard_rows_ask(selection, &request, false);
 }
 
-/* Returns true if the block is of a kind, and has columns, that the request asks for. */
+/*
+ * Returns true if the block is of a kind that the request asks for, and has the requested columns.
+ */
 static bool
 shard_rows_are_asked(const PfsShardRows *rows)
 {
@@ -189,7 +194,10 @@ shard_rows_are_asked(const PfsShardRows *rows)
 	}
 }
 
-/* Returns true if all rows have times and series of the selection, as far as they have either. */
+/*
+ * Returns true if all rows have series and times of the selection. A column that the block lacks is
+ * not tested.
+ */
 static bool
 shard_rows_are_selected(const PfsShardRows *rows)
 {
@@ -210,7 +218,10 @@ shard_rows_are_selected(const PfsShardRows *rows)
 	return true;
 }
 
-/* Callers read the columns that they asked for, and index arrays by series and time. */
+/*
+ * Checks a block before the caller sees it, because callers read the columns that they asked for,
+ * and use series and times as indexes of arrays.
+ */
 static void
 shard_rows_check(const PfsShardRows *rows)
 {
@@ -218,13 +229,13 @@ shard_rows_check(const PfsShardRows *rows)
 
 	if (!shard_rows_are_asked(rows))
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg("a node's answer has other columns than were asked for")));
+						errmsg("a node's answer has other columns than the requested ones")));
 	if (block->kind != PFS_SHARD_ENDS && !shard_rows_are_selected(rows))
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg("a node's answer has series or times that were not asked for")));
+						errmsg("a node's answer has series or times that were not requested")));
 }
 
-/* Decodes the next answer; returns false at the end. */
+/* Decodes the next block of the answers; returns false at the end. */
 static bool
 shard_rows_fetch(PfsShardRows *rows)
 {

@@ -1,6 +1,6 @@
 /*
  * shard_wire.c
- *		Bytes of requests to the nodes of a distributed table, and of their answers.
+ *		Encodes and decodes requests to the nodes of a distributed table, and their answers.
  */
 #include "select/shard_wire.h"
 
@@ -55,7 +55,7 @@ append_ids(StringInfo bytes, PfsNumbers ids)
 	}
 }
 
-/* Each id takes a byte at least, which bounds the array. */
+/* each id has at least one byte, which bounds the array by the bytes that are left */
 static PfsNumbers
 read_ids(PfsCursor *cursor)
 {
@@ -133,6 +133,82 @@ pfs_shard_request_decode(const bytea *bytes)
 	return request;
 }
 
+/* Returns the greatest number that divides all values; 1 if they are all 0. */
+static uint64
+values_unit(const int64 *values, uint32 count)
+{
+	uint64 unit = 0;
+
+	for (uint32 i = 0; i < count && unit != 1; i++)
+	{
+		uint64 rest = values[i] < 0 ? 0 - (uint64) values[i] : (uint64) values[i];
+
+		while (rest != 0)
+		{
+			uint64 remainder = unit % rest;
+
+			unit = rest;
+			rest = remainder;
+		}
+	}
+	return Max(unit, 1);
+}
+
+/*
+ * Sums of most profile types are multiples of one sample's value, such as the period in
+ * nanoseconds, so their quotients are short.
+ */
+static void
+append_values(StringInfo bytes, const int64 *values, uint32 count)
+{
+	uint64 unit = values_unit(values, count);
+
+	pfs_append_varint(bytes, unit);
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (values[i] < 0)
+			pfs_append_signed(bytes, (int64) (0 - (0 - (uint64) values[i]) / unit));
+		else
+			pfs_append_signed(bytes, (int64) ((uint64) values[i] / unit));
+	}
+}
+
+static void
+read_values(PfsCursor *cursor, int64 *values, uint32 count)
+{
+	uint64 unit = pfs_cursor_varint(cursor);
+
+	for (uint32 i = 0; i < count; i++)
+		values[i] = (int64) ((uint64) pfs_unzigzag(pfs_cursor_varint(cursor)) * unit);
+}
+
+/*
+ * Appends differences, which wrap around modulo 2^64, as sums do in read_differences().
+ */
+static void
+append_differences(StringInfo bytes, const int64 *ids, uint32 count)
+{
+	uint64 last = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		pfs_append_signed(bytes, (int64) ((uint64) ids[i] - last));
+		last = (uint64) ids[i];
+	}
+}
+
+static void
+read_differences(PfsCursor *cursor, int64 *ids, uint32 count)
+{
+	uint64 last = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		last += (uint64) pfs_unzigzag(pfs_cursor_varint(cursor));
+		ids[i] = (int64) last;
+	}
+}
+
 bytea *
 pfs_shard_block_encode(const PfsShardBlock *block)
 {
@@ -144,19 +220,12 @@ pfs_shard_block_encode(const PfsShardBlock *block)
 	pfs_append_varint(&bytes, block->row_count);
 	for (int column = 0; column < PFS_COLUMN_COUNT; column++)
 	{
-		uint64 last = 0;
-
 		if (!(block->columns & (1 << column)))
 			continue;
-		for (uint32 row = 0; row < block->row_count; row++)
-		{
-			uint64 value = (uint64) block->values[column][row];
-
-			/* differences wrap around, as pfs_shard_block_decode() adds them */
-			pfs_append_signed(&bytes, (int64) (value - last));
-			if (column != PFS_COLUMN_VALUE)
-				last = value;
-		}
+		if (column == PFS_COLUMN_VALUE)
+			append_values(&bytes, block->values[column], block->row_count);
+		else
+			append_differences(&bytes, block->values[column], block->row_count);
 	}
 	return wire_finish(&bytes);
 }
@@ -184,18 +253,12 @@ pfs_shard_block_decode(PfsShardBlock *block, const bytea *bytes)
 	block->row_count = (uint32) row_count;
 	for (int column = 0; column < PFS_COLUMN_COUNT; column++)
 	{
-		uint64 last = 0;
-
 		if (!(block->columns & (1 << column)))
 			continue;
-		for (uint32 row = 0; row < block->row_count; row++)
-		{
-			uint64 value = last + (uint64) pfs_unzigzag(pfs_cursor_varint(&cursor));
-
-			block->values[column][row] = (int64) value;
-			if (column != PFS_COLUMN_VALUE)
-				last = value;
-		}
+		if (column == PFS_COLUMN_VALUE)
+			read_values(&cursor, block->values[column], block->row_count);
+		else
+			read_differences(&cursor, block->values[column], block->row_count);
 	}
 	if (cursor.failed || cursor.offset != cursor.length ||
 		(block->kind == PFS_SHARD_ENDS && block->row_count != 1))

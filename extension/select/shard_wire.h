@@ -15,7 +15,7 @@
  *				1 byte	columns
  *				varint	number of rows
  *				then for each column but value: the first number, and the differences of the others,
- *				signed; for value: all numbers, signed
+ *				signed; for value: a varint, which divides all numbers, and their quotients, signed
  *
  * A list is a varint, the number of ids, then the ids in ascending order: the first signed, the
  * others as varints, less the one before. Signed numbers are zigzag varints.
@@ -31,8 +31,11 @@
 #include "select/sample_columns.h"
 #include "store/segment/summary.h"
 
-/* A node refuses other protocols. Increase it when these bytes or their meaning change. */
-#define PFS_SHARD_PROTOCOL 1
+/*
+ * Version of this format. A node refuses other versions. Increase it when these bytes or their
+ * meaning change.
+ */
+#define PFS_SHARD_PROTOCOL 2
 
 #define PFS_SHARD_BLOCK_ROWS 1024
 
@@ -44,7 +47,7 @@ typedef struct PfsShardRequest
 	TimestampTz from;
 	TimestampTz to;
 	PfsNumbers series;
-	bool has_stacks; /* only these stacks count */
+	bool has_stacks; /* only the stacks of the list count */
 	PfsNumbers stacks;
 } PfsShardRequest;
 
@@ -52,8 +55,8 @@ typedef enum PfsShardKind
 {
 	PFS_SHARD_SAMPLES = 1,
 	PFS_SHARD_TIER,	   /* times are starts of a tier's buckets */
-	PFS_SHARD_SCRAPES, /* of a tier: as PFS_SHARD_TIER, but values are the times of scrapes */
-	PFS_SHARD_ENDS /* of one row: time and value are the ends of the tiers, from fine to coarse */
+	PFS_SHARD_SCRAPES, /* rows of a tier whose values are the times of their scrapes */
+	PFS_SHARD_ENDS /* a single row: time and value are the ends of the tiers, from fine to coarse */
 } PfsShardKind;
 
 typedef struct PfsShardBlock
@@ -64,7 +67,7 @@ typedef struct PfsShardBlock
 	int64 *values[PFS_COLUMN_COUNT]; /* room for PFS_SHARD_BLOCK_ROWS each */
 } PfsShardBlock;
 
-/* Both return a value in CurrentMemoryContext. */
+/* Encode a request or a block as a value in CurrentMemoryContext. */
 bytea *pfs_shard_request_encode(const PfsShardRequest *request);
 bytea *pfs_shard_block_encode(const PfsShardBlock *block);
 

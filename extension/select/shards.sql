@@ -1,10 +1,10 @@
--- Samples of several servers, if profstore.distribute() has spread them by Citus. Everything that names Citus in the way of a query is here.
+-- Samples of several servers, if profstore.distribute() has distributed them by Citus. All code of queries that names Citus is in this file.
 -- All tables are on the coordinator, except rows of samples, samples_minute and samples_hour, which are in shards, by series.
 
--- A row of shard_keys for each shard, in that shard. A query on this table calls a function in the place of each shard, in the transaction of the
+-- Has one row per shard, stored in that shard. So a query on this table calls a function once on the node of each shard, in the transaction of the
 -- query. Without distribute() the table is empty.
 CREATE TABLE profstore.shard_keys (key int4 NOT NULL);
-COMMENT ON TABLE profstore.shard_keys IS 'after distribute(): for each shard a row that is in it';
+COMMENT ON TABLE profstore.shard_keys IS 'after distribute(): one row per shard, stored in that shard';
 COMMENT ON COLUMN profstore.shard_keys.key IS 'a number whose hash lies in the shard';
 
 CREATE TABLE profstore.shard_ranges
@@ -45,9 +45,10 @@ CREATE FUNCTION profstore_internal.node_rows(key int4, request bytea, keys int4[
 COMMENT ON FUNCTION profstore_internal.node_rows(int4, bytea, int4[], text[], text[], text[]) IS 'on a node: sums of series in those of the shards whose key is the first argument, see select/shard_wire.h';
 REVOKE EXECUTE ON FUNCTION profstore_internal.node_rows(int4, bytea, int4[], text[], text[], text[]) FROM PUBLIC;
 
--- One call for each node, or for each shard if the transaction has written.
+-- Makes one call for each node; if the transaction has written, one for each shard. Citus cannot plan the query for all values of its
+-- parameters.
 CREATE FUNCTION profstore_internal.ask_shards(request bytea, series int4[], by_node bool) RETURNS SETOF bytea
-	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS
 $$
 DECLARE
 	keys int4[];
@@ -66,7 +67,7 @@ BEGIN
 	FROM profstore.shard_keys AS k WHERE k.key = ANY (keys);
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) IS 'answers of the nodes to a request of select/shard_rows.c; series NULL: of all nodes';
+COMMENT ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) IS 'answers of the nodes to a request of select/shard_rows.c; if series is NULL, all nodes answer';
 REVOKE EXECUTE ON FUNCTION profstore_internal.ask_shards(bytea, int4[], bool) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.is_spread(rel regclass) RETURNS bool
@@ -75,25 +76,67 @@ CREATE FUNCTION profstore_internal.is_spread(rel regclass) RETURNS bool
 COMMENT ON FUNCTION profstore_internal.is_spread(regclass) IS 'true for a table that distribute() has distributed, and its partitions';
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_spread(regclass) FROM PUBLIC;
 
--- Not in the transaction of the caller: each call commits on its node.
-CREATE FUNCTION profstore_internal.run_on_shards(parts regclass[], command text) RETURNS SETOF text
+-- Runs on a node. Errors are returned as values, because master_run_on_worker() returns an error's message without its code, detail and hint.
+CREATE FUNCTION profstore_internal.answer_command(command text, OUT answer text, OUT code text, OUT message text, OUT detail text, OUT hint text)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	EXECUTE command INTO answer;
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.answer_command(text) IS 'runs a query of one value, and returns the value, or the error that it raised';
+REVOKE EXECUTE ON FUNCTION profstore_internal.answer_command(text) FROM PUBLIC;
+
+-- The calls are not part of the caller's transaction: each commits on its node. A call that fails outside answer_command(), because the node has
+-- another build or cancels it, has the node's message without a code; the other failures are those of the connection.
+CREATE FUNCTION profstore_internal.run_on_shards(parts regclass[], command text)
+	RETURNS TABLE (node text, answer text, code text, message text, detail text, hint text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
 	hosts text[];
 	ports int4[];
 	commands text[];
-	answer record;
 BEGIN
-	SELECT array_agg(s.host), array_agg(s.port), array_agg(format(command, VARIADIC s.tables)) INTO hosts, ports, commands
+	SELECT array_agg(s.host), array_agg(s.port),
+		array_agg(format('SELECT to_json(a) FROM profstore_internal.answer_command(%L) AS a', format(command, VARIADIC s.tables)))
+	INTO hosts, ports, commands
 	FROM profstore_internal.shards(parts) AS s;
-	FOR answer IN SELECT r.* FROM master_run_on_worker(hosts, ports, commands, true) AS r LOOP
-		IF NOT answer.success THEN
-			RAISE EXCEPTION USING MESSAGE = format('node %s:%s: %s', answer.node_name, answer.node_port, answer.result);
+	RETURN QUERY
+	SELECT format('%s:%s', r.node_name, r.node_port), a.answer, CASE WHEN r.success THEN a.code WHEN r.result LIKE 'ERROR:%' THEN '38000' ELSE '08006' END,
+		CASE WHEN r.success THEN a.message ELSE regexp_replace(r.result, '^ERROR: +', '') END, a.detail, a.hint
+	FROM master_run_on_worker(hosts, ports, commands, true) AS r,
+		json_to_record(CASE WHEN r.success THEN r.result::json ELSE '{}' END) AS a (answer text, code text, message text, detail text, hint text);
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.run_on_shards(regclass[], text) IS 'runs a query of one value for each shard, on its node; %1$L in it is the shard of the first table, %2$L that of the second; code: the SQLSTATE of an error, NULL: there was none';
+REVOKE EXECUTE ON FUNCTION profstore_internal.run_on_shards(regclass[], text) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.prevent_in_block(what text) RETURNS void
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_prevent_in_block';
+COMMENT ON FUNCTION profstore_internal.prevent_in_block(text) IS 'raises an error in a transaction block, because a rollback would not undo the work of a function on nodes';
+REVOKE EXECUTE ON FUNCTION profstore_internal.prevent_in_block(text) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.answers_of_shards(parts regclass[], command text) RETURNS SETOF text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	shard record;
+BEGIN
+	FOR shard IN SELECT r.* FROM profstore_internal.run_on_shards(parts, command) AS r ORDER BY r.code IS NULL LOOP
+		IF shard.code IS NOT NULL THEN
+			RAISE EXCEPTION USING
+				ERRCODE = shard.code,
+				MESSAGE = format('node %s: %s', shard.node, shard.message),
+				DETAIL = concat_ws(' ', nullif(shard.detail, ''), 'Other shards may have done their part.'),
+				HINT = coalesce(nullif(shard.hint, ''), 'Repeat the call when the cause is removed.');
 		END IF;
-		RETURN NEXT answer.result;
+		RETURN NEXT shard.answer;
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.run_on_shards(regclass[], text) IS 'runs a query of one value for each shard, on its node; %1$L in it is the shard of the first table, %2$L that of the second';
-REVOKE EXECUTE ON FUNCTION profstore_internal.run_on_shards(regclass[], text) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.answers_of_shards(regclass[], text) IS 'the answers of run_on_shards(); raises the first error';
+REVOKE EXECUTE ON FUNCTION profstore_internal.answers_of_shards(regclass[], text) FROM PUBLIC;

@@ -1,6 +1,6 @@
 /*
  * shared_samples.c
- *		Shared scans of partitions, one after another.
+ *		Shares the scans of partitions among processes, one partition after another.
  */
 #include "select/shared_samples.h"
 
@@ -15,7 +15,7 @@ partition_is_columnar(Relation relation)
 	return relation->rd_rel->relam == get_table_am_oid("profstore", true);
 }
 
-/* Bytes of a partition's shared scan; 0: it has none. */
+/* Returns the bytes of a partition's shared scan; 0 if it has none. */
 static Size
 scan_bytes(Oid relid)
 {

@@ -22,8 +22,10 @@
 typedef struct PfsSharedPartition
 {
 	Oid relid;
-	Size scan_offset;		   /* from the start; 0: partition of another access method */
-	pg_atomic_uint32 is_taken; /* in that case: by the one process that reads it */
+	/* offset of the partition's shared scan from the start; 0 if it has another access method */
+	Size scan_offset;
+	/* set by the process that reads a partition of another access method */
+	pg_atomic_uint32 is_taken;
 } PfsSharedPartition;
 
 typedef struct PfsSharedSamples
@@ -35,12 +37,15 @@ typedef struct PfsSharedSamples
 	PfsSharedPartition partitions[FLEXIBLE_ARRAY_MEMBER];
 } PfsSharedSamples;
 
-/* Bytes for a list of partitions, as Oids, which the leader has locked. */
+/* Returns the bytes for a list of partitions, as Oids, which the leader has locked. */
 Size pfs_shared_samples_bytes(const List *partitions);
 void pfs_shared_samples_init(PfsSharedSamples *shared, const List *partitions, int tier_partitions,
 							 const TimestampTz *tier_ends);
 
-/* NULL if the partition is of another access method: then one process reads it. */
+/*
+ * Returns the shared scan of a partition. Returns NULL for a partition of another access method,
+ * which is read by one process.
+ */
 PfsSharedScan *pfs_shared_samples_scan(PfsSharedSamples *shared, int partition);
 bool pfs_shared_samples_take(PfsSharedSamples *shared, int partition);
 

@@ -1,6 +1,6 @@
 /*
  * text_plan.c
- *		Statements with one text parameter, planned once per session.
+ *		Runs statements with one text parameter, which are planned once per session.
  */
 #include "select/text_plan.h"
 

@@ -1,6 +1,6 @@
 /*
  * tiers.c
- *		The list of tiers, and how far they reach.
+ *		Lists the tiers, and finds the end of the last bucket of each.
  */
 #include "select/tiers.h"
 
@@ -24,8 +24,9 @@ const PfsTier pfs_tiers[PFS_TIER_COUNT] = {
 };
 
 /*
- * Latest time of a partition's rows; DT_NOBEGIN if there are none. A heap, into which a user may
- * have converted it, is read as a whole. A foreign table is rejected when the scan reaches it.
+ * Returns the latest time of a partition's rows; DT_NOBEGIN if there are none. A user may have
+ * converted a partition into a heap, which is then read as a whole. A foreign table is rejected
+ * later, by the scan.
  */
 static TimestampTz
 find_latest(Relation relation, Snapshot snapshot)

@@ -32,13 +32,16 @@ extern const PfsTier pfs_tiers[PFS_TIER_COUNT]; /* from fine to coarse */
 TimestampTz pfs_tier_end(const PfsTier *tier, const List *partitions, Snapshot snapshot);
 
 /*
- * Returns the first time at or after a given one at which stored rows may begin, if ends has the
- * end of each tier, from fine to coarse: the start of a bucket of the coarsest tier that ends
- * later; behind all tiers the time itself.
+ * Returns the first time, at or after the given one, at which stored rows may begin. ends has the
+ * end of each tier, from fine to coarse. If a tier ends after the time, the result is the start of
+ * a bucket of the coarsest such tier; otherwise it is the time itself.
  */
 TimestampTz pfs_tier_round_up(const TimestampTz *ends, TimestampTz time);
 
-/* Raises a NOTICE that samples before the time are sums of the tier, once per statement. */
+/*
+ * Raises a NOTICE that samples before the time end are sums of the tier. It is raised once per
+ * statement.
+ */
 void pfs_tier_notice(const PfsTier *tier, TimestampTz end);
 
 #endif

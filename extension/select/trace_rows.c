@@ -1,6 +1,6 @@
 /*
  * trace_rows.c
- *		A cursor over profstore.trace_samples, by the indexes on trace and span.
+ *		Reads profstore.trace_samples through a cursor, by the indexes on trace, span and time.
  */
 #include "select/trace_rows.h"
 
@@ -62,7 +62,7 @@ pfs_trace_rows_begin(const PfsSelection *selection)
 	return rows;
 }
 
-/* Reads a row; returns false if it is of no series of the selection. */
+/* Reads a row; returns false if its series is not in the selection. */
 static bool
 trace_rows_read_row(const PfsTraceRows *rows, HeapTuple row, TupleDesc columns, int64 *values)
 {

@@ -1,6 +1,6 @@
 /*
  * type_name.c
- *		Profile types by their first parts.
+ *		Finds profile types by their first parts.
  */
 #include "select/type_name.h"
 
@@ -17,10 +17,13 @@
 /* Most types that the error for an ambiguous name lists. */
 #define LISTED_TYPES 10
 
-/* Longer names are not compared by spelling, which takes time in the square of their lengths. */
+/*
+ * Longer names are not compared by spelling, because the time grows with the square of their
+ * lengths.
+ */
 #define LONGEST_COMPARED_BYTES 255
 
-/* The profile types with these first parts that have series which the caller sees. */
+/* Lists the profile types that begin with these parts and have series visible to the caller. */
 static const char TYPES_QUERY[] =
 	"SELECT DISTINCT n.profile_type COLLATE pg_catalog.\"C\" "
 	"FROM profstore.profile_types AS t CROSS JOIN LATERAL (SELECT pg_catalog.concat_ws(':', "

@@ -1,7 +1,7 @@
 /*
  * windows.c
- *		Computes the length of the windows of samples, and how much time those that begin in a
- *		range cover.
+ *		Computes the length of the windows of samples, and how much time is covered by the windows
+ *		that begin in a range.
  */
 #include "select/windows.h"
 
@@ -12,11 +12,14 @@
 #include "base/hash.h"
 #include "select/buckets.h"
 
-/* The length is computed from at most MAX_WATCHED series, and MAX_TIMES times of all of them. */
+/*
+ * Limits of the computation: the number of series, and the number of times of all these series
+ * together.
+ */
 #define MAX_WATCHED 64
 #define MAX_TIMES	1024
 
-/* Width if the length is unknown. */
+/* Width that stands for an unknown length. */
 #define ANY_MOMENT 1
 
 PfsWindows *
@@ -45,8 +48,8 @@ pfs_windows_begin(int32 series_count)
 }
 
 /*
- * Returns true if a series is preferred to another one. Neighbouring indexes are often of one kind,
- * so a hash decides.
+ * Returns true if a series is preferred to another one. A hash of the index decides, because series
+ * with neighbouring indexes are often of one kind.
  */
 static bool
 goes_before(int32 series, int32 other)
@@ -57,7 +60,7 @@ goes_before(int32 series, int32 other)
 	return hash != other_hash ? hash < other_hash : series < other;
 }
 
-/* Finds the series to evict next. */
+/* Finds the series to evict next, the least preferred one. */
 static void
 find_last_watched(PfsWindows *windows)
 {
@@ -148,8 +151,8 @@ list_times(const PfsWindows *windows, uint32 *count)
 }
 
 /*
- * Finds the most frequent of the distances that are not multiples of a width (0: of all), the
- * shortest among equals. The distances are sorted.
+ * Finds the most frequent of the distances that are not multiples of width; of all distances if
+ * width is 0. Among equally frequent ones it takes the shortest. The distances are sorted.
  */
 static int64
 find_commonest(const int64 *distances, uint32 count, int64 width_us, uint32 *other_count)
@@ -205,7 +208,7 @@ find_width(int64 *distances, uint32 count)
 	return width_us;
 }
 
-/* Returns true if the key before is of the same series. */
+/* Returns true if keys[i - 1] is of the same series as keys[i]. */
 static inline bool
 window_follows(const PfsSeriesKey *keys, uint32 i)
 {
@@ -220,7 +223,7 @@ set_phases(PfsWindows *windows, const PfsSeriesKey *keys, uint32 count)
 			windows->times[keys[i].series] = keys[i].id;
 }
 
-/* Number of times that are multiples of a length, counted from the epoch. */
+/* Returns the number of times that are multiples of a length, counted from the epoch. */
 static uint32
 count_multiples(const PfsSeriesKey *keys, uint32 count, int64 width_us)
 {
@@ -298,7 +301,7 @@ pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count)
 		windows->group_begins[group + 1] += windows->group_begins[group];
 }
 
-/* Number of phases in begin .. end - 1, which are sorted, that are less than phase. */
+/* Returns how many of the sorted phases begin .. end - 1 are less than phase. */
 static int32
 count_less(const PfsSeriesKey *phases, int32 begin, int32 end, int64 phase)
 {
@@ -308,7 +311,7 @@ count_less(const PfsSeriesKey *phases, int32 begin, int32 end, int64 phase)
 	return low - begin;
 }
 
-/* A start of windows: an offset after a time. */
+/* A start of windows, as its distance after a time. */
 typedef struct Beginning
 {
 	TimestampTz time;
@@ -316,8 +319,7 @@ typedef struct Beginning
 } Beginning;
 
 /*
- * Returns the first window of each series that begins at the time or later, as the mean over the
- * series of the group.
+ * Returns the first start of windows at the time or later: the mean over the series of the group.
  */
 static Beginning
 next_window(const PfsWindows *windows, TimestampTz time, int32 group)

@@ -35,7 +35,11 @@ typedef struct PfsWindowsRun
 {
 	int32 series;
 	TimestampTz latest;
-	TimestampTz wanted_before; /* as for the series; DT_NOBEGIN: rows of a tier */
+	/*
+	 * rows before this time are needed to compute the length; DT_NOBEGIN for rows of a tier, which
+	 * never are
+	 */
+	TimestampTz wanted_before;
 } PfsWindowsRun;
 
 typedef struct PfsWindows
@@ -44,35 +48,38 @@ typedef struct PfsWindows
 
 	int32 series_count; /* number of PfsSeries.index values */
 	/*
-	 * latest time of each series, from which its windows are counted; DT_NOBEGIN: it has no sample
+	 * for each series the latest time, from which its windows are counted; DT_NOBEGIN if it has no
+	 * sample
 	 */
 	TimestampTz *times;
 	TimestampTz latest; /* time of the latest sample; set by pfs_windows_tell() */
-	/* before these times windows are the tiers'; or DT_NOBEGIN */
+	/* end of each tier, before which windows are the tier's buckets; or DT_NOBEGIN */
 	TimestampTz tier_ends[PFS_TIER_COUNT];
 
 	/*
-	 * The length is computed from the first series by a hash of their index, and the earliest times
-	 * of each. So it depends on the samples only, not on the order in which they are read.
+	 * Series from which the length is computed: those that a hash of their index prefers, with the
+	 * earliest times of each. So the length depends only on the samples, not on the order in which
+	 * they are read.
 	 */
 	PfsWatchedSeries *watched;
 	int32 watched_count;
-	int32 last_watched;			/* index in watched of the next to evict */
-	int32 times_each;			/* most times of a series */
+	int32 last_watched;			/* index in watched of the series to evict next */
+	int32 times_each;			/* most times that are kept of a series */
 	int32 *watched_at;			/* index of each series in watched, or -1 */
-	TimestampTz *wanted_before; /* by series: only earlier times are needed */
+	TimestampTz *wanted_before; /* for each series, only earlier times are needed */
 
 	/* set by pfs_windows_tell(): */
 	int64 width_us;	 /* 1: any moment begins a window */
 	bool is_aligned; /* windows begin at multiples of width_us since the epoch, for all series */
 
 	/*
-	 * of unaligned windows: phases of the series that have samples, by group, then phase; otherwise
-	 * NULL
+	 * If windows are not aligned: phases of the series that have samples, sorted by group, then
+	 * phase. Otherwise NULL.
 	 */
 	PfsSeriesKey *phases;
-	int32 *group_begins; /* start of each group, and one end */
-	double *phase_sums;	 /* phase sums of each group */
+	/* number of the first phase of each group, and one element more for the end */
+	int32 *group_begins;
+	double *phase_sums; /* phase sums of each group */
 } PfsWindows;
 
 /* Begins without samples, in CurrentMemoryContext. */
@@ -128,8 +135,8 @@ void pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_cou
 /*
  * Returns the seconds from the first window that begins in [from, to) to the first one that begins
  * after the range, as the mean over the series of a group that have samples. There must be a sample
- * at or after from, so it is never 0. Time after the latest sample that is not over yet does not
- * count.
+ * at or after from, so the result is never 0. If the last window of the latest sample has not
+ * ended, its remaining time does not count.
  */
 double pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, int32 group);
 

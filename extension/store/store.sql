@@ -27,7 +27,7 @@ CREATE TABLE profstore.segments
 WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.5,
 	  toast.autovacuum_vacuum_scale_factor = 0.05);
 
--- The bytes are compressed already.
+-- TOAST must not compress the bytes, because they are compressed already.
 ALTER TABLE profstore.segments
 	ALTER COLUMN header SET STORAGE EXTERNAL,
 	ALTER COLUMN payload SET STORAGE EXTERNAL,
@@ -104,8 +104,8 @@ COMMENT ON COLUMN profstore.rollups.pieces IS 'the first series of each piece, f
 COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums of the sums';
 COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';
 
--- A count beside the directory, by which verify() finds missing segments. Only C code reads and writes it. It has no index, because
--- every COPY writes it and it is short.
+-- Counts of rows beside the directory, by which verify() finds missing segments. Only C code reads and writes the table. It has no
+-- index, because every COPY writes it and it is short.
 CREATE TABLE profstore.row_ledger
 (
 	storage_id int8 NOT NULL,

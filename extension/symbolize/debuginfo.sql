@@ -1,6 +1,6 @@
--- Debug information that people and builds upload, by build ID. A role's uploads answer for its own mappings alone. Content comes in chunks that
--- the sender has compressed, each in a transaction of its own, so that an upload that broke off goes on. Tenants of a receiver have limits of
--- their own, so that they leave the role its space.
+-- Debug information that people and builds upload, by build ID. A role's uploads are used for its own mappings only. Content comes in chunks that the
+-- sender has compressed, each in a transaction of its own, so that an interrupted upload can continue. Each tenant of a receiver has a limit of its
+-- own, so that no tenant can use up the role's space.
 
 CREATE SEQUENCE profstore.debuginfo_ids;
 CREATE TABLE profstore.debuginfo
@@ -23,18 +23,18 @@ CREATE TABLE profstore.debuginfo
 COMMENT ON SEQUENCE profstore.debuginfo_ids IS 'ids of uploads';
 COMMENT ON TABLE profstore.debuginfo IS 'uploaded debug information';
 COMMENT ON COLUMN profstore.debuginfo.id IS 'number in debuginfo_chunks';
-COMMENT ON COLUMN profstore.debuginfo.build_id IS 'build whose code it names, hexadecimal';
-COMMENT ON COLUMN profstore.debuginfo.role IS 'role that uploaded it, for whose mappings it counts';
+COMMENT ON COLUMN profstore.debuginfo.build_id IS 'build ID of the code that the file describes, hexadecimal';
+COMMENT ON COLUMN profstore.debuginfo.role IS 'role that uploaded the file, which is used for mappings of that role only';
 COMMENT ON COLUMN profstore.debuginfo.digest IS 'SHA-256 over the SHA-256 of each chunk in order: equal content of a tenant is stored once';
 COMMENT ON COLUMN profstore.debuginfo.bytes IS 'size of the file, 1 GiB at most';
-COMMENT ON COLUMN profstore.debuginfo.chunks IS 'number of chunks, each of 1 MiB of the file but for the last';
+COMMENT ON COLUMN profstore.debuginfo.chunks IS 'number of chunks, each of 1 MiB of the file, except the last';
 COMMENT ON COLUMN profstore.debuginfo.name IS 'path of the file where it was uploaded';
 COMMENT ON COLUMN profstore.debuginfo.tenant IS 'client of a receiver that uploaded it; empty: it came over a connection of the role';
 COMMENT ON COLUMN profstore.debuginfo.has_lines IS 'it has DWARF or the table of a Go program, not symbols alone';
 COMMENT ON COLUMN profstore.debuginfo.client_hash IS 'hash by which the client knows the file; empty: it gave none';
 COMMENT ON COLUMN profstore.debuginfo.state IS 'uploading: chunks are missing, and it is removed after an hour; ready';
 COMMENT ON COLUMN profstore.debuginfo.started IS 'when the upload began';
-COMMENT ON COLUMN profstore.debuginfo.finished IS 'when the last chunk was there';
+COMMENT ON COLUMN profstore.debuginfo.finished IS 'when the last chunk had been stored';
 
 -- No foreign key: a parallel restore copies an extension's tables in any order. The trigger below removes chunks with their row.
 CREATE TABLE profstore.debuginfo_chunks
@@ -45,7 +45,7 @@ CREATE TABLE profstore.debuginfo_chunks
 	PRIMARY KEY (debuginfo, number)
 );
 ALTER TABLE profstore.debuginfo_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
-COMMENT ON TABLE profstore.debuginfo_chunks IS 'content of debuginfo';
+COMMENT ON TABLE profstore.debuginfo_chunks IS 'chunks of uploaded debug information';
 COMMENT ON COLUMN profstore.debuginfo_chunks.debuginfo IS 'id in debuginfo';
 COMMENT ON COLUMN profstore.debuginfo_chunks.number IS 'from 0';
 COMMENT ON COLUMN profstore.debuginfo_chunks.payload IS 'a Zstandard frame with 1 MiB of the file, the last one with the rest';
@@ -61,7 +61,7 @@ CREATE FUNCTION profstore_internal.remove_debuginfo_chunks() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
-	-- an old snapshot lacks the chunks that were added since, which would stay for ever
+	-- an old snapshot lacks the chunks that were added since, so these would never be removed
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE feature_not_supported USING
 			MESSAGE = format('cannot remove debug information in a %s transaction', upper(current_setting('transaction_isolation'))),
@@ -75,7 +75,7 @@ COMMENT ON FUNCTION profstore_internal.remove_debuginfo_chunks() IS 'trigger: re
 REVOKE EXECUTE ON FUNCTION profstore_internal.remove_debuginfo_chunks() FROM PUBLIC;
 CREATE TRIGGER remove_chunks AFTER DELETE ON profstore.debuginfo
 	FOR EACH ROW EXECUTE FUNCTION profstore_internal.remove_debuginfo_chunks();
-COMMENT ON TRIGGER remove_chunks ON profstore.debuginfo IS 'removes its chunks';
+COMMENT ON TRIGGER remove_chunks ON profstore.debuginfo IS 'removes the chunks of the upload';
 
 CREATE FUNCTION profstore.begin_debuginfo(build_id text, digest bytea, bytes int8, name text, tenant text DEFAULT '', has_lines bool DEFAULT true,
 	client_hash text DEFAULT '', OUT id int8, OUT is_ready bool, OUT missing int4[])
@@ -86,7 +86,7 @@ DECLARE
 	limit_bytes int8 := 20::int8 << 30;
 	tenant_bytes int8 := 4::int8 << 30;
 BEGIN
-	-- a tenant makes room at its own expense: names that came of its oldest uploads stay
+	-- room for a tenant's upload comes from its own oldest uploads; names that were found in these stay
 	DELETE FROM profstore.debuginfo AS d USING (
 		SELECT o.id, sum(o.bytes) OVER (ORDER BY o.started DESC, o.id DESC) AS newer_bytes FROM profstore.debuginfo AS o
 		WHERE o.role = profstore.calling_role() AND o.tenant = begin_debuginfo.tenant AND begin_debuginfo.tenant <> ''
@@ -99,7 +99,7 @@ BEGIN
 	IF role_bytes + begin_debuginfo.bytes > limit_bytes THEN
 		RAISE configuration_limit_exceeded USING
 			MESSAGE = format('debug information of role %I would exceed %s', profstore.calling_role(), pg_size_pretty(limit_bytes)),
-			HINT = 'Remove what is no longer needed with profstore.remove_debuginfo().';
+			HINT = 'Remove uploads that are no longer needed with profstore.remove_debuginfo().';
 	END IF;
 	INSERT INTO profstore.debuginfo AS d (build_id, digest, bytes, chunks, name, tenant, has_lines, client_hash)
 	VALUES (begin_debuginfo.build_id, begin_debuginfo.digest, begin_debuginfo.bytes, ((begin_debuginfo.bytes + 1048575) / 1048576)::int4, begin_debuginfo.name,
@@ -114,7 +114,7 @@ BEGIN
 		AND d.digest = begin_debuginfo.digest;
 END
 $$;
-COMMENT ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text, text, bool, text) IS 'begins the upload of a file with debug information, or goes on with one of equal content: which chunks are missing';
+COMMENT ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text, text, bool, text) IS 'begins the upload of a file with debug information, or continues one of equal content; returns which chunks are missing';
 REVOKE EXECUTE ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text, text, bool, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.put_debuginfo(id int8, number int4, payload bytea) RETURNS void
@@ -160,7 +160,7 @@ BEGIN
 	RETURN true;
 END
 $$;
-COMMENT ON FUNCTION profstore.finish_debuginfo(int8) IS 'ends an upload, if all chunks are there and as they were announced: from then on symbolizers use it, and are woken';
+COMMENT ON FUNCTION profstore.finish_debuginfo(int8) IS 'ends an upload if all chunks are present and match the announced digest; symbolizers are woken and use it from then on';
 REVOKE EXECUTE ON FUNCTION profstore.finish_debuginfo(int8) FROM PUBLIC;
 
 CREATE FUNCTION profstore.find_debuginfo(build_id text) RETURNS TABLE (id int8, bytes int8, chunks int4, name text)
@@ -208,5 +208,5 @@ BEGIN
 	RETURN removed;
 END
 $$;
-COMMENT ON FUNCTION profstore.remove_debuginfo(text, bool) IS 'removes the caller''s uploads for a build and, if forget is true, the names that came of them; returns how many uploads';
+COMMENT ON FUNCTION profstore.remove_debuginfo(text, bool) IS 'removes the caller''s uploads for a build and, if forget is true, the names that were found in them; returns the number of uploads';
 REVOKE EXECUTE ON FUNCTION profstore.remove_debuginfo(text, bool) FROM PUBLIC;

@@ -1,5 +1,5 @@
--- Symbols later. A writer stores addresses that nobody could name; a symbolizer claims their build IDs, finds debug information, and interns
--- better answers under the writer's role. All functions here concern the caller's own mappings alone.
+-- Symbolization after storing. A writer stores addresses for which it has no symbols. A symbolizer claims their build IDs, finds debug information,
+-- and interns better answers under the writer's role. All functions here are limited to the caller's own mappings.
 
 CREATE TABLE profstore.symbol_work
 (
@@ -21,9 +21,9 @@ CREATE INDEX symbol_work_wanted ON profstore.symbol_work (role, wanted) WHERE op
 COMMENT ON TABLE profstore.symbol_work IS 'builds with addresses that have no lines yet, and the search for their debug information';
 COMMENT ON COLUMN profstore.symbol_work.build_id IS 'of the mappings, hexadecimal';
 COMMENT ON COLUMN profstore.symbol_work.role IS 'role that interned the mappings';
-COMMENT ON COLUMN profstore.symbol_work.open IS 'addresses without lines, as of the last look';
-COMMENT ON COLUMN profstore.symbol_work.answered IS 'better answers that symbolizers have stored, but for those of one that was killed before it settled its claim';
-COMMENT ON COLUMN profstore.symbol_work.wanted IS 'no symbolizer tries before then';
+COMMENT ON COLUMN profstore.symbol_work.open IS 'addresses without lines, as of the last count';
+COMMENT ON COLUMN profstore.symbol_work.answered IS 'number of better answers that were stored, except those of a symbolizer that was killed before it settled its claim';
+COMMENT ON COLUMN profstore.symbol_work.wanted IS 'time before which no symbolizer tries the build';
 COMMENT ON COLUMN profstore.symbol_work.attempts IS 'attempts since the last one that found something';
 COMMENT ON COLUMN profstore.symbol_work.worker IS 'symbolizer that has claimed it; null: none';
 COMMENT ON COLUMN profstore.symbol_work.lease IS 'when the claim ends; null: it is not claimed';
@@ -35,7 +35,8 @@ CREATE POLICY profstore_writers ON profstore.symbol_work USING (role = current_u
 CREATE POLICY profstore_readers ON profstore.symbol_work FOR SELECT USING ((SELECT profstore_internal.sees_all_series()));
 SELECT pg_extension_config_dump('profstore.symbol_work', '');
 
--- Of a known build only the number changes, unless it grew and debug information was found before: then the new addresses are wanted at once.
+-- For a known build only the number of addresses is updated. If the number has grown, and debug information was found before, the build is tried
+-- again at once.
 CREATE FUNCTION profstore.find_symbol_work(packed bool DEFAULT false) RETURNS int8
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -71,8 +72,8 @@ $$;
 COMMENT ON FUNCTION profstore.find_symbol_work(bool) IS 'counts the addresses without lines in the caller''s mappings, in symbol_work: among locations that are not packed yet, or in all; returns how many builds are new or have another number';
 REVOKE EXECUTE ON FUNCTION profstore.find_symbol_work(bool) FROM PUBLIC;
 
--- Several symbolizers may work for one role: each skips the rows that another one is claiming. One that ended without an answer loses its claims
--- with the lease.
+-- Several symbolizers may work for one role: each skips the rows that another one is claiming. If a symbolizer ends without settling its claims, they
+-- expire with the lease.
 CREATE FUNCTION profstore.claim_symbol_work(worker text, max_builds int4, lease interval DEFAULT '5 minutes')
 	RETURNS TABLE (build_id text, files text[])
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -89,7 +90,7 @@ BEGIN ATOMIC
 	FROM claimed AS c JOIN profstore.mappings AS m ON m.build_id = c.build_id AND m.role = profstore.calling_role()
 	GROUP BY c.build_id ORDER BY c.build_id;
 END;
-COMMENT ON FUNCTION profstore.claim_symbol_work(text, int4, interval) IS 'gives builds to a symbolizer, those first that are wanted for longest; nobody else gets them until settle_symbol_work() or the end of the lease; files: paths of the build''s mappings';
+COMMENT ON FUNCTION profstore.claim_symbol_work(text, int4, interval) IS 'claims builds for a symbolizer, in the order in which they became due; no other symbolizer gets them until settle_symbol_work() or the end of the lease; files: paths of the build''s mappings';
 REVOKE EXECUTE ON FUNCTION profstore.claim_symbol_work(text, int4, interval) FROM PUBLIC;
 
 CREATE FUNCTION profstore.open_addresses(build_id text) RETURNS TABLE (mapping int4, address int8, is_named bool)
@@ -104,10 +105,10 @@ END;
 COMMENT ON FUNCTION profstore.open_addresses(text) IS 'addresses without lines in the caller''s mappings of a build, and whether each has the name of a symbol: ELF virtual addresses';
 REVOKE EXECUTE ON FUNCTION profstore.open_addresses(text) FROM PUBLIC;
 
--- The count of open addresses may be too high, as a writer may have answered some. If a symbolizer finds none, and nothing failed, it is 0:
+-- The count of open addresses may be too high, because a writer may have answered some. If a symbolizer finds none, and nothing failed, it becomes 0:
 -- otherwise the build would be claimed again at once, for ever.
--- A failure waits 2 minutes, and twice as long after each further one, up to a day; a tenth more or less, so that builds that failed together are
--- not tried together.
+-- After a failure the next attempt waits 2 minutes, and twice as long after each further failure, up to a day. A random tenth more or less keeps
+-- builds that failed together from being tried together.
 CREATE FUNCTION profstore.settle_symbol_work(build_id text, worker text, answered int8, source text, error text) RETURNS bool
 	LANGUAGE plpgsql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -126,7 +127,7 @@ BEGIN
 	RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION profstore.settle_symbol_work(text, text, int8, text, text) IS 'ends a symbolizer''s claim: how many answers it has stored, where the debug information came from, and why addresses are left (null: none are); false: the claim was another''s by then';
+COMMENT ON FUNCTION profstore.settle_symbol_work(text, text, int8, text, text) IS 'ends a symbolizer''s claim and records the number of stored answers, the source of the debug information, and why addresses are left (null: none are); false if another symbolizer has the claim by now';
 REVOKE EXECUTE ON FUNCTION profstore.settle_symbol_work(text, text, int8, text, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.want_symbols(build_id text DEFAULT NULL) RETURNS int8
@@ -144,7 +145,7 @@ BEGIN
 	RETURN builds;
 END
 $$;
-COMMENT ON FUNCTION profstore.want_symbols(text) IS 'lets symbolizers try a build, or all of the caller''s, again at once: call it when debug information has come; returns how many are tried';
+COMMENT ON FUNCTION profstore.want_symbols(text) IS 'lets symbolizers try a build, or all builds of the caller, again at once; call it when debug information has become available; returns the number of builds';
 REVOKE EXECUTE ON FUNCTION profstore.want_symbols(text) FROM PUBLIC;
 
 -- The epoch's row is locked first, as by writers of better answers, and until the transaction ends. Other tenants' commits wait for that lock, so a
@@ -157,7 +158,7 @@ DECLARE
 BEGIN
 	IF profstore_internal.is_marked_writer(quote_ident(profstore.calling_role())::regrole) THEN
 		RAISE insufficient_privilege USING
-			MESSAGE = 'permission denied to take answers back',
+			MESSAGE = 'permission denied to remove answers',
 			DETAIL = format('Role %I writes only the series of a selector.', profstore.calling_role()),
 			HINT = 'Upload better debug information, or let a writer without a selector symbolize for all.';
 	END IF;
@@ -181,7 +182,7 @@ BEGIN
 	RETURN forgotten;
 END
 $$;
-COMMENT ON FUNCTION profstore.forget_answers(text, text) IS 'takes the names and lines of a build back, because they were wrong: its addresses in the caller''s mappings have none, and are looked up again; returns how many locations';
+COMMENT ON FUNCTION profstore.forget_answers(text, text) IS 'removes wrong names and lines of a build from the caller''s mappings, so that its addresses are looked up again; returns the number of locations';
 REVOKE EXECUTE ON FUNCTION profstore.forget_answers(text, text) FROM PUBLIC;
 
 CREATE VIEW profstore.symbol_states WITH (security_barrier) AS
@@ -192,20 +193,20 @@ SELECT w.build_id, f.files, w.role,
 FROM profstore.symbol_work AS w,
 	LATERAL (SELECT array_agg(m.file ORDER BY m.file) AS files FROM profstore.mappings AS m WHERE m.build_id = w.build_id AND m.role = w.role) AS f
 WHERE w.role = current_user OR (SELECT profstore_internal.sees_all_series());
-COMMENT ON VIEW profstore.symbol_states IS 'builds whose addresses had no lines when they were stored, and how far symbolizers have come with each; of all roles if you see all series';
+COMMENT ON VIEW profstore.symbol_states IS 'builds whose addresses had no lines when they were stored, with the state of their symbolization; builds of all roles if you see all series';
 COMMENT ON COLUMN profstore.symbol_states.build_id IS 'hexadecimal';
 COMMENT ON COLUMN profstore.symbol_states.files IS 'paths of its mappings';
 COMMENT ON COLUMN profstore.symbol_states.role IS 'role that interned the mappings';
 COMMENT ON COLUMN profstore.symbol_states.state IS 'new: not tried; working: claimed by a symbolizer; missing: no debug information found; partly: some addresses have none; done';
-COMMENT ON COLUMN profstore.symbol_states.open IS 'addresses without lines, as of the last look';
+COMMENT ON COLUMN profstore.symbol_states.open IS 'addresses without lines, as of the last count';
 COMMENT ON COLUMN profstore.symbol_states.answered IS 'better answers that symbolizers have stored';
 COMMENT ON COLUMN profstore.symbol_states.source IS 'where debug information was found last';
 COMMENT ON COLUMN profstore.symbol_states.error IS 'why the last attempt left addresses without lines';
 COMMENT ON COLUMN profstore.symbol_states.tried IS 'end of the last attempt';
-COMMENT ON COLUMN profstore.symbol_states.next_try IS 'no symbolizer tries before then; null: nothing is open';
+COMMENT ON COLUMN profstore.symbol_states.next_try IS 'time before which no symbolizer tries the build; null: no address is open';
 GRANT SELECT ON profstore.symbol_states TO PUBLIC;
 
--- Views merge functions of an equal key by themselves (tree/frames/unnamed_keys.h).
+-- Views do not need this function: they merge functions with an equal key by themselves (tree/frames/unnamed_keys.h).
 CREATE FUNCTION profstore.same_functions(build_id text, other_build_id text) RETURNS TABLE (file text, start text, other_start text, matched_by text)
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -221,4 +222,4 @@ BEGIN ATOMIC
 	WHERE a.build_id = same_functions.build_id AND b.build_id = other_build_id
 	GROUP BY a.file, a.start, b.start ORDER BY a.file, length(a.start), a.start, length(b.start), b.start;
 END;
-COMMENT ON FUNCTION profstore.same_functions(text, text) IS 'functions without a symbol that two builds of a file have in common, among those that were sampled: where each begins, and if its code is equal but for distances, or that with its neighbours only';
+COMMENT ON FUNCTION profstore.same_functions(text, text) IS 'functions without a symbol that two builds of a file have in common, among sampled ones: where each begins in both builds, and whether it was recognized by its own code or by that of its neighbours';

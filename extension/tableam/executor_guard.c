@@ -1,7 +1,7 @@
 /*
  * executor_guard.c
- *		Start of a statement: rejects statements that a profstore table does not support, even if
- *		they affect no row, and registers running queries with the write buffer.
+ *		Acts at the start of a statement: rejects statements that a profstore table does not
+ *		support, even if they affect no row, and registers running queries with the write buffer.
  */
 #include "tableam/access.h"
 
@@ -22,8 +22,8 @@ static ExecutorRun_hook_type previous_run = NULL;
 static ExecutorEnd_hook_type previous_end = NULL;
 
 /*
- * Raises an error if a relation of the range table is a profstore table. The planner has opened and
- * locked it.
+ * Raises an error if a relation of the range table is a profstore table. The planner has already
+ * opened and locked the relation.
  */
 static void
 guard_refuse(const List *range_table, Index index, const char *operation, const char *hint)
@@ -60,7 +60,10 @@ check_modify(const PlannedStmt *statement, const Plan *plan)
 		guard_refuse(statement->rtable, (Index) lfirst_int(cell), operation, PFS_APPEND_ONLY_HINT);
 }
 
-/* Checks a statement. A ModifyTable node is at the top of the plan, or of a WITH query's plan. */
+/*
+ * Checks a statement. A ModifyTable node is at the top of the statement's plan, or of a WITH
+ * query's plan.
+ */
 static void
 check_statement(const PlannedStmt *statement)
 {
@@ -84,8 +87,8 @@ check_statement(const PlannedStmt *statement)
 }
 
 /*
- * Returns true if a worker would read a profstore table as a whole, as on the inner side of a join,
- * and not its part of a parallel scan. context is not NULL below a Gather.
+ * Returns true if each worker would read a profstore table as a whole, as on the inner side of a
+ * join, instead of its part of a parallel scan. context is not NULL below a Gather.
  */
 static bool
 is_read_by_each_worker(PlanState *state, void *context)
@@ -107,9 +110,9 @@ is_read_by_each_worker(PlanState *state, void *context)
 }
 
 /*
- * Returns true if workers may read waiting rows other than through a parallel scan. Functions that
- * are not built in may read any table. The planner lists them among the plan's dependencies, and
- * domains, too, whose checks may call functions.
+ * Returns true if workers may read waiting rows other than through a parallel scan. A function that
+ * is not built in may read any table. The planner lists such functions among the plan's
+ * dependencies, and so it lists domains, whose checks may call functions.
  */
 static bool
 workers_may_look_elsewhere(const QueryDesc *query)
@@ -130,9 +133,9 @@ forbid_workers(QueryDesc *query)
 }
 
 /*
- * Workers get the leader's waiting rows only through a parallel scan. If that is not enough, the
- * rows are written before parallel mode begins. Rows of outer subtransactions cannot be written;
- * then the leader runs the plan alone.
+ * Makes waiting rows visible to workers. Workers get the leader's waiting rows only through a
+ * parallel scan. If that is not enough, the rows are written before parallel mode begins. Rows of
+ * outer subtransactions cannot be written; then the leader runs the plan alone.
  */
 static void
 keep_waiting_rows_in_sight(QueryDesc *query)
@@ -159,8 +162,9 @@ executor_start(QueryDesc *query, int flags)
 }
 
 /*
- * Rows may have been inserted since the start of the query, by another portal. The query's snapshot
- * does not see them, but snapshots of functions in it do.
+ * Makes waiting rows visible to workers again, because another portal may have inserted rows since
+ * the start of the query. The query's snapshot does not see them, but snapshots of functions in it
+ * do.
  */
 static void
 guard_executor_run(QueryDesc *query, ScanDirection direction,

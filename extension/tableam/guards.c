@@ -1,11 +1,11 @@
 /*
  * guards.c
- *		DDL on profstore tables: rejects early what is not supported, with a reason, and deletes
- *		all data of dropped tables.
+ *		DDL on profstore tables: rejects early what is not supported, with a reason, and deletes all
+ *		data of dropped tables.
  *
- * All of this hangs on object_access_hook. The hook is set once the module is loaded, which opening
- * any profstore table does. Only DROP can work without opening one, so an event trigger loads the
- * module before each command that drops tables.
+ * All of this is called by object_access_hook. The hook is set once the module is loaded, and
+ * opening any profstore table loads the module. Only DROP can work without opening one, so an event
+ * trigger loads the module before each command that drops tables.
  */
 #include "tableam/access.h"
 
@@ -41,7 +41,7 @@ static object_access_hook_type previous_hook = NULL;
 
 /*
  * Opens a table if it uses the access method, otherwise returns NULL. The relation may be so new
- * that only this backend's cache knows it. The command holds a lock already.
+ * that only this backend's cache contains it. The command already holds a lock.
  */
 static Relation
 open_profstore_table(Oid relation_id)
@@ -248,7 +248,7 @@ object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, 
 		on_drop(object_id);
 }
 
-/* An event trigger that does nothing: calling it loads the module. */
+/* Implements an event trigger that does nothing: calling it loads the module. */
 Datum
 profstore_load_module(PG_FUNCTION_ARGS)
 {

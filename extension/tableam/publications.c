@@ -3,9 +3,9 @@
  *		Finds columnar tables in a publication, and publications that include a columnar table:
  *		directly, or through a parent, a schema, or all tables.
  *
- * A command whose result would not work is rejected. Publications may be older than the extension,
- * or than these checks; then the extension's own tables are created with a WARNING, because losing
- * samples would be worse than not replicating them.
+ * A command is rejected if it would publish rows that are not replicated. Publications may be older
+ * than the extension, or than these checks; then the extension's own tables are created with a
+ * WARNING, because losing samples would be worse than not replicating them.
  */
 #include "tableam/publications.h"
 
@@ -106,10 +106,7 @@ find_columnar_in_schema(Oid schema)
 	return found;
 }
 
-/*
- * --- commands on publications
- * ------------------------------------------------------------------------------------
- */
+/* --- commands on publications --- */
 
 /*
  * Rejects a publication of the directory: the subscriber's tables would look for segments that they
@@ -199,8 +196,9 @@ check_publication_row(HeapTuple tuple)
 }
 
 /*
- * Checks rows of a catalog with a key, including those that the current command has written. The
- * scan uses no index: not all catalogs have one for it, and they have few rows.
+ * Checks the rows of a catalog that have a key value, including those that the current command has
+ * written. Not all catalogs have an index for the key, so the scan uses none; these catalogs have
+ * few rows.
  */
 static void
 check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(HeapTuple tuple))
@@ -210,7 +208,9 @@ check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(H
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* pg_upgrade restores publications as they were; PostgreSQL 14 lacks the catalog of schemas */
+	/*
+	 * pg_upgrade restores publications without checks; PostgreSQL 14 lacks the catalog of schemas
+	 */
 	if (IsBinaryUpgrade || !OidIsValid(catalog_id))
 		return;
 	catalog = table_open(catalog_id, AccessShareLock);
@@ -250,9 +250,7 @@ pfs_published_schema_check(Oid entry)
  * ------------------------------------------------------------------------------------------
  */
 
-/*
- * Reports a columnar table, in that schema, that is published as part of a schema or of all tables.
- */
+/* Reports a columnar table of a schema that is published as part of the schema or of all tables. */
 static void
 publication_refuse(const char *name, List *publications, const char *through,
 				   const char *through_name, Oid schema)
@@ -301,7 +299,7 @@ pfs_publications_check_table(const char *name, Oid schema)
 	if (all_tables != NIL && !IsBinaryUpgrade)
 		ereport(WARNING, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						  errmsg("rows of table \"%s\" are not replicated", name),
-						  errdetail("Publication \"%s\" is of all tables, but access method "
+						  errdetail("Publication \"%s\" is for all tables, but access method "
 									"\"profstore\" has no logical replication.",
 									get_publication_name(linitial_oid(all_tables), false)),
 						  errhint("Create the publication again, with a list of tables.")));

@@ -18,8 +18,8 @@ PGDLLEXPORT Datum profstore_table_am_handler(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_table_am_handler);
 
 /*
- * Virtual slots, except that a heap tuple formed from one keeps the row's position, by which
- * ANALYZE sorts.
+ * Operations of virtual slots, except that a heap tuple formed from a slot keeps the row's
+ * position, by which ANALYZE sorts.
  */
 static TupleTableSlotOps slot_ops;
 
@@ -40,8 +40,8 @@ slot_callbacks(Relation relation)
 }
 
 /*
- * Gives an inserted row a valid item pointer, which transition tables of AFTER STATEMENT triggers
- * and RETURNING ctid need. Rows have no address.
+ * Gives an inserted row a valid item pointer, because RETURNING ctid and the transition tables of
+ * AFTER STATEMENT triggers need one. Rows have no address.
  */
 static void
 mark_inserted(Relation relation, TupleTableSlot *slot)
@@ -74,8 +74,8 @@ tuple_insert(Relation relation, TupleTableSlot *slot, CommandId command_id, int 
 /*
  * Writes the rows of a bulk load into a file of this transaction, because the file may be swapped
  * next (ALTER TABLE that rewrites, REFRESH MATERIALIZED VIEW). The rows of a COPY into an older
- * table keep waiting: COPY ends its inserts once per partition and batch, which would make many
- * small segments.
+ * table stay in memory: COPY ends its inserts once per partition and batch, so writing them here
+ * would make many small segments.
  */
 static void
 finish_bulk_insert(Relation relation, int options)

@@ -49,7 +49,7 @@ pg_noreturn void pfs_unsupported(Relation relation, const char *operation, const
 	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write " \
 	"them into a new table."
 
-/* Callbacks that only raise this error. */
+/* Callbacks that only raise the error of pfs_unsupported(). */
 struct IndexFetchTableData *pfs_index_fetch_begin(Relation relation);
 void pfs_index_fetch_reset(struct IndexFetchTableData *data);
 void pfs_index_fetch_end(struct IndexFetchTableData *data);

@@ -1,7 +1,7 @@
 /*
  * table_ddl.c
- *		The files of a table: created, truncated, copied, rewritten, dropped; VACUUM and the
- *		planner's estimate.
+ *		Creates, truncates, copies, rewrites and drops the files of a table; implements VACUUM and
+ *		the planner's size estimate.
  */
 #include "tableam/table_am.h"
 
@@ -33,15 +33,15 @@
 #include "store/write/write_buffer.h"
 
 /*
- * How long the planner uses counted totals if the directory has many rows of the table. Few rows
- * are counted each time.
+ * How long the planner uses counted totals, if the directory has many rows of the table. If there
+ * are few rows, they are counted each time.
  */
 #define ESTIMATE_LIFETIME_US  (10 * INT64CONST(1000000))
 #define ESTIMATE_FEW_SEGMENTS 64
 
 /*
- * Storage id that VACUUM FULL has given to a new file. The old file is dropped without deleting its
- * rows.
+ * Storage id that VACUUM FULL has given to a new file. When the old file is dropped, the rows of
+ * this storage must not be deleted.
  */
 static int64 moved_storage_id = 0;
 static TransactionId moved_by_xid = InvalidTransactionId;
@@ -56,8 +56,9 @@ drop_storage(int64 storage_id)
 }
 
 /*
- * TRUNCATE calls this with the old file still in the relation's cache entry: its rows are deleted
- * with this transaction. In all other cases the old file is passed to pfs_relation_dropped().
+ * Creates a new file. TRUNCATE calls this while the relation's cache entry still has the old file,
+ * so the rows of the old file are deleted here. In all other cases the old file is passed to
+ * pfs_relation_dropped().
  */
 void
 pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char persistence,
@@ -73,7 +74,10 @@ pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char
 		drop_storage(pfs_storage_id(relation));
 	pfs_storage_create(locator, persistence);
 
-	/* the main fork holds no transaction id; directory and TOAST have their own horizons */
+	/*
+	 * the main fork contains no transaction id; the directory and the TOAST relation have horizons
+	 * of their own
+	 */
 	*frozen_xid = InvalidTransactionId;
 	*min_multi = InvalidMultiXactId;
 }
@@ -105,7 +109,10 @@ pfs_relation_dropped(Relation relation)
 	drop_storage(storage_id);
 }
 
-/* ALTER TABLE SET TABLESPACE: the page moves with its storage id. Core moves the TOAST relation. */
+/*
+ * Implements ALTER TABLE SET TABLESPACE. The metapage is copied with its storage id. Core moves the
+ * TOAST relation.
+ */
 void
 pfs_relation_copy_data(Relation relation, const RelFileLocator *locator)
 {
@@ -160,8 +167,9 @@ visible_streams(int64 storage_id, Snapshot snapshot)
 }
 
 /*
- * Removes streams from a copy of a row that other rows name, too: the old row of a moved segment
- * shares streams with the new one. Records the remaining ones; returns false if none remain.
+ * Removes from the copy of a row those streams that other rows name, too: the old row of a moved
+ * segment shares streams with the new one. Records the remaining streams; returns false if none
+ * remain.
  */
 static bool
 strike_named(HTAB *named, PfsSegmentRow *row)
@@ -214,7 +222,7 @@ storage_delete_streams(Relation table, const KeptRows *deleted)
 
 /*
  * Implements VACUUM FULL. Older snapshots must still see their rows. So directory rows do not
- * change, and the new file gets the storage id; only streams in the table's TOAST relation are
+ * change, and the new file gets the old storage id. Only streams in the table's TOAST relation are
  * copied, those of every segment that any snapshot may still see. The cutoffs are not changed,
  * because core sets them for the new TOAST relation, too.
  */
@@ -276,9 +284,10 @@ pages_of_bytes(double byte_count)
 }
 
 /*
- * VACUUM only counts rows: core vacuums the TOAST relation and the directory. No rows may be
- * written here, because other snapshots ignore the transaction id of a VACUUM. A rewrite sets
- * relfrozenxid although none of our pages has a transaction id, so it is advanced.
+ * Implements VACUUM, which only counts rows: core vacuums the TOAST relation and the directory. No
+ * rows may be written here, because other snapshots ignore the transaction id of a VACUUM. A
+ * rewrite sets relfrozenxid although none of our pages has a transaction id, so it is advanced
+ * here.
  */
 void
 pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccessStrategy strategy)
@@ -298,7 +307,7 @@ pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccess
 					  (PgStat_Counter) totals.row_count, GetCurrentTimestamp());
 }
 
-/* Approximate number of this transaction's rows that wait in memory. */
+/* Returns approximately how many rows of this transaction wait in memory. */
 static double
 waiting_rows(Relation relation, int64 storage_id)
 {
@@ -309,7 +318,8 @@ waiting_rows(Relation relation, int64 storage_id)
 }
 
 /*
- * pages is computed from the encoded bytes, wherever they lie, because these are what a scan reads.
+ * Estimates the size for the planner. pages is computed from the encoded bytes, wherever they lie,
+ * because a scan reads these.
  */
 void
 pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *pages,

@@ -8,6 +8,7 @@
 #include "access/relscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/shmem.h"
 #include "utils/rel.h"
 #include "utils/sampling.h"
 #include "utils/snapmgr.h"
@@ -22,12 +23,12 @@
 typedef struct PfsTableScan
 {
 	TableScanDescData base;
-	MemoryContext context; /* for the block scan */
+	MemoryContext context; /* memory for the block scan */
 	PfsBlockScan *blocks;  /* NULL until the first row */
 	int attribute_count;
 	AttrNumber *attnums; /* live attributes, the columns of each block */
 	PfsBlock block;
-	int64 row; /* in the block; -1 before its first row, row_count behind the last */
+	int64 row; /* current row of the block; -1 before its first row, row_count after its last */
 
 	double analyze_stride; /* blocks from one sampled block to the next; at least 1 */
 	double analyze_next;   /* number of the next block to sample */
@@ -35,7 +36,7 @@ typedef struct PfsTableScan
 	bool analyze_counted;
 } PfsTableScan;
 
-/* The shared part of a parallel scan, which follows core's descriptor. */
+/* Returns the shared part of a parallel scan, which follows core's descriptor. */
 static PfsSharedScan *
 shared_scan(ParallelTableScanDesc parallel)
 {
@@ -94,8 +95,8 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
 }
 
 /*
- * Begins the block scan. Called with the first row, because a plan may begin scans that it never
- * reads. Not inlined into the loop over rows.
+ * Begins the block scan. It is called with the first row, because a plan may begin scans that it
+ * never reads. The function is not inlined, because it would enlarge the loop over rows.
  */
 static pg_noinline void
 table_begin_blocks(PfsTableScan *scan, TupleDesc desc)
@@ -108,7 +109,7 @@ table_begin_blocks(PfsTableScan *scan, TupleDesc desc)
 							   .attnums = scan->attnums };
 
 	if (request.snapshot == NULL)
-		request.snapshot = GetActiveSnapshot(); /* ANALYZE passes none */
+		request.snapshot = GetActiveSnapshot(); /* ANALYZE passes no snapshot */
 	if (base->rs_parallel != NULL)
 		request.shared = shared_scan(base->rs_parallel);
 	scan->blocks = pfs_block_scan_begin(&request);
@@ -133,7 +134,7 @@ table_step_row(PfsTableScan *scan, bool forward)
 		scan->row = forward ? 0 : -1;
 		return false;
 	}
-	/* adds to the counter of pgstat_count_heap_getnext(), for many rows at once */
+	/* counts all rows of a block at once, as pgstat_count_heap_getnext() would one by one */
 	pgstat_count_index_tuples(scan->base.rs_rd, scan->block.row_count);
 	scan->row = forward ? 0 : (int64) scan->block.row_count - 1;
 	return true;
@@ -204,9 +205,9 @@ pfs_parallelscan_reinitialize(Relation relation, ParallelTableScanDesc parallel)
 }
 
 /*
- * ANALYZE sees a table of one block. The rows of that block are those of up to about ANALYZE_BLOCKS
- * of our blocks, evenly spread from a random start; core draws its sample from them. The row count
- * is exact.
+ * Presents the table to ANALYZE as one block. The rows of that block are those of up to about
+ * ANALYZE_BLOCKS of our blocks, evenly spread from a random start; core draws its sample from them.
+ * The row count is exact.
  */
 bool
 pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)

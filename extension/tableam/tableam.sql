@@ -9,7 +9,7 @@ COMMENT ON FUNCTION profstore_internal.table_am_handler(internal) IS 'handler of
 CREATE ACCESS METHOD profstore TYPE TABLE HANDLER profstore_internal.table_am_handler;
 COMMENT ON ACCESS METHOD profstore IS 'compressed columns for append-only tables of fixed-width types';
 
--- DROP TABLE may not open the table, and so not load the module, which removes its segments.
+-- DROP TABLE does not always open the table, and so may not load the module, which removes the table's segments.
 CREATE FUNCTION profstore_internal.load_module()
 RETURNS event_trigger
 LANGUAGE C
@@ -23,7 +23,7 @@ CREATE EVENT TRIGGER profstore_load_module ON ddl_command_start
 ALTER EVENT TRIGGER profstore_load_module ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER profstore_load_module IS 'loads the module before commands that can drop its tables';
 
--- Neither do publications open the tables below a parent or in a schema.
+-- Commands on publications do not open the partitions of a table, or the tables of a schema, so they load the module, too.
 CREATE EVENT TRIGGER profstore_check_publications ON ddl_command_start
 	WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION', 'ALTER TABLE')
 	EXECUTE FUNCTION profstore_internal.load_module();
@@ -36,8 +36,8 @@ BEGIN
 	IF EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables) THEN
 		RAISE WARNING USING
 			ERRCODE = 'feature_not_supported',
-			MESSAGE = 'a publication of all tables has none of the rows in tables that use access method "profstore"',
-			DETAIL = 'It has those of their directory, which would damage tables of the subscriber.',
+			MESSAGE = 'a publication of all tables does not replicate rows of tables that use access method "profstore"',
+			DETAIL = 'It replicates rows of their directory, which would damage tables of the subscriber.',
 			HINT = 'Create the publication again, with a list of tables.';
 	END IF;
 END

@@ -1,6 +1,6 @@
 /*
  * unsupported.c
- *		Operations that the access method does not support: one clear error for each.
+ *		Raises one clear error for each operation that the access method does not support.
  */
 #include "tableam/table_am.h"
 

@@ -1,6 +1,7 @@
 /*
  * flame_cut.c
- *		Best first: of all nodes whose parent is kept, the largest is next.
+ *		Keeps nodes best first: the next node to keep is the largest of all nodes whose parent is
+ *		kept.
  */
 #include "tree/flame_cut.h"
 
@@ -8,7 +9,7 @@
 
 #include "base/arrays.h"
 
-/* A child of a kept node; the largest comes first, among equals the oldest. */
+/* A child of a kept node. The largest candidate comes first, among equals the oldest. */
 typedef struct Candidate
 {
 	uint64 size;
@@ -16,7 +17,7 @@ typedef struct Candidate
 	uint32 node;
 } Candidate;
 
-/* Growth in nodes after which some are removed from memory. */
+/* Some nodes are removed from memory whenever at least this many have been added. */
 #define MIN_FORGOTTEN 256
 
 typedef struct Cut
@@ -24,7 +25,8 @@ typedef struct Cut
 	PfsFrameTree *tree;
 	uint32 *cut_children; /* see PfsFlameCut */
 	uint32 capacity;
-	uint32 row_count;	   /* kept nodes, and one for each of them that has cut children */
+	/* number of kept nodes, plus one for each of them that has cut children */
+	uint32 row_count;
 	Candidate *candidates; /* a heap: candidate i comes before 2 i + 1 and 2 i + 2 */
 	uint32 candidate_count;
 	uint32 candidate_capacity;
@@ -60,8 +62,8 @@ comes_first(const Candidate *a, const Candidate *b)
 }
 
 /*
- * Adds a candidate to the heap, which contains the candidates themselves and grows;
- * lib/binaryheap.h does neither.
+ * Adds a candidate to the heap. lib/binaryheap.h is not used, because its heaps do not grow and
+ * hold pointers instead of the candidates themselves.
  */
 static void
 add_candidate(Cut *cut, const Candidate *candidate)
@@ -99,7 +101,7 @@ take_candidate(Cut *cut)
 	return first;
 }
 
-/* Expands a node, which may make the tree larger. */
+/* Expands a node. The arrays grow with the tree. */
 static const PfsFrameNode *
 cut_expand(Cut *cut, uint32 node)
 {
@@ -129,7 +131,7 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	uint32 row_count = cut->row_count + 1 + (kept->child_count > 0);
 
 	if (node != 0)
-		/* the last cut child of the parent takes over its row "other" */
+		/* the parent's last cut child stays, so the parent needs no row "other" any more */
 		row_count -= cut->cut_children[kept->parent] == 1;
 	if (row_count > max_rows)
 		return false;
@@ -146,7 +148,7 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	return true;
 }
 
-/* Marks kept nodes, and the last child of each, which may later replace the row "other". */
+/* Marks kept nodes, and each kept node's last child, which may later replace the row "other". */
 static void
 mark_kept(const Cut *cut, bool *stays)
 {
@@ -176,8 +178,8 @@ mark_kept(const Cut *cut, bool *stays)
 }
 
 /*
- * Removes nodes that cannot be kept, because max_rows candidates are larger. So max_rows, and the
- * children of one node, bound the nodes in memory.
+ * Removes nodes that cannot be kept, because max_rows candidates are larger. So the nodes in memory
+ * are bounded by max_rows and the number of children of one node.
  */
 static void
 forget_small(Cut *cut, uint32 max_rows)
@@ -226,7 +228,7 @@ is_leaf(Cut *cut, uint32 node)
 	return cut_expand(cut, node)->child_count == 0;
 }
 
-/* The only child of a node that is not kept. */
+/* Returns the only child of a node that is not kept. */
 static uint32
 find_cut_child(const Cut *cut, uint32 node)
 {
@@ -256,8 +258,9 @@ keep_single_leaves(Cut *cut)
 }
 
 /*
- * No node is larger than its parent, so taking the largest candidate first finds the largest of all
- * nodes. (With values of both signs a child may be larger; then it follows its parent.)
+ * A node is never larger than its parent, so taking the largest candidate first finds the largest
+ * of all nodes. If values have both signs, a child may be larger; then it is considered after its
+ * parent.
  */
 PfsFlameCut
 pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows)

@@ -12,7 +12,10 @@
 
 typedef struct PfsFlameCut
 {
-	/* of a kept node the number of cut children, otherwise PFS_NODE_NOT_KEPT; NULL: all are kept */
+	/*
+	 * for each node, the number of cut children if it is kept, otherwise PFS_NODE_NOT_KEPT; NULL if
+	 * all nodes are kept
+	 */
 	uint32 *cut_children;
 } PfsFlameCut;
 

@@ -1,6 +1,6 @@
 /*
  * flame_rows.c
- *		Returns the nodes that are shown, in order.
+ *		Returns the nodes that are shown, in drawing order.
  */
 #include "tree/flame_rows.h"
 
@@ -13,17 +13,17 @@
 /* A row to be returned later: a child of a node on the path to the current row. */
 typedef struct Child
 {
-	uint32 node; /* OTHER: represents the cut nodes */
+	uint32 node; /* the node, or OTHER for a row that represents cut nodes */
 	uint64 oldest;
 	PfsSides total;
-	const text *label; /* with a zero byte behind it */
+	const text *label; /* with a zero byte after it */
 } Child;
 
 #define OTHER 0
 
 /*
- * A node on the path, with the children that have not been returned: those from next on, up to the
- * children of the next level.
+ * A node on the path to the current row, with those of its children that have not been returned:
+ * from next on, up to the children of the next level.
  */
 typedef struct Level
 {
@@ -36,7 +36,7 @@ struct PfsFlameScan
 {
 	PfsFrameTree *tree;
 	PfsFlameCut cut;
-	bool forgets; /* release nodes whose rows have been returned, because all nodes have rows */
+	bool forgets; /* if all nodes have rows, nodes are released once their rows are returned */
 	bool only_root;
 	bool has_begun;
 	Level *levels;
@@ -48,7 +48,10 @@ struct PfsFlameScan
 	const text *other; /* label of cut nodes */
 };
 
-/* Orders siblings: by descending total, then label, then age, because labels may be equal. */
+/*
+ * Orders siblings by descending total, then by label. Labels may be equal, so the last criterion is
+ * age.
+ */
 static int
 compare_children(const void *a, const void *b)
 {
@@ -71,7 +74,10 @@ add_child(PfsFlameScan *scan, const Child *child)
 	scan->children[scan->child_count++] = *child;
 }
 
-/* The rest of a clipped total must not have the opposite sign. */
+/*
+ * Returns the rest of a total. If clipping has given it the sign opposite to that of the total,
+ * returns 0.
+ */
 static int64
 row_rest(int128 rest, int64 total)
 {
@@ -89,7 +95,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	PfsFrameTree *tree = scan->tree;
 	Level level = { pfs_frame_tree_mark(tree), scan->child_count, scan->child_count };
 	const PfsFrameNode *node;
-	PfsWideSides rest; /* rest of the total, minus the rows returned */
+	PfsWideSides rest; /* the total minus the totals of the rows returned */
 
 	pfs_frame_tree_expand(tree, index);
 	node = &tree->nodes[index];

@@ -23,26 +23,27 @@ typedef struct PfsFlameRow
 	const PfsFrameNode *node;
 } PfsFlameRow;
 
-/* Makes a row with self equal to total; the label has a zero byte behind it. */
+/* Makes a row with self equal to total; the label has a zero byte after it. */
 PfsFlameRow pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode *node);
 
 typedef struct PfsFlameScan PfsFlameScan;
 
 /*
- * Returns rows one by one, depth first; siblings by descending total, then label.
+ * Returns rows one by one, depth first, siblings by descending total, then label.
  *
  * There are at most max_rows. The largest nodes are kept, and among equals the older ones; in a
- * comparison a node's size is the sum of both sides. Nodes cut below a node are one row "other", so
- * that total = self + the totals of the children everywhere. If there is only one row, the root's
- * self is its total. Without a limit (PFS_NO_ROW_LIMIT) nodes are released once they and all below
- * have been returned, so only those on the path to a row, and their siblings, are in memory.
+ * comparison a node's size is the sum of both sides. The cut children of a node are one row
+ * "other", so that everywhere total = self + the totals of the children. If there is only one row,
+ * the root's self is its total. Without a limit (PFS_NO_ROW_LIMIT) a node is released once it and
+ * all nodes below have been returned. So only the nodes on the path to a row, and their siblings,
+ * are in memory.
  *
  * The tree belongs to the scan from here on, which expands the nodes it needs. Lives in
  * CurrentMemoryContext.
  */
 PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
 
-/* Sums of the tree's stacks that the filters dropped; NULL if there are no filters. */
+/* Returns the sums of the tree's stacks that the filters dropped; NULL if there are no filters. */
 const PfsDropped *pfs_flame_scan_dropped(const PfsFlameScan *scan);
 
 /* Returns the next row, whose node is valid until the next call; false at the end. */

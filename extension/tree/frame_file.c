@@ -1,6 +1,7 @@
 /*
  * frame_file.c
- *		Nodes from sorted paths: those on the current path are open, all others are written.
+ *		Writes the nodes of sorted paths. The nodes on the current path are open; all others are
+ *		written.
  */
 #include "tree/frame_file.h"
 

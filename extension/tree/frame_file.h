@@ -3,8 +3,9 @@
  *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit in
  *		work_mem.
  *
- * A node is written when it is complete, behind all nodes below it. So the children of a node are
- * found by going back from the last one, without an index.
+ * A node is written when it is complete, after all nodes below it. So the children of a node are
+ * found without an index: its last child stands before it, and each child's size leads to the child
+ * before.
  */
 #ifndef PFS_FRAME_FILE_H
 #define PFS_FRAME_FILE_H
@@ -17,15 +18,15 @@
 typedef struct PfsFileNode
 {
 	uint32 symbol;
-	int32 location; /* the oldest location of this node, … */
-	uint32 line;	/* … and its line */
-	uint32 size;	/* number of nodes below, and this one */
+	int32 location; /* location of the oldest stack of this node */
+	uint32 line;	/* index of the line at that location */
+	uint32 size;	/* number of nodes in the subtree, including this one */
 	uint64 oldest;
 	PfsSides self;
 	PfsSides total;
 } PfsFileNode;
 
-/* A location that a node on a path comes from. */
+/* The location by which a node on a path is shown. */
 typedef struct PfsFrameOrigin
 {
 	uint64 age;
@@ -55,7 +56,7 @@ void pfs_frame_file_put_origins(PfsFrameFile *file, const char *origins, Size co
 /* Writes the remaining nodes, after the last path. */
 void pfs_frame_file_finish(PfsFrameFile *file);
 
-/* Number of the root, once the file is finished. */
+/* Returns the number of the root, once the file is finished. */
 uint32 pfs_frame_file_root(const PfsFrameFile *file);
 
 /* Reads a node by its number. */

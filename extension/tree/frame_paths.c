@@ -1,10 +1,10 @@
 /*
  * frame_paths.c
- *		Sorts paths.
+ *		Sorts paths and writes their nodes.
  *
  * A path is the symbols of its frames, four bytes each, most significant byte first, so that bytes
- * compare like the numbers and a path precedes its extensions. Beside it are the origins of its
- * nodes: the locations with which nodes are shown.
+ * compare like the numbers and a path precedes its extensions. Each path is sorted together with
+ * the origins of its nodes: the locations by which nodes are shown.
  */
 #include "tree/frame_paths.h"
 
@@ -23,7 +23,7 @@
 
 #define INITIAL_DEPTH 64
 
-/* Share of the sort; a stream and the walks of its parts use the rest. */
+/* Bytes of the sort. A stream and the walks of its parts use the rest of the memory. */
 #define SORT_SHARE(bytes) ((bytes) / 8)
 
 enum
@@ -48,15 +48,15 @@ struct PfsFramePaths
 	bool inverted;
 	bool folding;
 	uint32 function;
-	uint32 top; /* of the visited stacks, or PFS_NO_SYMBOL */
+	uint32 top; /* symbol of the node below which the stacks are put, or PFS_NO_SYMBOL */
 	uint32 top_count;
 	bool has_top;  /* the origin of the top node has been written */
-	uint64 older;  /* at least as great as all ages that were added before this stream */
+	uint64 older;  /* an age at least as great as those of all stacks of earlier streams */
 	uint64 newest; /* greatest age so far */
 	Frame *open;   /* frames from the root to the current one */
 	uint32 depth;
 	uint32 capacity;
-	uint32 known; /* this many of them were on a path that was put before */
+	uint32 known; /* number of open frames that are on a path put before */
 	Tuplesortstate *sort;
 	TupleTableSlot *slot;
 	StringInfoData path;
@@ -97,8 +97,8 @@ begin_bytes(StringInfo bytes)
 }
 
 /*
- * Sets the range of open frames on the path in the walk's direction; returns false if the stack has
- * no path.
+ * Sets the range of open frames that make the path, in the walk's direction; returns false if the
+ * stack has no path.
  */
 static bool
 cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
@@ -133,8 +133,9 @@ append_origin(PfsFramePaths *paths, const PfsFrameOrigin *origin)
 }
 
 /*
- * Puts the path of a stack. From the root, an origin is written only with the first path that has
- * the node; from the leaf with every path, because there the age is the stack's.
+ * Puts the path of a stack. In a tree from the root, an origin is written only with the first path
+ * that has the node. In a tree from the leaf it is written with every path, because there a node's
+ * age is that of the stack.
  */
 static void
 paths_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)

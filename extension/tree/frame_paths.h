@@ -25,7 +25,8 @@ PfsFramePaths *pfs_frame_paths_begin(PfsSymbols *symbols, bool inverted, uint32 
 
 /*
  * Reads a stream to its end. Its stacks are put below a node with the symbol top, which no other
- * stream uses, or PFS_NO_SYMBOL: below the root. Stacks added later are younger.
+ * stream may use; if top is PFS_NO_SYMBOL, below the root. Stacks of later streams count as
+ * younger.
  */
 void pfs_frame_paths_add(PfsFramePaths *paths, PfsStackStream *stream, uint32 top);
 

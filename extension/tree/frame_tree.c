@@ -31,7 +31,7 @@ tree_append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 	return tree->count++;
 }
 
-/* Enlarges the array: new symbols are made as frames are met. */
+/* Enlarges the array latest, because new symbols are made as frames are met. */
 static pg_noinline void
 grow_latest(PfsFrameTree *tree)
 {
@@ -42,9 +42,9 @@ grow_latest(PfsFrameTree *tree)
 }
 
 /*
- * Adds a step of the walk to the parent's child of the same name, which it makes if there is none
- * yet. The child's source is that of the oldest step. tree->latest finds the child without a
- * search: all children of a parent are made one after another.
+ * Adds a step of the walk to the parent's child of the same name; makes the child if there is none
+ * yet. The child's source is that of the oldest step. All children of a parent are made one after
+ * another, so tree->latest finds the child without a search.
  */
 static void
 add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *step)
@@ -92,8 +92,8 @@ correct_totals(PfsFrameTree *tree, uint32 first)
 }
 
 /*
- * Reads the children of a node from the file. They precede it, each behind all nodes below it, so
- * the last one comes first.
+ * Reads the children of a node from the file. In the file each child stands after all nodes below
+ * it, and all children before their parent, so the last child is read first.
  */
 static void
 expand_from_file(PfsFrameTree *tree, uint32 node)
@@ -158,7 +158,10 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	tree->nodes[node].self = pfs_clip_sides(&self);
 }
 
-/* Keeps the order, so that parents come before their children, and siblings are neighbours. */
+/*
+ * Removes nodes without changing the order of the others, so that parents come before their
+ * children, and siblings are neighbours.
+ */
 void
 pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
 {
@@ -224,13 +227,13 @@ take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
 }
 
-/* The stacks of groups in memory as long as they fit; afterwards the paths of all of them. */
+/* The stacks of groups, in memory as long as they fit. Afterwards all of them are paths. */
 typedef struct GroupStacks
 {
-	PfsStackSums *sums; /* sums of each group that was read */
+	PfsStackSums *sums; /* one for each group that was read: its sums */
 	uint32 *symbols;
-	uint64 room;		  /* for more stacks */
-	PfsFramePaths *paths; /* NULL: all fit */
+	uint64 room;		  /* number of further stacks for which there is memory */
+	PfsFramePaths *paths; /* NULL as long as all stacks fit in memory */
 } GroupStacks;
 
 /* Copies the stacks of a group; returns false if they do not fit. */
@@ -251,7 +254,10 @@ copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
 	return true;
 }
 
-/* Begins the paths with the stacks of the groups that were copied. */
+/*
+ * Changes from stacks in memory to paths: begins the paths with the stacks of the groups that were
+ * copied.
+ */
 static void
 turn_to_paths(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
 {
@@ -323,8 +329,8 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 }
 
 /*
- * Returns true if walkers of all stacks fit in work_mem, although the stacks themselves, which need
- * more memory, come in several parts. Leaves the stream at its beginning.
+ * Returns true if walkers of all stacks fit in work_mem. The stacks themselves need more memory, so
+ * they are read in several parts. Leaves the stream at its beginning.
  */
 static bool
 walkers_fit(PfsStackStream *stream, bool inverted, uint32 function)

@@ -18,28 +18,32 @@
 
 typedef struct PfsFrameNode
 {
-	uint32 parent;	/* index, less than the node's own; the root's is 0 */
-	uint32 symbol;	/* the root's is the function at which stacks begin, or PFS_NO_SYMBOL */
-	int32 location; /* the oldest location of this node; 0 for the root */
-	uint32 line;	/* index among its lines */
-	uint64 oldest;	/* orders nodes by the age of their stacks */
-	uint32 walkers; /* a list, or a number in the file; PFS_NO_WALKER once expanded */
+	uint32 parent; /* index, less than the node's own; the root's is 0 */
+	/* symbol of the name; for the root the function at which stacks begin, or PFS_NO_SYMBOL */
+	uint32 symbol;
+	int32 location; /* location of the oldest stack of this node; 0 for the root */
+	uint32 line;	/* index of the line at that location */
+	uint64 oldest;	/* age of the node's oldest stack, which orders nodes */
+	/* a list of walkers, or the number of a node in the file; PFS_NO_WALKER once expanded */
+	uint32 walkers;
 	uint32 first_child;
-	uint32 child_count; /* children are neighbours; meaningful once expanded */
-	PfsSides self;		/* meaningful once expanded */
-	PfsSides total;		/* self and all nodes below */
+	/* number of children, which are neighbours; set once the node is expanded */
+	uint32 child_count;
+	PfsSides self;	/* set once the node is expanded */
+	PfsSides total; /* self and all nodes below */
 } PfsFrameNode;
 
 typedef struct PfsFrameTree
 {
 	PfsSymbols *symbols;
 	PfsStackWalk *walk;
-	PfsFrameFile *file;	 /* NULL: nodes come from the walk */
-	bool exceeds;		 /* a total overflowed while its steps were added */
-	bool folding;		 /* frames that follow one of the same name belong to its node */
-	uint32 *latest;		 /* for each symbol the node that was last made with that name, or 0 … */
-	uint32 latest_count; /* … for symbols up to here */
-	uint32 count;		 /* at least 1: nodes[0] is the root */
+	PfsFrameFile *file; /* NULL: nodes come from the walk */
+	bool exceeds;		/* a total overflowed while its steps were added */
+	bool folding;		/* frames that follow one of the same name belong to its node */
+	/* for each symbol below latest_count, the node that was last made with that name, or 0 */
+	uint32 *latest;
+	uint32 latest_count;
+	uint32 count; /* at least 1: nodes[0] is the root */
 	uint32 capacity;
 	PfsFrameNode *nodes; /* parents first; moves when the tree grows */
 } PfsFrameTree;
@@ -59,7 +63,7 @@ void pfs_frame_tree_close(PfsFrameTree *tree);
 /* Like pfs_frame_tree_build(), and ends the stream. */
 PfsFrameTree *pfs_frame_tree_take(PfsStackStream *stream, const PfsFilters *filters, bool inverted);
 
-/* Stacks below a node of their own, a child of the root. */
+/* Stacks that are shown below a node of their own, a child of the root. */
 typedef struct PfsStackGroup
 {
 	const char *name;
@@ -67,7 +71,8 @@ typedef struct PfsStackGroup
 } PfsStackGroup;
 
 /*
- * Makes a tree of selections of one kind, each below a node of its own. No two have the same name.
+ * Makes a tree of selections of one kind, each below a node of its own. No two groups have equal
+ * names.
  */
 PfsFrameTree *pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count,
 										  const PfsFilters *filters, bool inverted);
@@ -85,8 +90,8 @@ void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 void pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places);
 
 /*
- * State of the tree to which pfs_frame_tree_release() can return. Nodes that existed at the mark
- * must not be expanded again.
+ * State of the tree to which pfs_frame_tree_release() can return. Nodes that existed when the mark
+ * was made must not be expanded again.
  */
 typedef struct PfsFrameMark
 {

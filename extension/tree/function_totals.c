@@ -1,6 +1,6 @@
 /*
  * function_totals.c
- *		One visit of all frames, which counts the open frames of each function.
+ *		Visits all frames once, and counts the open frames of each function.
  */
 #include "tree/function_totals.h"
 
@@ -14,10 +14,11 @@ typedef struct Function
 {
 	PfsSides self; /* modulo 2^64; also total */
 	PfsSides total;
-	uint64 age; /* age of the location; NO_AGE: the name has not been met */
+	/* least age (see PfsStep) of the frames with this name so far; NO_AGE: there was none */
+	uint64 age;
 	int32 location;
 	uint32 line;
-	uint32 open; /* frames of that name from the root to the current one */
+	uint32 open; /* number of frames of that name on the path from the root to the current frame */
 } Function;
 
 #define NO_AGE PG_UINT64_MAX
@@ -25,7 +26,7 @@ typedef struct Function
 typedef struct Totals
 {
 	MemoryContext context;
-	Function *functions; /* by symbol */
+	Function *functions; /* functions by symbol */
 	uint32 capacity;
 	PfsCarries carries; /* by (sum, symbol) */
 } Totals;
@@ -53,7 +54,7 @@ clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
 					   pfs_clip(pfs_with_carry(&totals->carries, which + 1, symbol, sum.base)) };
 }
 
-/* Enlarges the array: new symbols are made as frames are met. */
+/* Enlarges the array functions, because new symbols are made as frames are met. */
 static pg_noinline void
 totals_grow(Totals *totals, uint32 symbol)
 {
@@ -173,7 +174,7 @@ compare_in_heap(Datum a, Datum b, void *compare)
 	return (*(PfsCompareFunctions *) compare)(DatumGetPointer(a), DatumGetPointer(b));
 }
 
-/* Moves the first limit functions, in no order, to the front; the others are lost. */
+/* Moves the first limit functions to the front, in no particular order. The others are lost. */
 static void
 keep_first(PfsFunctionTotal *functions, uint32 count, uint32 limit, PfsCompareFunctions compare)
 {

@@ -1,6 +1,6 @@
 /*
  * function_totals.h
- *		The cost of each function: its own, and with all functions that it calls.
+ *		The cost of each function: by itself, and together with all functions that it calls.
  */
 #ifndef PFS_FUNCTION_TOTALS_H
 #define PFS_FUNCTION_TOTALS_H
@@ -14,7 +14,7 @@ typedef struct PfsFunctionTotal
 {
 	uint32 symbol;
 	const char *name;
-	int32 location; /* the oldest of this function, and the index of its line, for its source */
+	int32 location; /* location of the oldest frame of this function, which gives its source */
 	uint32 line;
 	PfsSides self;
 	PfsSides total; /* a function that recurs in a stack counts once */

@@ -1,6 +1,6 @@
 /*
  * kept_chunks.c
- *		Kept chunks by their keys.
+ *		Keeps chunks in a hash table by their keys.
  */
 #include "tree/kept_chunks.h"
 
@@ -12,8 +12,8 @@ typedef struct ChunkPlace
 {
 	PfsChunkKey key;
 	PfsKeptChunk *chunk;
-	uint64 query; /* that used it last */
-	bool is_new;  /* did not come from another process */
+	uint64 query; /* number of the query that used the chunk last */
+	bool is_new;  /* the chunk was made by this process */
 	char status;
 } ChunkPlace;
 

@@ -23,16 +23,16 @@ void pfs_kept_chunks_begin(PfsKeptChunks *chunks);
 /* Finds a chunk, which is valid until the query ends; NULL if there is none. */
 const PfsKeptChunk *pfs_kept_chunks_find(PfsKeptChunks *chunks, const PfsChunkKey *key);
 
-/* Copies a chunk into the cache, replacing one with its key, if most_bytes have room for it. */
+/* Copies a chunk into the cache if it fits in most_bytes. It replaces a chunk of an equal key. */
 void pfs_kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes);
 
-/* Number of source rows of the chunks that lie, or begin, in a range of time. */
+/* Returns the number of source rows of the kept chunks that lie or begin in a range of time. */
 uint64 pfs_kept_chunks_source_rows(const PfsKeptChunks *chunks, TimestampTz from, TimestampTz to);
 
 /*
- * Write chunks one after another: all, or only those that were not read from another process, as
- * many as fit in room; and read them. pfs_kept_chunks_bytes() returns the bytes of all. The memory
- * is aligned.
+ * pfs_kept_chunks_write() writes as many chunks as fit in room, one after another: all, or only
+ * those that this process made. pfs_kept_chunks_read() reads them. pfs_kept_chunks_bytes() returns
+ * the bytes of all chunks. The memory is aligned.
  */
 Size pfs_kept_chunks_bytes(const PfsKeptChunks *chunks);
 Size pfs_kept_chunks_write(const PfsKeptChunks *chunks, bool new_ones, char *to, Size room);

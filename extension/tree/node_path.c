@@ -1,6 +1,6 @@
 /*
  * node_path.c
- *		Goes up from a leaf until its path meets the previous one.
+ *		Walks up from a leaf until its path meets that of the leaf before.
  */
 #include "tree/node_path.h"
 

@@ -12,7 +12,11 @@
 typedef struct PfsNodePath
 {
 	const PfsTreeShape *shape;
-	uint32 *places; /* below the root, the leaf's last; in the context that was current at first */
+	/*
+	 * places on the path from below the root to the leaf; allocated in the context that was current
+	 * at the first call
+	 */
+	uint32 *places;
 	uint32 depth;
 	uint32 shared; /* number of places that the path shares with that of the leaf before */
 	uint32 capacity;

@@ -1,6 +1,6 @@
 /*
  * stack_filter.c
- *		Verdicts by stack id, as bits, because stacks of a program have neighbouring ids; and
+ *		Keeps verdicts by stack id as bits, because stacks of a program have neighbouring ids, and
  *		the filtered sums of chunks.
  */
 #include "tree/stack_filter.h"
@@ -28,8 +28,8 @@ typedef struct VerdictWord
 
 /*
  * Verdicts of neighbouring stacks. A page is so large that a series finds most stacks of its
- * program without a search, and so small that thousands of small programs, with one page each, need
- * little memory.
+ * program without a search, and so small that thousands of small programs need little memory,
+ * although each has a page of its own.
  */
 typedef struct VerdictPage
 {
@@ -59,9 +59,11 @@ typedef struct PagePlace
 typedef struct Verdicts
 {
 	MemoryContext context; /* NULL: new */
-	bool changing;		   /* still set if an error came in between */
-	bool doubtful;		   /* stacks were judged that the dictionary lacks, wholly or in part */
-	VerdictPage *pages;	   /* in the order of their creation */
+	/* set during a change; if it is still set at the next use, an error has ended the change */
+	bool changing;
+	/* some judged stacks are missing from the dictionary, wholly or in part */
+	bool doubtful;
+	VerdictPage *pages; /* in the order of their creation */
 	uint32 page_count;
 	uint32 page_capacity;
 	page_places_hash *places;
@@ -72,10 +74,10 @@ struct PfsStackFilter
 {
 	PfsSymbols *symbols;
 	Verdicts *verdicts;
-	uint64 max_pages; /* beyond this number they are dropped before the next call */
+	uint64 max_pages; /* above this number of pages all are dropped before the next call */
 	Size max_chunk_bytes;
 	uint32 last;		   /* the page used last */
-	MemoryContext scratch; /* for one call */
+	MemoryContext scratch; /* memory for one call */
 };
 
 static void
@@ -87,8 +89,9 @@ stack_filter_forget(Verdicts *verdicts)
 }
 
 /*
- * Returns the session's verdicts. If the dictionary lacked stacks they are dropped, because the
- * stacks may exist by now; nothing that passed such verdicts was kept.
+ * Returns the session's verdicts for these filters. If the dictionary lacked some of the judged
+ * stacks, the verdicts are dropped first, because the stacks may exist by now; no sums based on
+ * such verdicts were kept.
  */
 static Verdicts *
 get_cached_verdicts(const PfsFilters *filters)
@@ -202,7 +205,7 @@ stack_filter_judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	}
 }
 
-/* Sets passes[] for stacks with a verdict, and lists those without one, each once. */
+/* Sets passes[] for stacks with a verdict, and lists each stack without one once. */
 static void
 stack_filter_look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
 					 PfsStackSums *unknown)

@@ -21,8 +21,8 @@
 typedef struct PfsStackFilter PfsStackFilter;
 
 /*
- * Creates a filter; NULL if there are no filters: every stack passes. filters must outlive it.
- * Begins the use of the dictionary. Lives in CurrentMemoryContext.
+ * Creates a filter of stacks; NULL if there are no filters, so that every stack passes. filters
+ * must outlive it. Begins the use of the dictionary. Lives in CurrentMemoryContext.
  */
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
@@ -32,7 +32,7 @@ PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
  */
 PfsVerdicts pfs_stack_filter_verdicts(PfsStackFilter *filter);
 
-/* Approximate number of samples of a range that need not be read again. */
+/* Returns approximately how many samples of a range need not be read again. */
 uint64 pfs_stack_filter_kept_rows(const PfsStackFilter *filter, TimestampTz from, TimestampTz to);
 
 /* Chunks kept by other processes with equal filters, in shared memory. */
@@ -41,17 +41,20 @@ typedef struct PfsKeptArea
 	PfsDictionaryVersion version;
 	bool is_valid;
 	Size bytes;
-	/* chunks follow, one after another */
+	/* the chunks follow, one after another */
 } PfsKeptArea;
 
-/* Bytes of an area for all kept chunks, and for the most that may be kept. */
+/*
+ * Return the bytes of an area for all kept chunks, and for the largest number of chunks that may be
+ * kept.
+ */
 Size pfs_stack_filter_kept_bytes(const PfsStackFilter *filter);
 Size pfs_stack_filter_most_bytes(const PfsStackFilter *filter);
 
 /*
  * Writes the kept chunks into an area of that size, as many as fit; with new_ones only those that
  * this process has made. pfs_stack_filter_take() reads them, unless the dictionary has changed
- * meanwhile.
+ * since they were written.
  */
 void pfs_stack_filter_share(const PfsStackFilter *filter, bool new_ones, PfsKeptArea *area,
 							Size bytes);

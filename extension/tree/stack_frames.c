@@ -34,16 +34,16 @@ struct PfsStackFrames
 {
 	MemoryContext context;
 	Size bytes;
-	uint64 length; /* length of all records */
-	char *data;	   /* the records, or with a file the last one put or read */
+	uint64 length; /* length of all records together */
+	char *data;	   /* all records or, if there is a file, the one that was last put or read */
 	Size capacity;
-	Mark *marks; /* by stack id */
+	Mark *marks; /* marks by stack id */
 	uint32 mark_count;
 	uint32 mark_capacity;
-	BufFile *file; /* NULL: all are in memory */
-	uint64 stride; /* between marks; 0: all records have one */
-	int64 last;	   /* the stack last read from the file … */
-	uint32 count;  /* … and its number of frames */
+	BufFile *file; /* file with the records; NULL if all are in memory */
+	uint64 stride; /* least distance between marks; 0 if all records have one */
+	int64 last;	   /* the stack that was last read from the file */
+	uint32 count;  /* number of its frames */
 	bool has_last;
 };
 
@@ -173,7 +173,7 @@ pfs_stack_frames_put(PfsStackFrames *frames, int64 stack_id, const uint32 *symbo
 	frames->length += bytes;
 }
 
-/* Position from which to search for a stack. */
+/* Returns the position from which to search for a stack. */
 static uint64
 find_mark(const PfsStackFrames *frames, int64 stack_id)
 {

@@ -1,6 +1,6 @@
 /*
  * stack_subset.c
- *		Places of leaves in the partition's shapes, or in a shape that is made.
+ *		Finds the places of leaves in the shapes of their partition, or makes a shape for them.
  */
 #include "tree/stack_subset.h"
 
@@ -64,7 +64,7 @@ order_leaves(PfsStackSubset *subset)
 		subset->ordered_leaves[i] = subset->leaves[subset->order[i]];
 }
 
-/* The empty stack belongs to no partition. */
+/* Adds the root to the subset of the empty stack, which belongs to no partition. */
 static void
 touch_root(PfsStackSubset *subset)
 {
@@ -83,7 +83,10 @@ subsets_add_part(PfsStackSubsets *subsets, const PfsStackSubset *part)
 	subsets->parts[subsets->part_count++] = *part;
 }
 
-/* Adds all stacks with a shape of their own, which replaces their leaves' indexes by places. */
+/*
+ * Adds all stacks with a shape made for them. The leaves' places in that shape replace their
+ * indexes.
+ */
 static void
 add_made(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
@@ -115,7 +118,10 @@ append_unknown(PfsStackSubset *part)
 	part->shape = (PfsTreeShape){ place + 1, indexes, parents, ends, locations };
 }
 
-/* Like add_made(), if some stacks are not in the tree: their leaves' indexes are 0. */
+/*
+ * Like add_made(), but for stacks of which some are not in the tree: the indexes of their leaves
+ * are 0.
+ */
 static void
 add_with_unknown(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
@@ -171,7 +177,7 @@ split_by_shape(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubs
 {
 	uint8 *numbers = PFS_ARRAY(uint8, whole->stack_count);
 	uint32 counts[PG_UINT8_MAX + 1] = { 0 };
-	bool in_order = true; /* usual case: later shapes have greater ids */
+	bool in_order = true; /* usually true, because later shapes have greater ids */
 	uint32 place;
 
 	for (uint32 i = 0; i < whole->stack_count; i++)
@@ -233,7 +239,7 @@ pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order)
 	return (PfsStackSubsets){ .stacks = stacks, .in_order = in_order };
 }
 
-/* Finds the subsets of the next partition. */
+/* Finds the subsets of the next dictionary partition. */
 static void
 begin_partition(PfsStackSubsets *subsets)
 {

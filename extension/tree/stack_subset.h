@@ -3,8 +3,8 @@
  *		Some stacks of a dictionary partition, and the nodes from the root to their leaves.
  *
  * Nodes are at the places of a shape (dictionary.h): a shape of the partition if the cache has one,
- * otherwise one of these nodes only, made for the query. So the work depends on the stacks, not on
- * the partition. A shape that is made takes one bit per node of the partition.
+ * otherwise a shape of these nodes only, made for the query. So the work depends on the stacks, not
+ * on the partition. A shape that is made takes one bit per node of the partition.
  *
  * Sorted by the places of their leaves, stacks below a node are neighbours.
  */
@@ -16,18 +16,20 @@
 #include "dictionary/cache/dictionary.h"
 #include "merge/stack_sums.h"
 
-/* One for each shape of a tree, and one built for nodes that have no place in a shape yet. */
+/*
+ * At most one part for each shape of a tree, and one for nodes that have no place in a shape yet.
+ */
 #define PFS_MAX_SUBSET_PARTS (PFS_MAX_SHAPES + 1)
 
 typedef struct PfsStackSubset
 {
-	/* shape with all these nodes, and perhaps others; its indexes are those of the tree */
+	/* shape that contains all these nodes, and perhaps others; its indexes are those of the tree */
 	PfsTreeShape shape;
 	const PfsStackSum *stacks; /* stacks of the partition, or some of them */
 	uint32 stack_count;
 	uint32 *leaves;			/* place of each stack's leaf */
 	uint32 *order;			/* the stacks' numbers, sorted by the places of their leaves */
-	uint32 *ordered_leaves; /* the places in leaves, ascending */
+	uint32 *ordered_leaves; /* the places of the leaves in ascending order */
 } PfsStackSubset;
 
 /*
@@ -38,7 +40,8 @@ typedef struct PfsStackSubsets
 {
 	const PfsStackSums *stacks;
 	bool in_order;
-	uint32 next;								/* first stack of the next partition */
+	/* number of the first stack of the next partition */
+	uint32 next;
 	PfsStackSubset parts[PFS_MAX_SUBSET_PARTS]; /* parts of the current partition */
 	uint32 part_count;
 	uint32 next_part;

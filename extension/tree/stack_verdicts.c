@@ -1,6 +1,6 @@
 /*
  * stack_verdicts.c
- *		From verdicts on locations to verdicts on the stacks below them.
+ *		Derives the verdicts on stacks from those on the locations of their nodes.
  */
 #include "tree/stack_verdicts.h"
 
@@ -9,7 +9,7 @@
 #include "base/arrays.h"
 #include "base/id_map.h"
 
-/* Judges a location. If it is not cached, loads the names of all nodes at once. */
+/* Judges a location. If its names are not cached, loads the names of all nodes at once. */
 static pg_noinline uint32
 judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location)
 {
@@ -19,10 +19,10 @@ judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location
 }
 
 /*
- * Marks the stacks, in the order of their leaves, whose paths have a location with a verdict: those
- * below the topmost nodes that have it. Each node is tested once, and none below one with the
- * verdict. Nodes on the path to a leaf whose place is not greater than the previous leaf's were on
- * that leaf's path, too.
+ * Marks the stacks whose paths have a location with a verdict. These are the stacks below the
+ * topmost nodes with that verdict; stacks are in the order of their leaves. Each node is tested
+ * once, and nodes below one with the verdict are not tested. Nodes on the path to a leaf whose
+ * place is not greater than the previous leaf's were on that leaf's path, too.
  */
 static void
 mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdict verdict,

@@ -10,7 +10,7 @@
 #include "tree/frames/symbols.h"
 #include "tree/stack_subset.h"
 
-/* The first reason that applies. */
+/* Verdict on a stack: the first of these that applies. */
 typedef enum PfsStackVerdict
 {
 	PFS_STACK_PASSES,
@@ -19,7 +19,7 @@ typedef enum PfsStackVerdict
 	PFS_STACK_WITHOUT_FRAMES /* show and hide have removed all frames */
 } PfsStackVerdict;
 
-/* Judges each stack. In CurrentMemoryContext; NULL if there are no filters. */
+/* Judges each stack. The result is in CurrentMemoryContext, or NULL if there are no filters. */
 PfsStackVerdict *pfs_stack_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols);
 
 /*

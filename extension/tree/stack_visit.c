@@ -1,6 +1,7 @@
 /*
  * stack_visit.c
- *		One walk for each part; the walk of a single part is kept for the next visit.
+ *		Walks the stacks part by part. If there is only one part, its walk is kept for the next
+ *		visit.
  */
 #include "tree/stack_visit.h"
 
@@ -11,7 +12,8 @@ struct PfsStackVisit
 	MemoryContext context; /* context of the walk */
 	PfsStackStream *stream;
 	PfsSymbols *symbols;
-	PfsStackWalk *whole; /* walk of all stacks; NULL: not made yet, or there are too many */
+	/* walk of all stacks; NULL if it is not made yet, or there are too many stacks */
+	PfsStackWalk *whole;
 	PfsWideSides total;
 	bool is_done; /* at least one visit is done */
 };

@@ -2,10 +2,10 @@
  * stack_walk.c
  *		Walkers over the nodes of all dictionary partitions of the stacks.
  *
- * 1. Stacks are added part by part (StackPart): those of a dictionary partition whose leaves are
- *    in one shape. Filters drop some. Walkers begin at the root, at leaves, or at the outermost
- *    frame of a function (add_start()).
- * 2. A walker returns the frames of its node's location one by one (pfs_stack_walk_next()). Behind
+ * 1. Stacks are added part by part (StackPart): those of a dictionary partition whose leaves are in
+ *    one shape. Filters drop some. Walkers begin at the root, at leaves, or at the outermost frame
+ *    of a function (add_start()).
+ * 2. A walker returns the frames of its node's location one by one (pfs_stack_walk_next()). After
  *    the last one it moves on: from the root, walkers of the children divide its stacks
  *    (go_down()); from the leaf, it moves to the parent (go_up()).
  * 3. A visit needs no walkers: it goes from leaf to leaf, leaves the nodes that are not on the next
@@ -26,11 +26,11 @@
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16
 
-/* Memory of a stack in the walk: its leaf, and the sum of all stacks before it. */
+/* Bytes that a stack uses in a walk: its leaf, and the sum of all stacks before it. */
 #define STACK_BYTES			(sizeof(uint32) + sizeof(PfsSides))
 #define STACKS_SHARE(bytes) ((bytes) / 8 * 3)
 
-/* An age is (partition, index of the node). */
+/* An age is the number of the partition, and in the lower bits the index of the node. */
 #define AGE_INDEX_BITS 32
 
 /* --- parts --- */
@@ -43,11 +43,13 @@
 typedef struct StackPart
 {
 	PfsTreeShape shape;
-	uint64 age; /* common part of the age of all its nodes; their indexes are added */
+	/* age of the first node of the partition; a node's age adds its index to this one */
+	uint64 age;
 	uint32 stack_count;
-	uint32 *leaves;			   /* ascending */
-	PfsSides *before;		   /* sum of the stacks before each, and last of all; modulo 2^64 */
-	PfsWideSides *wide_before; /* exact values of before; NULL if no sum exceeds int8 */
+	uint32 *leaves; /* ascending */
+	/* for each stack, the sum of the stacks before it, and one element more for all; modulo 2^64 */
+	PfsSides *before;
+	PfsWideSides *wide_before; /* exact sums for before[]; NULL if all sums fit int8 */
 } StackPart;
 
 /* Computes exact running sums. */
@@ -74,7 +76,7 @@ add_magnitude(int64 value, int64 *size)
 	return value != PG_INT64_MIN && !pg_add_s64_overflow(*size, value < 0 ? -value : value, size);
 }
 
-/* Makes a part of the stacks of a subset that pass; NULL: all do. */
+/* Makes a part of those stacks of a subset that pass. passing is NULL if all stacks pass. */
 static StackPart
 stack_part_make(const PfsStackSubset *subset, const bool *passing, uint64 age)
 {
@@ -103,7 +105,7 @@ stack_part_make(const PfsStackSubset *subset, const bool *passing, uint64 age)
 	return part;
 }
 
-/* Sum of stacks first .. end - 1, modulo 2^64. */
+/* Returns the sum of stacks first .. end - 1, modulo 2^64. */
 static inline PfsSides
 stack_part_sum(const StackPart *part, uint32 first, uint32 end)
 {
@@ -131,8 +133,8 @@ stack_part_add_sum(PfsWideSides *sum, const StackPart *part, uint32 first, uint3
 }
 
 /*
- * Position of the first stack at or behind stack whose leaf's place is not less than place. Fast if
- * it is near.
+ * Returns the position of the first stack, from stack on, whose leaf's place is not less than
+ * place. The search is fast if that stack is near.
  */
 static inline uint32
 stack_part_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
@@ -157,9 +159,9 @@ typedef struct Walker
 	uint32 next; /* next walker of the list, or PFS_NO_WALKER */
 	uint32 part;
 	uint32 place;
-	uint32 first; /* first and end: its stacks */
+	uint32 first; /* the walker stands for the stacks first .. end - 1 */
 	uint32 end;
-	uint32 passed; /* frames of the node's location that it has returned */
+	uint32 passed; /* number of frames of the node's location that the walker has returned */
 } Walker;
 
 struct PfsStackWalk
@@ -170,15 +172,16 @@ struct PfsStackWalk
 	StackPart *parts;
 	uint32 part_count;
 	uint32 part_capacity;
-	int32 partition; /* partition of the last part */
-	uint64 age;		 /* age of the last part */
-	bool continues;	 /* a part's stacks were removed, but its partition may go on */
-	bool is_wide;	 /* some part is wide */
-	bool has_names;	 /* names that were not cached have been loaded */
+	int32 partition; /* dictionary partition of the last part */
+	uint64 age;		 /* the field age of the last part */
+	/* the stacks of earlier parts were removed, but further parts of their partition may follow */
+	bool continues;
+	bool is_wide;	/* some part is wide */
+	bool has_names; /* names that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
-	uint32 start; /* list and total while stacks are being added */
+	uint32 start; /* list and total are valid while stacks are being added */
 	PfsWideSides start_total;
 };
 
@@ -205,8 +208,8 @@ frames_of(PfsStackWalk *walk, int32 location)
 }
 
 /*
- * Number of frames up to and including the function's first one, in the direction of the walk; 0:
- * none.
+ * Returns the number of frames, in the direction of the walk, up to and including the function's
+ * first one; 0 if the location has no frame of the function.
  */
 static uint32
 passed_at_function(PfsStackWalk *walk, int32 location)
@@ -227,7 +230,7 @@ append_walker(PfsStackWalk *walk, const Walker *walker)
 	return walk->walker_count++;
 }
 
-/* Begins a path at a node of the last part with stacks first .. end - 1. */
+/* Begins a path for stacks first .. end - 1 of the last part, at one of its nodes. */
 static void
 add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
@@ -247,7 +250,8 @@ start_at_function(PfsStackWalk *walk)
 {
 	const StackPart *part = &walk->parts[walk->part_count - 1];
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
-	uint32 outermost = 0; /* depth of the node with that frame; 0: none */
+	/* depth of the node with the outermost frame of the function; 0 if there is none */
+	uint32 outermost = 0;
 	uint32 passed = 0;
 
 	for (uint32 stack = 0; stack < part->stack_count; stack++)
@@ -269,7 +273,7 @@ start_at_function(PfsStackWalk *walk)
 			continue;
 		if (walk->inverted)
 			add_start(walk, path.places[outermost - 1], stack, stack + 1, passed);
-		/* from the root, one walker for all stacks below the node */
+		/* in a walk from the root, one walker represents all stacks below the node */
 		else if (is_new)
 		{
 			uint32 place = path.places[outermost - 1];
@@ -282,14 +286,14 @@ start_at_function(PfsStackWalk *walk)
 	pfree(path.places);
 }
 
-/* Makes the stacks that pass the walk's last part. */
+/* Makes a part of the stacks that pass, and appends it to the walk. */
 static void
 append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passing)
 {
 	int32 partition = pfs_stack_partition(subset->stacks[0].stack_id);
 
 	PFS_RESERVE(walk->parts, walk->part_capacity, (uint64) walk->part_count + 1);
-	/* ages of a new partition are greater than all before */
+	/* ages in a new partition must be greater than all before */
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
 	walk->partition = partition;
@@ -416,8 +420,8 @@ pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark)
 }
 
 /*
- * Returns the child of a node on the path to a leaf, searching from a child that is not behind it.
- * It searches along the siblings and up from the leaf in turn, because either way may be long.
+ * Returns the child of a node on the path to a leaf. child is the first child to consider. The
+ * search goes along the siblings and up from the leaf in turn, because either way may be long.
  */
 static inline uint32
 child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
@@ -435,8 +439,8 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 }
 
 /*
- * A walker behind the last frame of its node: walkers of the children replace it. The first of them
- * uses its slot.
+ * Moves a walker past the last frame of its node: walkers of the children replace it. The first of
+ * them uses its slot.
  */
 static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
@@ -515,8 +519,9 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 /* A node on the path of a visit. */
 typedef struct OpenNode
 {
-	uint32 first;  /* first of its stacks */
-	uint32 symbol; /* last symbol on the path to the node, or in it; PFS_NO_SYMBOL: none */
+	uint32 first; /* first of the stacks below the node */
+	/* last symbol on the path to the node or in the node; PFS_NO_SYMBOL if there is none */
+	uint32 symbol;
 } OpenNode;
 
 /*
@@ -528,7 +533,8 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 {
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 capacity = path.capacity;
-	OpenNode *open = PFS_ARRAY(OpenNode, capacity + 1); /* by depth, the root first */
+	/* the nodes on the path by depth, the root first */
+	OpenNode *open = PFS_ARRAY(OpenNode, capacity + 1);
 
 	open[0] = (OpenNode){ 0, PFS_NO_SYMBOL };
 	for (uint32 stack = 0; stack <= part->stack_count; stack++)

@@ -24,7 +24,7 @@ typedef struct PfsStackWalk PfsStackWalk;
 typedef struct PfsStep
 {
 	uint32 walker;
-	uint64 age;		/* less for older nodes (from the leaf: for older stacks) */
+	uint64 age;		/* less for older nodes; in a walk from the leaf, less for older stacks */
 	PfsSides total; /* modulo 2^64 if the walk is wide */
 	int32 location;
 	PfsFrame frame;
@@ -39,19 +39,19 @@ typedef struct PfsStep
 PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function);
 
 /*
- * Adds the stacks that pass the filters of symbols: their walkers, before the first frame, to list,
- * the sum of their values to total. If the list is not empty, their ids must be greater than those
- * before. sums may be freed afterwards.
+ * Adds the stacks that pass the filters of symbols. Their walkers, before the first frame, are
+ * added to list, and the sum of their values to total. If the list is not empty, the ids of the new
+ * stacks must be greater than those before. sums may be freed afterwards.
  */
 void pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, uint32 *list,
 						PfsWideSides *total);
 
-/* Number of stacks that fit the query's memory budget when walked in this direction. */
+/* Returns the number of stacks that fit the query's memory budget when walked in this direction. */
 Size pfs_stack_walk_room(bool inverted, uint32 function);
 
 /*
- * pfs_stack_walk_is_wide(): sums of some of the stacks may exceed int8. pfs_stack_walk_total(): the
- * exact sum over all walkers in a list.
+ * pfs_stack_walk_is_wide() returns true if sums of some of the stacks may exceed int8.
+ * pfs_stack_walk_total() returns the exact sum over all walkers in a list.
  */
 bool pfs_stack_walk_is_wide(const PfsStackWalk *walk);
 PfsWideSides pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list);
@@ -72,8 +72,8 @@ bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWid
 void pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list);
 
 /*
- * The number of walkers made so far, and a return to that number: walkers made since must not be in
- * a list.
+ * pfs_stack_walk_mark() returns the number of walkers made so far; pfs_stack_walk_release() returns
+ * to such a number. Walkers made since must not be in a list.
  */
 uint32 pfs_stack_walk_mark(const PfsStackWalk *walk);
 void pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark);
@@ -83,12 +83,13 @@ typedef struct PfsFrameVisitor
 {
 	void (*enter)(void *state, uint64 age, int32 location, PfsFrame frame);
 	/*
-	 * total is of all stacks with this frame; if it may exceed int8, wide is the exact total,
+	 * total is the sum of all stacks with this frame. If it may exceed int8, wide is the exact sum,
 	 * otherwise NULL.
 	 */
 	void (*leave)(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide);
 	void (*end)(void *state, uint64 age, uint32 symbol,
-				PfsSides value); /* end of a stack, with its last frame, or PFS_NO_SYMBOL */
+				/* called at the end of a stack with its last frame, or with PFS_NO_SYMBOL */
+				PfsSides value);
 } PfsFrameVisitor;
 
 /* Visits each frame of each node on the paths of the added stacks once, depth first. */

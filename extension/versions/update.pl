@@ -1,10 +1,10 @@
-# Puts together the script that updates an extension to the version of the rooms' scripts.
+# Generates the script that updates the extension to the version of the rooms' scripts.
 #
 #   update.pl OLD-INSTALL-SCRIPT CHANGES INSTALL-SCRIPT > UPDATE-SCRIPT
 #
-# CHANGES comes first: what is written by hand, for tables that are there, functions that these need, and whatever needs a DROP. Of the install
-# script follow, in its order: all functions, which replace those of the same arguments, views that differ, all comments, with the blocks
-# tagged $comments$, and whatever else the old version lacks. Functions that the new version lacks go. Privileges are given for new objects alone: a REVOKE in
+# CHANGES comes first: handwritten statements for existing tables, for functions that these need, and for objects that need a DROP. The
+# install script follows, in its order: all functions, which replace those with the same arguments, changed views, all comments, the blocks
+# tagged $comments$, and new objects. Removed functions are dropped. Only new objects get privileges: a REVOKE in
 # an extension's script would pass the users' own grants off as the extension's, and pg_dump would leave them out.
 use strict;
 use warnings;
@@ -43,7 +43,7 @@ sub statements
 	return @statements;
 }
 
-# The types of the input arguments in a CREATE's list, as GRANT and DROP spell them.
+# The types of the input arguments in a CREATE statement, as GRANT and DROP spell them.
 sub argument_types
 {
 	my ($list) = @_;
@@ -58,7 +58,7 @@ sub argument_types
 	return join ', ', @types;
 }
 
-# Kind and name of what a statement makes; a routine's name includes the types of its arguments.
+# Kind and name of the object that a statement creates; a routine's name includes the types of its arguments.
 sub made_by
 {
 	my ($statement) = @_;
@@ -94,7 +94,7 @@ for (@changes)
 	my ($kind, $object) = made_by($_);
 	$there{"$kind $object"} = $_ if defined $kind;
 }
-# What has other arguments now goes first, so that calls stay clear; what has no heir goes last, when nobody uses it.
+# Functions whose arguments changed are dropped first, so that calls stay unambiguous; removed functions are dropped last, without users.
 my %heirs = map { /^$routine (($name).*)/ ? ($2 => $1) : () } keys %wanted;
 my @without_heir;
 for (sort keys %there)
@@ -133,7 +133,7 @@ for my $i (0 .. $#new)
 	{
 		next if $old_statement{$statement};
 	}
-	# a comment that names a routine alone would be ambiguous beside a function of the user's
+	# if the user has a function of the same name, a comment that gives only the name would be ambiguous
 	$statement =~ s/^(COMMENT ON $routine) ($name) IS/$1 $heirs{$2} IS/;
 	print "$statement\n";
 }

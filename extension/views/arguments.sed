@@ -12,6 +12,6 @@ s/@PASSED_FRAME_FILTERS@/@PASSED_FILTERS@, granularity => granularity/g
 s/@PASSED_FILTERS@/focus => focus, ignore => ignore, show => show, hide => hide/g
 s/@FILTER_VALUES@/('focus', focus), ('ignore', ignore), ('show', show), ('hide', hide)/g
 
-s/@TRACE@/trace uuid DEFAULT NULL, span text DEFAULT NULL/g
-s/@BASE_TRACE@/base_trace uuid DEFAULT NULL, base_span text DEFAULT NULL/g
-s/@PASSED_TRACE@/trace => trace, span => span/g
+s/@TRACE@/trace uuid DEFAULT NULL, span text DEFAULT NULL, query_id int8 DEFAULT NULL/g
+s/@BASE_TRACE@/base_trace uuid DEFAULT NULL, base_span text DEFAULT NULL, base_query_id int8 DEFAULT NULL/g
+s/@PASSED_TRACE@/trace => trace, span => span, query_id => query_id/g

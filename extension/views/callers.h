@@ -19,12 +19,12 @@ typedef struct PfsFunctionQuery
 	const char *function;
 	uint32 max_nodes;
 	PfsFilters filters;
-	PfsStackStream *stacks; /* the caller ends it */
+	PfsStackStream *stacks; /* stacks that contain the function; the caller ends the stream */
 } PfsFunctionQuery;
 
 /*
  * Reads the arguments selector, from_ts, to_ts, function, max_nodes, the filters and granularity,
- * and sums up. Lives in CurrentMemoryContext.
+ * and sums up the stacks. Lives in CurrentMemoryContext.
  */
 PfsFunctionQuery pfs_function_query(FunctionCallInfo fcinfo);
 

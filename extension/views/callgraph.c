@@ -61,7 +61,7 @@ typedef struct OpenFrame
 typedef struct EdgeSum
 {
 	int128 value;
-	uint32 open; /* number of frames on the path that end this edge */
+	uint32 open; /* number of frames on the path to which this edge leads */
 } EdgeSum;
 
 typedef struct Building
@@ -69,10 +69,10 @@ typedef struct Building
 	PfsCallgraph *graph;
 	bool folding; /* consecutive frames of one name are one frame, so no call lies between them */
 	uint32 *shown_at; /* by symbol: 1 + its index in graph->functions; 0 if max_nodes cuts it */
-	OpenFrame *path;  /* by level; the root at 0 */
+	OpenFrame *path;  /* frames of the path by level; the root is at 0 */
 	uint32 depth;
 	uint32 path_capacity;
-	EdgeSum *sums; /* by edge */
+	EdgeSum *sums; /* sums of the edges, in the order of graph->edges */
 	uint32 sum_capacity;
 	uint32 edge_capacity; /* capacity of graph->edges */
 	edge_table_hash *table;
@@ -188,8 +188,8 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)) };
 
 	/*
-	 * allocated before the visit, which has a memory context of its own; growth stays in the
-	 * context of the first allocation
+	 * allocate the edges before the visit, which has a memory context of its own: an array grows in
+	 * the context of its first allocation
 	 */
 	PFS_RESERVE(graph->edges, building.edge_capacity, INITIAL_EDGES);
 	PFS_RESERVE(building.sums, building.sum_capacity, INITIAL_EDGES);

@@ -1,6 +1,7 @@
 /*
  * callgraph_dot.c
- *		The size of a box shows the function's self value; colours and arrows show totals.
+ *		Writes a call graph in DOT, the language of Graphviz. The size of a box shows the function's
+ *		self value; colours and arrows show totals.
  */
 #include "views/callgraph.h"
 
@@ -29,7 +30,10 @@ static const Scale SCALES[] = {
 	{ "bytes", 1024, "kB" },		{ "bytes", 1, "B" },
 };
 
-/* Appends a value for people: 1.23s, 4.50MB; a plain number for other units. */
+/*
+ * Appends a value with a readable unit, such as 1.23s or 4.50MB; a plain number if the unit is none
+ * of those.
+ */
 static void
 dot_append_value(StringInfo dot, int64 value, const char *unit)
 {
@@ -41,7 +45,10 @@ dot_append_value(StringInfo dot, int64 value, const char *unit)
 
 		if (strcmp(scale->unit, unit) != 0)
 			continue;
-		/* a scale begins where the next finer one would round up to it: 999.995 ms is 1 s */
+		/*
+		 * a larger scale begins at the value that the smaller one would round up to it: 999.995 ms
+		 * is shown as 1 s
+		 */
 		if (scale->least != 1 &&
 			size < scale->least - (scale[1].least > 1 ? scale[1].least / 200 : 0))
 			continue;

@@ -1,6 +1,6 @@
 /*
  * comparison.c
- *		Two selections in one stream: a stack has the same id on both sides.
+ *		Reads two selections into one stream. A stack has one id on both sides.
  */
 #include "views/comparison.h"
 
@@ -23,8 +23,8 @@ pfs_comparison_query(FunctionCallInfo fcinfo)
 	selection = pfs_selection_get_range(fcinfo, "selector", "from_ts", "to_ts");
 	base = pfs_selection_get_range(fcinfo, has_base ? "base_selector" : "selector", "base_from",
 								   "base_to");
-	pfs_selection_restrict(selection, fcinfo, "trace", "span");
-	pfs_selection_restrict(base, fcinfo, "base_trace", "base_span");
+	pfs_selection_restrict(selection, fcinfo, "");
+	pfs_selection_restrict(base, fcinfo, "base_");
 	pfs_selection_tell_unknown(selection);
 	comparison.selection = selection;
 	comparison.base = base;

@@ -13,7 +13,7 @@ BEGIN
 	RETURN NULL;
 EXCEPTION WHEN data_exception OR syntax_error THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-	-- without the lines that point at the place
+	-- leave out the lines of the detail that show the position
 	RETURN concat_ws(': ', message, nullif(rtrim(split_part(detail, E'\n', 1), ':'), ''));
 END
 $$;
@@ -22,12 +22,12 @@ COMMENT ON FUNCTION profstore.selection_error IS 'the error in a selector, or in
 CREATE FUNCTION profstore.valid_filter(filter text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN profstore.selection_error(NULL, filter) IS NULL THEN filter END;
-COMMENT ON FUNCTION profstore.valid_filter IS 'the filter, or NULL if it is malformed: with valid_selector, for pages that should then be empty';
+COMMENT ON FUNCTION profstore.valid_filter IS 'the filter, or NULL if it is malformed; then valid_selector() makes the page empty';
 
 CREATE FUNCTION profstore.valid_selector(selector text, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN profstore.selection_error(selector, @PASSED_FILTERS@) IS NULL THEN selector ELSE 'none:none:none:none:none' END;
-COMMENT ON FUNCTION profstore.valid_selector IS 'the selector, or one that selects nothing if a text is malformed: with valid_filter, for pages that should then be empty';
+COMMENT ON FUNCTION profstore.valid_selector IS 'the selector; if the selector or a filter is malformed, a selector that selects nothing, so that a dashboard is empty';
 
 CREATE FUNCTION profstore.valid_time(value text, zone text DEFAULT NULL) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
@@ -35,7 +35,7 @@ $$
 DECLARE
 	session_zone text := current_setting('TimeZone');
 BEGIN
-	-- what links have where they stand for a point in a graph
+	-- links from a point in a graph contain milliseconds since 1970
 	IF value ~ '^\s*\d{11,13}\s*$' THEN
 		RETURN to_timestamp(value::float8 / 1000);
 	END IF;
@@ -51,7 +51,7 @@ EXCEPTION WHEN data_exception THEN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION profstore.valid_time IS 'the time that a text or a number of milliseconds since 1970 means, or NULL if it is malformed; zone: of a text that names none, instead of the session''s. For pages on which people type';
+COMMENT ON FUNCTION profstore.valid_time IS 'the time given as a text or as a number of milliseconds since 1970, or NULL if it is malformed; zone: time zone of a text without one, instead of the session''s. For pages on which people type';
 
 CREATE FUNCTION profstore.selection_status(@SELECTION@, @FILTERS@, matchers text DEFAULT NULL, OUT status text,
 								OUT is_empty bool, OUT series int8, OUT kept_share float8, OUT first_seen timestamptz,
@@ -65,7 +65,7 @@ DECLARE
 	has_samples bool;
 BEGIN
 	is_empty := true;
-	-- the matchers first, so that places are counted in the text that was typed
+	-- test the matchers first, so that an error counts positions in the text that was typed
 	matchers := btrim(matchers, E' \t\r\n');
 	status := profstore.selection_error(CASE WHEN matchers NOT LIKE '{%}' THEN '{' || matchers || '}' ELSE matchers END);
 	IF status IS NOT NULL THEN
@@ -99,10 +99,10 @@ BEGIN
 		ELSE format('%s series', series) END;
 END
 $$;
-COMMENT ON FUNCTION profstore.selection_status IS 'the state of a selection in words, for the head of a page: its error, the reason why it is empty, or the share that the filters keep; matchers: the part of the selector that was typed, in which an error gives the position';
+COMMENT ON FUNCTION profstore.selection_status IS 'the state of a selection in words, for the head of a page: its error, the reason why it is empty, or the share that the filters keep; matchers: the part of the selector that the user typed, to which the position in an error refers';
 
--- Names of functions that most programs have in common. The mapping shows that a frame is of the kernel, or of machine code. The others are
--- recognized by names that are the same in all builds, because libraries may be linked statically.
+-- Names of functions that most programs have in common. Frames of the kernel and of machine code are recognized by their mapping. All others are
+-- recognized by names that are equal in all builds, because libraries may be linked statically.
 CREATE FUNCTION profstore.frames_of(kind text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -116,7 +116,8 @@ END;
 END;
 COMMENT ON FUNCTION profstore.frames_of IS 'a filter that matches the frames of a kind: kernel, native (of programs and libraries, which leaves those of interpreters), libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
 
--- A frame's name includes the parts that its granularity adds to the function. At most one row, as a set: so the planner inlines the function.
+-- A frame's name includes the parts that its granularity adds to the function. The function returns a set, although of at most one row, because the
+-- planner can inline it then.
 CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL)
 	RETURNS TABLE ("function" text, filter text)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 1
@@ -134,7 +135,7 @@ CROSS JOIN LATERAL (
 		(1, granularity = 'line' AND right(name, length(added.line)) = added.line, left(name, -length(added.line)),
 			format('function=%s, file=%s, line="%s"', profstore_internal.matched(left(name, -length(added.line))), profstore_internal.matched(file), part.line)),
 		(2, granularity = 'line', name, whole."function" || ', file=""'),
-		-- code without a function: by function it is one frame of its mapping
+		-- code without a function is one frame for its whole mapping at granularity function
 		(3, granularity = 'address' AND name = added.place, CASE WHEN part.mapping = '' THEN name WHEN part.mapping LIKE '[%' THEN part.mapping ELSE '[' || part.mapping || ']' END,
 			whole.mapping || ', ' || whole.address),
 		(4, granularity = 'address' AND right(name, length(added.place) + 1) = ' ' || added.place, left(name, -length(added.place) - 1),
@@ -145,13 +146,13 @@ CROSS JOIN LATERAL (
 			format('function=%s, %s', profstore_internal.matched(substr(name, length(added.mapping) + 1)), whole.mapping)),
 		(8, granularity = 'mapping_function', name, whole."function"),
 		(9, granularity = 'file' AND name = file, NULL, 'file=' || profstore_internal.matched(file)),
-		-- what has no file is called after its mapping
+		-- a frame without a file is named after its mapping
 		(10, granularity = 'file', NULL, 'file="", ' || whole.mapping),
 		(11, granularity = 'mapping', NULL, whole.mapping)) AS v(place, holds, "function", matchers)
 	WHERE v.holds ORDER BY v.place LIMIT 1) AS found
 WHERE granularity <> 'function' AND name IS NOT NULL;
 END;
-COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'the filter that matches the frames of a name alone, as top() has it with its file and mapping at that granularity, and the function that they are of: NULL by file and mapping. For focus';
+COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'a filter that matches exactly the frames of a name, given as top() returns name, file and mapping at that granularity, and the function of these frames (NULL at granularity file or mapping). For focus';
 
 -- The path of a file within the repository is not stored. The part after the repository's name in the path of the build is taken as this path.
 CREATE FUNCTION profstore.forge_url(repository text, ref text, file text, line int8 DEFAULT NULL) RETURNS text
@@ -168,7 +169,7 @@ FROM
 		CASE WHEN f.after_name IS NOT NULL THEN f.after_name
 			WHEN file !~ '^([/<[]|\w:|[^/]*\.[^/]*/|\.)' AND file !~ '\.go$' THEN file END AS path
 	 FROM (SELECT regexp_replace(CASE WHEN a.address ~ '^https?://' THEN regexp_replace(a.address, '^https?://([^@/]*@)?', '')
-			-- git@host:path, or a port of ssh
+			-- turns git@host:path and ssh://host:port/path into host/path
 			ELSE regexp_replace(regexp_replace(a.address, '^((ssh|git)://)?([^@/]*@)?', ''), '^([^:/]+):([0-9]+/)?', '\1/') END, '(\.git)?/*$', '') AS repository
 		   FROM (SELECT btrim(forge_url.repository)) AS a(address)) AS r
 	 CROSS JOIN LATERAL (SELECT substring(r.repository FROM '[^/]+$') AS name) AS n
@@ -177,7 +178,7 @@ FROM
 	 WHERE r.repository ~ '^[A-Za-z0-9.-]+\.[A-Za-z]+(:[0-9]+)?(/[A-Za-z0-9._~-]+){2,}$') AS place
 WHERE ref ~ '^[A-Za-z0-9._/-]+$' AND place.path <> '' AND place.path !~ '(^|/)\.\.(/|$)';
 END;
-COMMENT ON FUNCTION profstore.forge_url IS 'where a forge shows a file of a repository, such as github.com/org/name, at a commit or tag: for labels service_repository and service_git_ref. NULL if the path does not lead into the repository';
+COMMENT ON FUNCTION profstore.forge_url IS 'URL at which a forge shows a file of a repository, such as github.com/org/name, at a commit or tag; takes the labels service_repository and service_git_ref. NULL if the path does not lead into the repository';
 
 CREATE FUNCTION profstore.type_title(profile_type text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -195,4 +196,4 @@ SELECT coalesce(
 FROM (SELECT string_to_array(profile_type, ':')) AS t(part)
 WHERE cardinality(t.part) >= 3 AND t.part[1] <> '' AND t.part[2] <> '';
 END;
-COMMENT ON FUNCTION profstore.type_title IS 'a profile type as people call it, such as CPU time (process_cpu); types that differ in their periods alone share one. NULL for what is no profile type';
+COMMENT ON FUNCTION profstore.type_title IS 'a readable name of a profile type, such as CPU time (process_cpu); types that differ only in their periods share one. NULL for a text that is not a profile type';

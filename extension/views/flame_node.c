@@ -2,8 +2,8 @@
  * flame_node.c
  *		ProfstoreFlame, which replaces the function scan of flamegraph() and related functions.
  *
- * A function scan forms a tuple of each row, stores the tuples and reads them back, which takes as
- * long as computing the rows. This node calls the same function with a receiver of rows
+ * A function scan forms a tuple from each row, stores the tuples and reads them back, which takes
+ * as long as computing the rows. This node calls the same function with a receiver of rows
  * (base/srf.h) that packs them (flame_table.h), and passes them to the executor column by column.
  *
  * 1. The planner uses the node for a function that is alone in FROM, without ordinality, whose
@@ -59,7 +59,7 @@ static const CustomScanMethods scan_methods = {
 	.CreateCustomScanState = flame_create_state,
 };
 
-/* The planner */
+/* --- the planner --- */
 
 /*
  * Returns the function call if the relation is nothing but a call of one of the node's functions;
@@ -120,8 +120,8 @@ attributes_use(Bitmapset *used, int attnum)
 }
 
 /*
- * Hook of the planner: replaces the function scan of a relation by the node if find_call() allows
- * it and no column is used as a whole row.
+ * Hook of the planner: replaces the function scan of a relation by the node if flame_find_call()
+ * allows it and no column is used as a whole row.
  */
 static void
 flame_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry *entry)
@@ -194,7 +194,7 @@ plan_flame(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_li
 	return &scan->scan.plan;
 }
 
-/* The executor */
+/* --- the executor --- */
 
 typedef struct FlameState
 {

@@ -1,6 +1,6 @@
 /*
  * flame_result.c
- *		Nodes as rows of Grafana's flame-graph panel.
+ *		Returns nodes as rows of Grafana's flame-graph panel.
  */
 #include "views/flame_result.h"
 

@@ -1,6 +1,7 @@
 /*
  * flame_table.c
- *		Rows in an array, which is written to a file whenever it is full; texts by number.
+ *		Keeps rows in an array, which is written to a file whenever it is full, and texts by their
+ *		numbers.
  */
 #include "views/flame_table.h"
 
@@ -70,7 +71,8 @@ struct PfsFlameTable
 	const text **labels;
 	uint32 label_count;
 	uint32 label_capacity;
-	uint32 *symbol_labels; /* by symbol: 1 + the number of its label; 0: none yet */
+	/* for each symbol, 1 + the number of its label, or 0 if it has none yet */
+	uint32 *symbol_labels;
 	uint32 symbol_count;
 	const text *last_text; /* the latest label without a symbol, and its number */
 	uint32 last_label;
@@ -88,7 +90,7 @@ struct PfsFlameTable
 	uint64 row_count;
 
 	uint64 next; /* ordinal of the row to be read next */
-	Size at;	 /* its offset in the array, in bytes */
+	Size at;	 /* offset of that row in the array, in bytes */
 };
 
 PfsFlameTable *

@@ -48,7 +48,7 @@ select_group(const PfsSelection *selection, const PfsSeriesGroups *groups, const
 /*
  * Builds one tree with a node per group of series below the root, and the group's tree below that
  * node. Each group is scanned separately, which reads no more than one scan of all, since segments
- * are sorted by series. Groups of one name, which are neighbours, share a node.
+ * are sorted by series. Groups with equal names are neighbours and share a node.
  */
 static PfsFrameTree *
 query_groups(const PfsSelection *selection, ArrayType *by, const PfsFilters *filters, bool inverted)

@@ -2,25 +2,39 @@
 -- all rooms, which \df+ shows. Results meant for people fit into 120 columns whatever names they contain; results meant for other tools are
 -- written to a file with psql.
 
--- Questions as people ask them, in the order in which an investigation goes, each with the one query that answers it.
+-- Questions as people ask them, in the order in which an investigation goes, each with the one query that answers it, and with the first rows of
+-- the answer on the data of sql/fixtures/demo_fleet.sql, as psql prints them unaligned. sql/why.sql compares these with what the queries return.
 CREATE FUNCTION profstore_internal.questions()
-	RETURNS TABLE (place int4, "function" text, question text, query text)
+	RETURNS TABLE (place int4, "function" text, question text, query text, answer text)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 VALUES
-	(1, 'cost_of', 'Who burns most CPU time on a node?', E'SELECT labels ->> ''comm'' AS program, cores\nFROM profstore.cost_of(''process_cpu:cpu{node=~".+"}'',\n  by => ''{comm}'')\nORDER BY cores DESC LIMIT 10'),
-	(2, 'top', 'Which functions cost most?', E'SELECT profstore.short_name(function) AS function,\n  self_share, total_share\nFROM profstore.top(''process_cpu:cpu'') LIMIT 10'),
-	(3, 'callers', 'Why is that function called so much?', E'SELECT level, share,\n  profstore.short_name(function) AS function\nFROM profstore.callers(''process_cpu:cpu'', function => (\n  SELECT function\n  FROM profstore.top(''process_cpu:cpu'') LIMIT 1))'),
-	(4, 'top_diff', 'What got slower since yesterday?', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self_delta, ''nanoseconds'') AS more\nFROM profstore.top_diff(''process_cpu:cpu'',\n  base_from => now() - interval ''25 hours'',\n  base_to => now() - interval ''24 hours'')\nORDER BY self_delta DESC LIMIT 10'),
-	(5, 'regressions', 'Did the deploy make a function slower?', E'SELECT profstore.short_name(function) AS function,\n  status, change, cores\nFROM profstore.regressions(''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
-	(6, 'regressions_basis', 'Why does it find nothing, and what could it find?', E'SELECT hosts, periods, reason,\n  detectable_at_1_percent\nFROM profstore.regressions_basis(''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
-	(7, 'anomalies', 'Which hours of today were unlike other days, and which function made them so?', E'SELECT time::timestamptz(0), distance, share, usual_share,\n  profstore.short_name(function, 40) AS function\nFROM profstore.anomalies(''process_cpu:cpu'')'),
-	(8, 'timeseries', 'When did it begin?', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric, 40) AS metric\nFROM profstore.timeseries(''process_cpu:cpu'',\n  step => interval ''1 min'', by => ''{comm}'')'),
-	(9, 'health', 'What does this alert mean?', E'SELECT check_name, status,\n  profstore.short_name(object, 20) AS object,\n  profstore.short_name(action, 50) AS action\nFROM profstore.health() ORDER BY 2 LIMIT 10'),
-	(10, 'selection_status', 'Why is there nothing to see?', E'SELECT status\nFROM profstore.selection_status(''process_cpu:cpu'')'),
-	(11, 'cost_of_functions', 'What does a function cost?', E'SELECT profstore.short_name(function) AS function,\n  core_hours\nFROM profstore.cost_of_functions(''process_cpu:cpu'',\n  now() - interval ''1 day'', max_rows => 10)');
+	(1, 'cost_of', 'Who burns most CPU time on a node?', E'SELECT labels ->> ''comm'' AS program,\n  round(cores::numeric, 2) AS cores\nFROM profstore.cost_of(''process_cpu:cpu{node=~".+"}'',\n  by => ''{comm}'')\nORDER BY cores DESC LIMIT 10',
+		E'program | cores\nshop | 4.15\npostgres | 2.40'),
+	(2, 'top', 'Which functions cost most?', E'SELECT profstore.short_name(function) AS function,\n  round(self_share::numeric, 3) AS self_share,\n  round(total_share::numeric, 3) AS total_share\nFROM profstore.top(''process_cpu:cpu'') LIMIT 10',
+		E'function | self_share | total_share\nrender_page | 0.244 | 0.390\nindex_getnext | 0.214 | 0.214\nparse_json | 0.183 | 0.183\n...'),
+	(3, 'callers', 'Why is that function called so much?', E'SELECT level, round(share::numeric, 3) AS share,\n  profstore.short_name(function) AS function\nFROM profstore.callers(''process_cpu:cpu'', function => (\n  SELECT function\n  FROM profstore.top(''process_cpu:cpu'') LIMIT 1))',
+		E'level | share | function\n0 | 1.000 | render_page\n1 | 1.000 | serve\n2 | 1.000 | main'),
+	(4, 'top_queries', 'Which SQL query burns the CPU of my database server?', E'SELECT coalesce(profstore.short_name(query, 40),\n  query_id::text, ''outside of queries'') AS query,\n  database, role, round(share::numeric, 3) AS share\nFROM profstore.top_queries(\n  ''process_cpu:cpu{comm="postgres"}'', max_rows => 10)',
+		E'query | database | role | share\n6403418923715811251 | shop | web | 0.583\n-8072430946271513487 | shop | web | 0.250\n1795052719382374022 | shop | web | 0.125\noutside of queries |  |  | 0.042'),
+	(5, 'top_diff', 'What got slower since yesterday?', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self_delta, ''nanoseconds'') AS more\nFROM profstore.top_diff(''process_cpu:cpu'',\n  base_from => now() - interval ''25 hours'',\n  base_to => now() - interval ''24 hours'')\nORDER BY self_delta DESC LIMIT 10',
+		E'function | more\nprice_of | 9.32 min\nindex_getnext | 5.58 s\nrender_page | 5.37 s\n...'),
+	(6, 'regressions', 'Did the deploy make a function slower?', E'SELECT profstore.short_name(function) AS function,\n  status, round(change::numeric, 3) AS change,\n  round(cores::numeric, 2) AS cores\nFROM profstore.regressions(''process_cpu:cpu'',\n  at => now() - interval ''30 min'')',
+		E'function | status | change | cores\nprice_of | regression | 0.400 | 0.34'),
+	(7, 'regressions_basis', 'Why does it find nothing, and what could it find?', E'SELECT hosts, periods, reason,\n  round(detectable_at_1_percent::numeric, 3) AS detectable\nFROM profstore.regressions_basis(''process_cpu:cpu'',\n  at => now() - interval ''30 min'')',
+		E'hosts | periods | reason | detectable\n4 | 24 |  | 0.029'),
+	(8, 'anomalies', 'Which hours of today were unlike other days, and which function made them so?', E'SELECT time::timestamptz(0),\n  round(distance::numeric, 2) AS distance,\n  profstore.short_name(function, 40) AS function\nFROM profstore.anomalies(''process_cpu:cpu'')',
+		E'time | distance | function\n2026-03-09 21:00:00+00 | 0.51 | heap_getnext'),
+	(9, 'timeseries', 'When did it begin?', E'SELECT time::timestamptz(0),\n  profstore.short_name(metric, 40) AS program,\n  round((value - lag(value) OVER (PARTITION BY metric\n    ORDER BY time))::numeric, 1) AS more_cores\nFROM profstore.timeseries(''process_cpu:cpu'',\n  step => interval ''1 min'', by => ''{comm}'')\nORDER BY 3 DESC NULLS LAST LIMIT 1',
+		E'time | program | more_cores\n2026-03-09 14:30:00+00 | shop | 0.3'),
+	(10, 'health', 'What does this alert mean?', E'SELECT check_name, status,\n  profstore.short_name(action, 40) AS action\nFROM profstore.health() WHERE status <> ''ok''',
+		E'check_name | status | action\nupkeep | warn | SELECT name, settin...'' OR name IN (...)\nretention | warn | SELECT profstore.set_retention(...)'),
+	(11, 'selection_status', 'Why is there nothing to see?', E'SELECT status\nFROM profstore.selection_status(''process_cpu:cpu'')',
+		E'status\n8 series'),
+	(12, 'cost_of_functions', 'What does a function cost?', E'SELECT profstore.short_name(function) AS function,\n  round(core_hours::numeric, 1) AS core_hours\nFROM profstore.cost_of_functions(''process_cpu:cpu'',\n  now() - interval ''1 day'', max_rows => 10)',
+		E'function | core_hours\nrender_page | 54.2\nindex_getnext | 31.5\nparse_json | 27.0\n...');
 END;
-COMMENT ON FUNCTION profstore_internal.questions() IS 'questions of people, with the query that answers each';
+COMMENT ON FUNCTION profstore_internal.questions() IS 'questions of people, with the query that answers each, and its answer on data of a demo';
 
 CREATE FUNCTION profstore.help(name text)
 	RETURNS TABLE (topic text, "function" text, description text, example text)
@@ -40,12 +54,13 @@ CROSS JOIN LATERAL regexp_match(obj_description(p.oid, 'pg_proc'), E'^(.*)\nTopi
 CROSS JOIN LATERAL (SELECT regexp_replace(c.parts[1], '\s+', ' ', 'g'), substring(c.parts[1], '^(.*?)(?:: |; |\. | \(|$)')) d(whole, clause)
 WHERE p.pronamespace = 'profstore'::regnamespace AND c.parts IS NOT NULL AND (help.name IS NULL OR p.proname ~ help.name OR c.parts[2] = help.name)
 UNION ALL
-SELECT 'why', q.function, rtrim(regexp_replace(q.question, '(.{1,27})(\s+|$)', E'\\1\n', 'g'), E'\n'), q.query, q.place, NULL, NULL
+SELECT 'why', q.function, rtrim(regexp_replace(q.question, '(.{1,27})(\s+|$)', E'\\1\n', 'g'), E'\n'),
+	q.query || E'\n' || regexp_replace(q.answer, '^', '-- ', 'gn'), q.place, NULL, NULL
 FROM profstore_internal.questions() q
 WHERE help.name = 'why') AS h(topic, "function", description, example, place, proname, oid)
 ORDER BY h.place, h.proname, h.oid;
 END;
-COMMENT ON FUNCTION profstore.help(text) IS 'functions in detail, with an example: those of the topic, and those whose name it matches as a regular expression; NULL: all, a line each; why: questions, each with the query that answers it';
+COMMENT ON FUNCTION profstore.help(text) IS 'functions in detail, with an example: those of the topic, and those whose name it matches as a regular expression; NULL: all, a line each; why: questions, each with the query that answers it, and below it the first rows of an answer';
 
 CREATE FUNCTION profstore.help()
 	RETURNS TABLE (topic text, "function" text, description text)
@@ -55,7 +70,7 @@ SELECT h.topic, h.function, h.description
 FROM profstore.help(NULL) WITH ORDINALITY AS h(topic, function, description, example, place)
 WHERE h.topic <> 'writing' ORDER BY h.place;
 END;
-COMMENT ON FUNCTION profstore.help() IS 'the functions of profstore by topic, a line each, without those that collectors alone call (topic writing)';
+COMMENT ON FUNCTION profstore.help() IS 'the functions of profstore by topic, a line each, except those that only collectors call (topic writing)';
 
 DO $comments$
 DECLARE
@@ -83,6 +98,7 @@ BEGIN
 		('tables', 'regressions_basis', E'SELECT method, hosts, samples_before,\n  samples_after, reason\nFROM profstore.regressions_basis(\n  ''process_cpu:cpu'',\n  at => now() - interval ''30 min'')'),
 		('tables', 'cost_of', E'SELECT labels, cores, core_hours\nFROM profstore.cost_of(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
 		('tables', 'cost_of_functions', E'SELECT profstore.short_name(function) AS function,\n  core_hours\nFROM profstore.cost_of_functions(''process_cpu:cpu'')'),
+		('tables', 'top_queries', E'SELECT query_id, database, role, share,\n  profstore.short_name(query, 40) AS query\nFROM profstore.top_queries(''process_cpu:cpu'')'),
 		('tables', 'anomalies', E'SELECT time::timestamptz(0), share, usual_share,\n  profstore.short_name(function) AS function\nFROM profstore.anomalies(''process_cpu:cpu'')'),
 		('tables', 'timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
 		('tables', 'source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu:cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu:cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
@@ -165,6 +181,9 @@ BEGIN
 		('upkeep', 'storage_id', E'SELECT relation, profstore.storage_id(relation)\nFROM profstore.partitions()'),
 		('upkeep', 'want_symbols', E'SELECT profstore.want_symbols()'),
 		('writing', 'put_sources', E'SELECT profstore.put_sources(\n  ''a1b2c3d4a1b2c3d4'', ''{/src/main.c}'',\n  array[E''int main;\\n''])'),
+		('writing', 'map_sources', E'SELECT profstore.map_sources(\n  ''/builds/server/'', '''')'),
+		('upkeep', 'unmap_sources', E'SELECT profstore.unmap_sources(\n  ''/builds/server/'')'),
+		('writing', 'missing_sources', E'SELECT profstore.missing_sources(\n  ''a1b2c3d4a1b2c3d4'', 10)'),
 		('upkeep', 'remove_sources', E'SELECT profstore.remove_sources(\n  ''a1b2c3d4a1b2c3d4'')'),
 		('tables', 'same_functions', E'SELECT * FROM profstore.same_functions(\n  ''a1b2c3d4a1b2c3d4'', ''e5f6a7b8e5f6a7b8'')'),
 		('tables', 'source_text', E'SELECT profstore.source_text(\n  array_agg(id), ''main.c'')\nFROM profstore.mappings'),
@@ -176,7 +195,7 @@ BEGIN
 		('upkeep', 'set_health_limits', E'SELECT profstore.set_health_limits(''lag'', 300, 1200)'),
 		('upkeep', 'reset_health_limits', E'SELECT profstore.reset_health_limits()'),
 		('upkeep', 'collector_metrics', E'SELECT name, metric, value\nFROM profstore.collector_metrics()'),
-		('upkeep', 'forget_collector', E'SELECT profstore.forget_collector(''a'')'),
+		('upkeep', 'forget_collector', E'SELECT profstore.forget_collector(''a'', role => ''w'')'),
 		('upkeep', 'target_states', E'SELECT name, state, last_seen::timestamptz(0)\nFROM profstore.target_states()'),
 		('roles', 'grant_read(regrole)', E'SELECT profstore.grant_read(''pg_monitor'')'),
 		('roles', 'grant_read(regrole, text)', E'SELECT profstore.grant_read(''pg_monitor'',\n  ''{team="a"}'')'),

@@ -19,11 +19,11 @@ CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}',
 BEGIN ATOMIC
 SELECT coalesce(profile_type, '') || '{' || concat_ws(', ', string_agg(
 	quoted.label || CASE WHEN quoted.count = 1 THEN '=' ELSE '=~' END || profstore_internal.matched(quoted.value), ', ' ORDER BY quoted.label),
-	-- as somebody typed them, with or without braces
+	-- matchers as a user typed them, with or without braces
 	(SELECT nullif(CASE WHEN t.typed LIKE '{%}' THEN substr(t.typed, 2, length(t.typed) - 2) ELSE t.typed END, '')
 	 FROM (SELECT btrim(matchers, E' \t\r\n')) t(typed))) || '}'
 FROM (SELECT l.label, count(*) AS count,
-		-- one value as it is, several as a regular expression in which they stand for themselves
+		-- one value becomes an equality matcher, several a regular expression in which their special characters are escaped
 		CASE WHEN count(*) = 1 THEN min(v.value)
 		ELSE string_agg(regexp_replace(v.value, '([^[:alnum:]_])', '\\\1', 'g'), '|' ORDER BY v.value COLLATE "C") END AS value
 	FROM jsonb_each(labels) l(label, wanted)
@@ -128,19 +128,19 @@ ORDER BY 1;
 END;
 COMMENT ON FUNCTION profstore.label_values IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
--- Functions that scan samples first write the buffered rows of their transaction, which only the leader process has: so they are PARALLEL
--- RESTRICTED.
+-- Functions that scan samples are PARALLEL RESTRICTED, because they first write the buffered rows of their transaction, which only the leader
+-- process has.
 
 CREATE FUNCTION profstore_internal.scan_support(internal) RETURNS internal
 	LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_scan_support';
 COMMENT ON FUNCTION profstore_internal.scan_support IS 'planner support: rows and costs of functions that read samples';
 
 CREATE FUNCTION profstore.timeseries(@SELECTION@, step interval DEFAULT NULL, by text[] DEFAULT '{}', @FILTERS@,
-								@TRACE@)
+								@TRACE@, absolute bool DEFAULT false, origin timestamptz DEFAULT NULL)
 	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_timeseries';
-COMMENT ON FUNCTION profstore.timeseries IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
+COMMENT ON FUNCTION profstore.timeseries IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by; absolute: sums instead of rates, of nanoseconds in seconds; origin: a time at which a bucket begins';
 
 CREATE FUNCTION profstore.flamegraph(@SELECTION@, max_nodes int4 DEFAULT 8192, inverted bool DEFAULT false,
 								@FRAME_FILTERS@, by text[] DEFAULT '{}', @TRACE@)
@@ -170,21 +170,21 @@ CREATE FUNCTION profstore.top_diff(@COMPARISON@, max_rows int4 DEFAULT 100, @FRA
 			   total_delta int8, file text, mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
-COMMENT ON FUNCTION profstore.top_diff IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
+COMMENT ON FUNCTION profstore.top_diff IS 'functions by the change of their own value since the base; compared by rate, scaled to the longer of the two ranges, unless absolute';
 
 CREATE FUNCTION profstore.callers(@SELECTION@, "function" text DEFAULT NULL, max_nodes int4 DEFAULT 8192,
 								@FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callers';
-COMMENT ON FUNCTION profstore.callers IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
+COMMENT ON FUNCTION profstore.callers IS 'callers of a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of the stacks through the caller, share its part of the function''s total, self the value of stacks without a further caller';
 
 CREATE FUNCTION profstore.callees(@SELECTION@, "function" text DEFAULT NULL, max_nodes int4 DEFAULT 8192,
 								@FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callees';
-COMMENT ON FUNCTION profstore.callees IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
+COMMENT ON FUNCTION profstore.callees IS 'callees of a function, as a tree in depth-first order: level 0 is the function, level 1 its callees; share is the part of the function''s total';
 
 CREATE FUNCTION profstore.folded(@SELECTION@, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (stack text, value int8)
@@ -202,13 +202,13 @@ CREATE FUNCTION profstore.last_scan(OUT segments int8, OUT skipped int8, OUT sum
 						  OUT blocks_read int8, OUT blocks_skipped int8, OUT bytes_read int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'profstore_last_scan';
-COMMENT ON FUNCTION profstore.last_scan IS 'segments that this session''s last query statement had, skipped by ranges, read as sums, and read as rows; blocks and encoded bytes';
+COMMENT ON FUNCTION profstore.last_scan IS 'segments that the last query of this session had: all, skipped by ranges, read as sums, read as rows; blocks read and skipped, and encoded bytes read';
 
 CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	RETURNS text
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
-COMMENT ON FUNCTION profstore.short_name IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
+COMMENT ON FUNCTION profstore.short_name IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then the parts in brackets after names (arguments of templates, generics, functions), then its middle';
 
 -- The units of the HTML pages (format.js), in ASCII. A unit begins at the value that the next smaller one would round up to it: 999.5 ms is 1 s.
 CREATE FUNCTION profstore.readable(value float8, unit text)

@@ -38,7 +38,7 @@ put_side(const PfsResult *result, const PfsFunctionQuery *query, bool inverted, 
 	const char *root_label = pfs_flame_label(query->function);
 	PfsFlameRow row;
 
-	if (inverted) /* one NOTICE for both sides */
+	if (inverted) /* one NOTICE is enough for both sides */
 		pfs_function_tell_missing(query, tree);
 	flame = pfs_flame_scan_begin(tree, query->max_nodes);
 	while (pfs_flame_scan_next(flame, &row))

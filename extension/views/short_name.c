@@ -5,7 +5,7 @@
  * A name that fits is unchanged. Of any other name
  *
  * 1. a hash of Rust at the end is removed (::h and 16 digits);
- * 2. brackets behind a name, with their contents, become "...": arguments of templates, generics
+ * 2. brackets after a name, with their contents, become "...": arguments of templates, generics
  *    and functions. Brackets that are themselves a name stay with their contents: the receiver of a
  *    method in Go, an anonymous namespace, a type and its trait in Rust, the symbol of an operator;
  * 3. if the name is still too long, characters in its middle become "...".
@@ -114,7 +114,7 @@ holds_arguments(const char *name, const char *at)
 
 /*
  * Appends a name without its arguments. If a bracket is never closed, the rest is appended
- * unchanged: a search behind it would take quadratic time.
+ * unchanged: a search after it would take quadratic time.
  */
 static void
 append_without_arguments(StringInfo to, const char *name, const char *end)
@@ -128,7 +128,7 @@ append_without_arguments(StringInfo to, const char *name, const char *end)
 
 		appendBinaryStringInfo(to, at, (int) symbol);
 		at += symbol;
-		/* a bracket behind an operator's symbol is not part of the name */
+		/* a bracket after an operator's symbol is not part of the name */
 		if (at == end || !is_opening(*at) || (symbol == 0 && !holds_arguments(name, at)))
 		{
 			if (symbol == 0)

@@ -20,9 +20,11 @@
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/intern/intern_arrays.h"
 #include "select/selection.h"
+#include "tree/frames/frame_source.h"
 
-/* Limit of the builds of one file in which the text is searched. */
+/* Limits of the builds of one file, and of its paths in them, whose text is looked up. */
 #define MAPPINGS_MAX 64
+#define PATHS_MAX	 8
 
 enum
 {
@@ -44,7 +46,7 @@ typedef struct SourceLine
 typedef struct Contents
 {
 	const char *at; /* the next line; NULL at the end */
-	int32 line;		/* its number */
+	int32 line;		/* line number */
 } Contents;
 
 PG_FUNCTION_INFO_V1(profstore_source);
@@ -61,11 +63,13 @@ source_compare_lines(const void *a, const void *b)
 	return (left->line > right->line) - (left->line < right->line);
 }
 
-/* Cost of the lines of one mapping. */
+/* The cost of the lines in one mapping whose file has one path. */
 typedef struct MappingCost
 {
 	int32 mapping_id;
+	const char *path; /* path of the file, in the mapping's debug information */
 	int64 total;
+	bool was_tried; /* the text of the file at this path was searched for */
 } MappingCost;
 
 static int
@@ -76,43 +80,47 @@ source_compare_mappings(const void *a, const void *b)
 
 	if (left->total != right->total)
 		return left->total > right->total ? -1 : 1;
-	return (left->mapping_id > right->mapping_id) - (left->mapping_id < right->mapping_id);
+	if (left->mapping_id != right->mapping_id)
+		return left->mapping_id > right->mapping_id ? 1 : -1;
+	return strcmp(left->path, right->path);
 }
 
-/* Returns the mappings with the file's lines, the one with the largest cost first. */
-static int32 *
+/* Returns the mappings with the file's lines, those with the largest cost first. */
+static MappingCost *
 find_mappings(const PfsFunctionTotal *functions, uint32 function_count, uint32 *count)
 {
 	MappingCost *costs = PFS_ARRAY(MappingCost, function_count);
-	int32 *ids = PFS_ARRAY(int32, function_count);
 
 	*count = 0;
 	for (uint32 i = 0; i < function_count; i++)
 	{
+		const PfsFunctionTotal *function = &functions[i];
+		const char *path;
 		uint32 at = 0;
 		int32 id;
 
-		if (*functions[i].name == '\0' || functions[i].location == 0)
+		if (*function->name == '\0' || function->location == 0)
 			continue;
-		id = pfs_location_get(functions[i].location)->mapping_id;
-		while (at < *count && costs[at].mapping_id != id)
+		id = pfs_location_get(function->location)->mapping_id;
+		path = pfs_frame_source(function->location, function->line).file;
+		if (path == NULL)
+			continue;
+		while (at < *count && (costs[at].mapping_id != id || strcmp(costs[at].path, path) != 0))
 			at++;
 		if (at == *count && at == MAPPINGS_MAX)
 			continue;
 		if (at == *count)
-			costs[(*count)++] = (MappingCost){ id, 0 };
-		costs[at].total += functions[i].total.value;
+			costs[(*count)++] = (MappingCost){ id, path, 0, false };
+		costs[at].total += function->total.value;
 	}
 	qsort(costs, *count, sizeof(MappingCost), source_compare_mappings);
-	for (uint32 i = 0; i < *count; i++)
-		ids[i] = costs[i].mapping_id;
-	return ids;
+	return costs;
 }
 
 static bool
 may_read_sources(void)
 {
-	static const char *const tables[] = { "source_files", "source_texts" };
+	static const char *const tables[] = { "source_files", "source_texts", "source_paths" };
 
 	for (uint32 i = 0; i < lengthof(tables); i++)
 	{
@@ -124,20 +132,26 @@ may_read_sources(void)
 	return true;
 }
 
-/* Returns the file's text as it is stored for the mappings; NULL if there is none. */
-static const char *
-stored_contents(const int32 *mappings, uint32 count, const char *filename)
+/*
+ * Returns the text that is stored for a path in some mappings, or for the git references of the
+ * selection's series; NULL if there is none.
+ */
+static char *
+stored_text(const PfsSelection *selection, const int32 *mappings, uint32 count, const char *path)
 {
 	MemoryContext caller = CurrentMemoryContext;
-	Oid types[] = { INT4ARRAYOID, TEXTOID };
-	Datum values[] = { PointerGetDatum(pfs_int4_array(mappings, count)),
-					   CStringGetTextDatum(filename) };
-	char *contents = NULL;
+	int32 *series = PFS_ARRAY(int32, selection->series_count);
+	Oid types[] = { INT4ARRAYOID, TEXTOID, INT4ARRAYOID };
+	Datum values[lengthof(types)];
+	char *contents;
 
-	if (count == 0 || !may_read_sources())
-		return NULL;
+	for (int i = 0; i < selection->series_count; i++)
+		series[i] = (int32) selection->series_ids[i];
+	values[0] = PointerGetDatum(pfs_int4_array(mappings, count));
+	values[1] = CStringGetTextDatum(path);
+	values[2] = PointerGetDatum(pfs_int4_array(series, (uint32) selection->series_count));
 	SPI_connect();
-	if (SPI_execute_with_args("SELECT profstore.source_text($1, $2)", lengthof(types), types,
+	if (SPI_execute_with_args("SELECT profstore.source_text($1, $2, $3)", lengthof(types), types,
 							  values, NULL, true, 1) != SPI_OK_SELECT ||
 		SPI_processed != 1)
 		elog(ERROR, "could not look for the text of a source file");
@@ -145,6 +159,42 @@ stored_contents(const int32 *mappings, uint32 count, const char *filename)
 	if (contents != NULL)
 		contents = MemoryContextStrdup(caller, contents);
 	SPI_finish();
+	return contents;
+}
+
+/*
+ * Returns the text of the file, in the build and under the path whose lines cost most among those
+ * with a text; NULL if there is none.
+ */
+static const char *
+stored_contents(const PfsSelection *selection, const PfsFunctionTotal *functions,
+				uint32 function_count)
+{
+	uint32 count;
+	MappingCost *costs = find_mappings(functions, function_count, &count);
+	int32 *mappings = PFS_ARRAY(int32, count);
+	const char *contents = NULL;
+
+	if (count == 0 || !may_read_sources())
+		return NULL;
+	for (uint32 first = 0, tried = 0; contents == NULL && first < count && tried < PATHS_MAX;
+		 first++)
+	{
+		const char *path = costs[first].path;
+		uint32 found = 0;
+
+		if (costs[first].was_tried)
+			continue;
+		for (uint32 i = first; i < count; i++)
+		{
+			if (strcmp(costs[i].path, path) != 0)
+				continue;
+			mappings[found++] = costs[i].mapping_id;
+			costs[i].was_tried = true;
+		}
+		contents = stored_text(selection, mappings, found, path);
+		tried++;
+	}
 	return contents;
 }
 
@@ -179,12 +229,7 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 				 errhint("Column file of profstore.top() lists the files of functions.")));
 	qsort(lines, *count, sizeof(SourceLine), source_compare_lines);
 	if (contents->at == NULL)
-	{
-		uint32 mapping_count;
-		const int32 *mappings = find_mappings(functions, function_count, &mapping_count);
-
-		contents->at = stored_contents(mappings, mapping_count, filters->source_file);
-	}
+		contents->at = stored_contents(selection, functions, function_count);
 	return lines;
 }
 

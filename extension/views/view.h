@@ -1,6 +1,6 @@
 /*
  * view.h
- *		Helpers of several views: limits among their arguments, shares among their columns, the
+ *		Helpers that several views use: arguments that limit rows, columns that show shares, the
  *		longest text of a stack.
  */
 #ifndef PFS_VIEW_H

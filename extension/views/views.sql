@@ -24,7 +24,7 @@ CREATE FUNCTION profstore.callgraph(@SELECTION@, max_nodes int4 DEFAULT NULL, @F
 	RETURNS TABLE (caller text, callee text, value int8, share float8, indirect bool)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callgraph';
-COMMENT ON FUNCTION profstore.callgraph IS 'which function calls which, by value; a stack that makes a call more than once counts once. Among the max_nodes functions of the largest totals alone, calls through others are indirect';
+COMMENT ON FUNCTION profstore.callgraph IS 'calls between functions, by value; a stack that contains a call several times counts once. Only the max_nodes functions of the largest totals are shown; calls through other functions are indirect';
 
 CREATE FUNCTION profstore.callgraph_dot(@SELECTION@, max_nodes int4 DEFAULT 80, @FRAME_FILTERS@, @TRACE@)
 	RETURNS text
@@ -37,7 +37,7 @@ CREATE FUNCTION profstore.heatmap(@SELECTION@, step interval DEFAULT '1 second',
 	RETURNS TABLE ("time" timestamptz, offset_ms float8, value int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_heatmap';
-COMMENT ON FUNCTION profstore.heatmap IS 'when samples fall in each second, or other step, cut into equal slices (they begin at offset_ms): for samples that keep their times. Cells without samples are absent';
+COMMENT ON FUNCTION profstore.heatmap IS 'distribution of samples over each second, or other step, in equal slices (they begin at offset_ms): for samples that keep their times. Cells without samples are absent';
 
 CREATE FUNCTION profstore.flamechart(@SELECTION@, width interval DEFAULT NULL, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (series_id int4, lane int4, level int4, start_time timestamptz, end_time timestamptz, label text,

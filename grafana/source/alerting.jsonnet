@@ -129,7 +129,7 @@ local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
            1,
            '{{ $labels.check }} of {{ $labels.name }} is at level {{ $values.A.Value }} of 2: {{ $labels.action }}',
            |||
-             SELECT check_name AS "check", object AS name, action, 2 AS value
+             SELECT check_name AS "check", object AS name, coalesce(role, '') AS role, action, 2 AS value
              FROM profstore.health()
              WHERE status = 'bad' AND check_name <> 'silent' AND check_name <> 'losses' AND check_name <> 'unsymbolized'
            |||,

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as contract from "./contract.js";
 import { disconnect, run } from "./datasource.js";
-import { NASTY, SITUATIONS } from "./situations.js";
+import { NASTY, SITUATIONS, WAITS } from "./situations.js";
 import { check_rule, check_structure } from "./structure.js";
 
 const [database, role, alerting, ...dashboards] = process.argv.slice(2);
@@ -43,8 +43,8 @@ const CHECKS = {
 const IN_TIME = new Set(["timeseries", "heatmap"]);
 
 /* The root's value shows that the query used variables and range. Trees of one function, and of a fixed type, have another root. */
-const check_root = (frame, sql, { root: whole, traced = whole }) => {
-	const expected = sql.includes("trace =>") ? traced : whole;
+const check_root = (frame, sql, { root: whole, traced = whole, queried = 0 }) => {
+	const expected = sql.includes("query_id =>") ? queried : sql.includes("trace =>") ? traced : whole;
 	const [root] = contract.records(frame);
 	const value = root.valueRight ?? root.value;
 	return value === expected || !sql.includes("ARRAY[$value]") || !sql.includes("$type") || sql.includes("sandwich") ? [] : [`the root is ${value}, not ${expected}`];
@@ -138,7 +138,12 @@ await finds("function-share", ["service api busy", "service quiet rest"]);
 await finds("service-up", ["service api"]);
 await finds("silent", ["gone profstore_grafana_writer", "job http://host:1 profstore_grafana_writer"]);
 await finds("lost", ["a"]);
-await finds("health", ["clock skewed SELECT name, clock, reported FROM profstore.collectors WHERE name = 'skewed'"]);
+await finds(
+	"health",
+	["postgres", "profstore_grafana_writer"].map(
+		(writer) => `clock skewed ${writer} SELECT name, clock, reported FROM profstore.collectors WHERE name = 'skewed' AND role = '${writer}'`,
+	),
+);
 const after_deploy = (minutes) => ({ from: new Date("2026-03-02T04:00:00Z"), to: new Date(Date.UTC(2026, 2, 2, 4, minutes)) });
 await finds("regression", ["render shop-2 shop service shop"], after_deploy(65));
 await finds("regression", [], after_deploy(64), "waits for an hour");
@@ -271,6 +276,27 @@ for (const [dashboard, base] of [["profiles", "the range before"], ["compare", "
 		return JSON.stringify(rows) === JSON.stringify([expected]) ? contract.check_flame_graph(frame) : [JSON.stringify(rows)];
 	});
 }
+await test("Queries lists queries with their texts, and what is outside of them", async () => {
+	const of = async (changes) => (await answer_of("queries", "Most expensive queries", ALL, changes)).map((row) => Object.values(row).map((value) => value ?? "").join("|"));
+	const found = [...(await of({})), ...(await of({ type: WAITS, statements: '"texts; of shop"' })), ...(await of({ matchers: 'node="c"' })), ...(await of({ type: "memory:inuse_space:bytes:space:bytes" }))];
+	const server = "7000000000000000001";
+	const expected = [
+		`outside of queries||||8180000000|${8.18 / 12.18}|||`,
+		`text unknown|42|||2500000000|${2.5 / 12.18}|||${server}`,
+		`text unknown|-7|||1500000000|${1.5 / 12.18}|||${server}`,
+		`outside of queries||||22000000000|${22 / 26}|||`,
+		`SELECT $1|42|shop|shop|4000000000|${4 / 26}|8|2.5|${server}`,
+		"outside of queries||||70000000|1|||",
+		"no samples: see Selection||||||||",
+	];
+	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
+});
+await test("Queries says which query its flame graph shows, or that samples have none", async () => {
+	const of = async (changes) => (await answer_of("queries", "Selection", ALL, changes))[0].status;
+	const found = [await of({}), await of({ query: "-7" }), await of({ matchers: 'node="c"' })];
+	const expected = ["13 series; below: query 42", "13 series; below: query -7", "1 series; no sample has a query id: set profstore.query_labels in the server"];
+	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
+});
 await test("deploys of values that are not selected are left out", async () => {
 	const { target } = all.find(({ uid }) => uid === "profstore-profiles").annotations.list[0];
 	const of = async (value) => contract.records(await run(database, role, target.rawSql, { ...ALL, variables: { ...ALL.variables, value } })).map(({ text }) => text);

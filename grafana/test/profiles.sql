@@ -56,6 +56,19 @@ FROM generate_series(1, 12) AS n, unnest('{2026-01-01 10:00:30Z,2026-01-01 10:01
 SELECT profstore.keep_traces(array_agg(s.time), array_agg(s.series_id), array_agg(s.stack_id), array_agg(1000000000::int8), array_agg('0af7651916cd43dd8448eb211c80319c'::uuid), '{NULL}')
 FROM profstore.samples AS s WHERE s.stack_id = put_stack('main;serve;new_way');
 
+-- Queries of a PostgreSQL server: in web most CPU time is of query 42; waits have database, role and texts.
+CREATE FUNCTION pg_temp.run(series text, stack text, amount int8, query_id int8) RETURNS void LANGUAGE sql AS
+$$
+	SELECT profstore.keep_traces(array_agg(s.time), array_agg(s.series_id), array_agg(s.stack_id), array_agg(amount), array_agg('70677175-6572-7900-6124-fee993bc0001'::uuid),
+		array_agg(decode(lpad(to_hex(query_id), 16, '0'), 'hex')))
+	FROM profstore.samples AS s JOIN profstore.matching_series(series) USING (series_id) WHERE s.stack_id = put_stack(stack) AND s.time IN ('2026-01-01 10:10Z', '2026-01-01 10:20Z')
+$$;
+SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm": "postgres", "database": "shop", "role": "shop"}', '2026-01-01 10:20Z', '{"main;PostgresMain;ExecutorRun": 6000000000}');
+SELECT pg_temp.run('process_cpu:cpu{comm="web"}', 'main;serve;parse', 2500000000, 42), pg_temp.run('process_cpu:cpu{comm="web"}', 'main;serve;parse', 1000000000, -7),
+	pg_temp.run('process_cpu:cpu{comm="web"}', 'main;serve;new_way', 500000000, -7), pg_temp.run('wallclock:wall{comm="postgres"}', 'main;PostgresMain;ExecutorRun', 4000000000, 42);
+CREATE VIEW "texts; of shop" AS
+SELECT 7000000000000000001 AS system_identifier, 42::int8 AS queryid, 'shop'::text AS database, 'shop'::text AS role, 8::int8 AS calls, 20::float8 AS total_exec_time, E'SELECT\n  $1'::text AS query;
+
 -- Data for the alert rules, which run for the day after: a service whose cost rises, one whose cost falls, a function with a large share,
 -- losses, silence.
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
@@ -83,14 +96,16 @@ FROM profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delt
 SELECT profstore.find_symbol_work(), profstore.claim_symbol_work('test', 10), profstore.settle_symbol_work('bb', 'test', 0, NULL, 'no debug information found');
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
 DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
-INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');
+INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now() + interval '10 minutes', 'profstore_grafana_writer'); -- tests take minutes
 INSERT INTO profstore.targets (name, health, last_seen, role) VALUES ('ended', 'stopped', now() - interval '1 hour', 'profstore_grafana_writer'); -- no alert
 -- A node that lost one sample of two hundred.
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT '2026-02-02 10:31Z', (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', '{"{\"node\": \"b\"}"}', '{10000000}'))[1], put_stack('main'), 9950000000;
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:31Z', 'b', 'ring_full', 5);
--- An agent whose clock is an hour ahead: a check of health that is bad. The others are ok.
+-- Agents of two roles, with one name, whose clocks are an hour ahead: a check of health that is bad for each. The others are ok.
 SELECT profstore.report_collector('skewed', 'agent', (SELECT extversion FROM pg_extension WHERE extname = 'profstore'), now(), clock_timestamp() + interval '1 hour', false, '{}', '{}');
+INSERT INTO profstore.collectors (name, program, version, started, clock, role)
+SELECT c.name, c.program, c.version, c.started, c.clock, 'profstore_grafana_writer' FROM profstore.collectors AS c WHERE c.name = 'skewed';
 -- One target with two paths.
 INSERT INTO profstore.targets (name, last_seen, role) SELECT 'job http://host:1/debug/pprof/' || path, now() - interval '1 hour', 'profstore_grafana_writer' FROM unnest('{heap,profile}'::text[]) AS path;
 INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z', '1.1 "quoted"', '{"comm": "web"}'), ('2026-01-01 10:16Z', '7', '{}');
@@ -108,3 +123,4 @@ ALTER ROLE profstore_grafana_test SET default_transaction_read_only = on;
 ALTER ROLE profstore_grafana_test SET statement_timeout = '30s';
 ALTER ROLE profstore_grafana_test SET jit = off;
 SELECT profstore.grant_read('profstore_grafana_test');
+GRANT SELECT ON "texts; of shop" TO profstore_grafana_test;

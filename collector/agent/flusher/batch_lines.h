@@ -1,6 +1,6 @@
 /*
  * batch_lines.h
- *		The symbolizer's answer to an address as a location's lines in a batch.
+ *		Copies the symbolizer's answer for an address into a batch, as the lines of a location.
  */
 #ifndef COLLECTOR_BATCH_LINES_H
 #define COLLECTOR_BATCH_LINES_H

@@ -1,6 +1,6 @@
 /*
  * file_binary.h
- *		The content of mapped files: the symbolizer's binaries. Flusher thread.
+ *		Opens the content of mapped files as the symbolizer's binaries. Flusher thread.
  */
 #ifndef COLLECTOR_FILE_BINARY_H
 #define COLLECTOR_FILE_BINARY_H

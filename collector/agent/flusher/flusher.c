@@ -5,8 +5,8 @@
  * A turn of the thread:
  *
  * 1. Wait for a request, or until binaries can be opened.
- * 2. If no flush is due, open the binaries of sampled files and ask for owed names (late_names),
- *    for one slice of time. Self-restraint makes pauses in between.
+ * 2. If no flush is due, open the binaries of sampled files and ask for owed names (late_names.h),
+ *    for one slice of time. While the agent uses more than --max-cpu, pauses separate the slices.
  * 3. If a flush was requested, take the reader's interval and resolve it into a batch for one slice
  *    of time; the next turn continues with the rest. Names are waited for until HOLD_NS have
  *    passed; then frames without a name are stored by binary and address.
@@ -39,7 +39,7 @@
 #define SWEEP_NS		 (10 * NS_PER_S) /* interval of sweeps for unreferenced files */
 #define TRIM_NS			 (60 * NS_PER_S)
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
-/* symbolization time after which finished stacks are stored */
+/* Time of symbolization after which the finished stacks are stored. */
 #define SLICE_NS		 (500 * NS_PER_MS)
 /* like SLICE_NS until the first batch, so that users see soon that samples are stored */
 #define FIRST_SLICE_NS	 (100 * NS_PER_MS)
@@ -54,24 +54,26 @@ struct Flusher
 	FlusherParts parts;
 	ResolveStats stats;	 /* this field and those up to the mutex belong to the flusher thread */
 	Interval *interval;	 /* being resolved, or NULL */
-	uint32_t next_stack; /* first stack of interval that is not in a batch yet */
+	uint32_t next_stack; /* index in the interval of the first stack that is not in a batch yet */
 	/*
-	 * when interval is stored with the names that are known; 0: no interval. Other threads read it.
+	 * Time at which the interval is stored with the names that are known; 0: there is no interval.
+	 * Other threads read this field.
 	 */
 	_Atomic int64_t hold_until_ns;
 	uint32_t round; /* number of the interval, from 1 */
-	bool finishing; /* the last flush: all names that can be found are asked for */
+	bool finishing; /* this is the last flush, so all names that can be found are asked for */
 	LateNames *late;
 	SymbolizerStats reported; /* counts of the symbolizer that are among the losses already */
 	uint64_t late_dropped;	  /* count of late names that is among the losses already */
-	uint64_t kernel_changes;  /* last count that the symbolizer was notified of */
+	/* the last count of kernel_changes that the symbolizer was notified of */
+	uint64_t kernel_changes;
 	UnwindCounts unwind_counts;
 	Minute minute;
-	int64_t sweep_ns; /* next time of a sweep; the fields below are times, too */
+	int64_t sweep_ns; /* time of the next sweep; the fields below are times, too */
 	int64_t trim_ns;
 	int64_t unwind_counts_ns;
-	int64_t late_ns;	   /* next slice of late names */
-	atomic_bool submitted; /* a batch was submitted */
+	int64_t late_ns;	   /* time of the next slice of late names */
+	atomic_bool submitted; /* a batch was given to the writer */
 	pthread_t thread;
 	bool started;
 	Heartbeat heartbeat;
@@ -81,7 +83,7 @@ struct Flusher
 	bool stopping;
 	bool resting;
 	bool shrinking;
-	int64_t deadline_ns; /* of the last flush, CLOCK_MONOTONIC */
+	int64_t deadline_ns; /* deadline of the last flush, CLOCK_MONOTONIC */
 };
 
 int
@@ -118,8 +120,8 @@ flusher_free(Flusher *flusher)
 }
 
 /*
- * Adds names that the symbolizer and the list of late names gave up since the last call to the
- * losses.
+ * Adds to the losses the names that the symbolizer and the list of late names have given up since
+ * the last call.
  */
 static void
 note_symbol_losses(Flusher *flusher)
@@ -199,8 +201,8 @@ give_up_interval(Flusher *flusher)
 }
 
 /*
- * Notifies the symbolizer of changes of kernel code: addresses of modules, BPF programs and
- * trampolines are reused.
+ * Notifies the symbolizer of changes of kernel code, because new modules, BPF programs and
+ * trampolines may reuse addresses.
  */
 static void
 follow_kernel_code(Flusher *flusher)
@@ -247,8 +249,8 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 }
 
 /*
- * Reports the counts of complete stacks once a minute, because each executable is a row that the
- * database must update.
+ * Moves the counts of complete stacks into the batch once a minute; a shorter interval would cost
+ * the database too many updates, one for each executable.
  */
 static void
 report_unwind_counts(Flusher *flusher, Batch *batch)
@@ -381,8 +383,8 @@ typedef struct Turn
 {
 	bool stop;
 	bool shrink;
-	bool flush; /* an interval is being resolved, or a flush was requested */
-	bool rest;	/* the agent uses too much CPU time: names are asked for in separate slices only */
+	bool flush; /* a flush was requested, or an interval is being resolved */
+	bool rest;	/* the agent uses too much CPU time, so names are asked for in slices with pauses */
 } Turn;
 
 /* Returns the time of the next slice of late names if no flush is due; -1 if no names are owed. */
@@ -393,7 +395,7 @@ late_names_due_ns(const Flusher *flusher)
 }
 
 /*
- * Waits for a request or until binaries can be opened or names asked for. Returns at once if an
+ * Waits for a request, or until binaries can be opened or names asked for. Returns at once while an
  * interval is being resolved.
  */
 static Turn
@@ -417,7 +419,9 @@ wait_for_turn(Flusher *flusher)
 	turn = (Turn){ flusher->stopping, flusher->shrinking,
 				   flusher->interval != NULL || flusher->requested, flusher->resting };
 	flusher->shrinking = false;
-	/* a request that comes while an interval is being resolved is for the interval after it */
+	/*
+	 * A request that arrives while an interval is being resolved stays set for the next interval.
+	 */
 	if (turn.flush && flusher->interval == NULL)
 		flusher->requested = false;
 	pthread_mutex_unlock(&flusher->mutex);
@@ -449,14 +453,17 @@ shrink_caches(Flusher *flusher)
 	malloc_trim(0);
 }
 
-/* The thread: its turns are described at the begin of this file. */
+/* Runs the flusher thread. The head of this file describes its turns. */
 static void *
 flusher_run(void *argument)
 {
 	Flusher *flusher = argument;
 	Turn turn;
 
-	/* done while the BPF program is loaded, so that the first flush waits for neither */
+	/*
+	 * Start the worker and read the kernel's symbols while the BPF program is loaded, so that the
+	 * first flush need not wait for either.
+	 */
 	symbolizer_start_worker(flusher->parts.symbolizer);
 	(void) kallsyms_readable(flusher->parts.symbolizer);
 	while (turn = wait_for_turn(flusher), !turn.stop)
@@ -464,7 +471,7 @@ flusher_run(void *argument)
 		int64_t now_ns;
 
 		heartbeat_work(&flusher->heartbeat);
-		/* a flush opens the binaries that it needs itself */
+		/* a flush opens only the binaries that it needs */
 		if (!turn.flush)
 			use_idle_time(flusher, turn.rest);
 		if (turn.shrink)

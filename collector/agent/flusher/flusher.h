@@ -51,8 +51,9 @@ bool flusher_has_stored(const Flusher *flusher);
 void flusher_stop(Flusher *flusher, int64_t deadline_ns);
 
 /*
- * flusher_rest(): while rest is true, the flusher pauses between slices of symbolization; samples
- * are summed meanwhile. flusher_shrink(): requests that caches are shrunk. Both return at once.
+ * flusher_rest(): while rest is true, the flusher pauses between slices of symbolization; the
+ * reader continues to sum samples. flusher_shrink(): requests that caches are shrunk. Both return
+ * at once.
  */
 void flusher_rest(Flusher *flusher, bool rest);
 void flusher_shrink(Flusher *flusher);

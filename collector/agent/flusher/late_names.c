@@ -2,9 +2,9 @@
  * late_names.c
  *		The list of addresses whose names are owed.
  *
- * A pass sorts the list by the time that the owners have used, then by file, so that all addresses
- * of a file are asked for together. Settled addresses leave the list, and the hash table of the
- * list is rebuilt.
+ * Each pass sorts the list by the symbolization time that the owners have used, then by file, so
+ * that all addresses of a file are asked for together. Addresses that are answered or given up
+ * leave the list, and its hash table is rebuilt.
  */
 #include "agent/flusher/late_names.h"
 
@@ -29,8 +29,8 @@ typedef struct LateName
 	uint64_t offset;
 	uint64_t owners;
 	int64_t since_ns;
-	int64_t used_ns;  /* time that the owners had used when the pass began */
-	uint32_t account; /* account that the entry counts for */
+	int64_t used_ns;  /* symbolization time that the owners had used when the pass began */
+	uint32_t account; /* the owner's account, whose count includes this entry */
 	bool settled;
 } LateName;
 
@@ -38,8 +38,8 @@ struct LateNames
 {
 	MappedFileTable *files;
 	Budget budget;
-	Table names;						  /* of LateName */
-	uint32_t counts[WORKER_ACCOUNTS + 1]; /* by account */
+	Table names;						  /* table of LateName */
+	uint32_t counts[WORKER_ACCOUNTS + 1]; /* number of names by account */
 	uint64_t dropped;
 };
 
@@ -140,8 +140,8 @@ compare_names(const void *a, const void *b)
 }
 
 /*
- * Adds the names of an address to the batch if the symbolizer has an answer. Returns false if it
- * must be asked again.
+ * Adds the names of an address to the batch if the symbolizer has an answer. Returns false if the
+ * address must be asked for again.
  */
 static bool
 settle_name(LateName *name, Binary *binary, const SymbolAsk *terms, Batch *batch)
@@ -162,7 +162,7 @@ settle_name(LateName *name, Binary *binary, const SymbolAsk *terms, Batch *batch
 	return true;
 }
 
-/* Asks for the addresses of one file. Returns the number of settled addresses. */
+/* Asks for the addresses of one file. Returns the number of addresses that were answered. */
 static size_t
 resolve_file(LateNames *late, LateName *names, size_t count, Symbolizer *symbolizer, uint32_t round,
 			 int64_t deadline_ns, Batch *batch)
@@ -188,7 +188,7 @@ resolve_file(LateNames *late, LateName *names, size_t count, Symbolizer *symboli
 	return settled;
 }
 
-/* Removes settled addresses, and addresses that have been owed for too long. */
+/* Removes addresses that were answered, and drops addresses that have been owed for too long. */
 static void
 names_compact(LateNames *late)
 {
@@ -225,7 +225,7 @@ late_names_resolve(LateNames *late, Symbolizer *symbolizer, uint32_t round, int6
 
 	for (uint32_t i = 0; i < count; i++)
 		names[i].used_ns = symbolizer_used(symbolizer, names[i].owners);
-	/* the hash table has wrong positions from here until it is rebuilt */
+	/* From here until the rebuild the positions in the hash table are wrong. */
 	if (count > 0)
 		qsort(names, count, sizeof(*names), compare_names);
 	for (uint32_t i = 0, next; i < count && clock_ns(CLOCK_MONOTONIC) < deadline_ns; i = next)

@@ -1,7 +1,7 @@
 /*
  * minute.h
- *		Lines of the log, once a minute: the numbers of stored samples, and which flaws they
- *		have.
+ *		Lines that are logged once a minute: how many samples were stored, and how many of them are
+ *		incomplete and why.
  */
 #ifndef COLLECTOR_MINUTE_H
 #define COLLECTOR_MINUTE_H
@@ -17,21 +17,21 @@ typedef struct MinuteTotals
 {
 	uint64_t samples;
 	uint64_t user_samples; /* samples with a user side */
-	uint64_t complete;	   /* of user_samples: those whose stack reaches a root */
+	uint64_t complete;	   /* number of user_samples whose stack reaches a root */
 	uint64_t rows;		   /* rows in the database */
 } MinuteTotals;
 
 typedef struct Minute
 {
 	int64_t due_ns; /* CLOCK_MONOTONIC */
-	/* losses other than lost samples (incomplete samples and notes), since the last report */
+	/* Losses since the last report, except lost samples: incomplete samples, and notes. */
 	uint64_t losses[LOSS_COUNT];
 	MinuteTotals reported; /* totals when the last lines were logged */
 } Minute;
 
 /*
- * Logs the numbers of samples stored since the last report and, with minute_log_flaws(), their
- * flaws.
+ * Logs the number of samples stored since the last report and, with minute_log_flaws(), why samples
+ * are incomplete.
  */
 void minute_report(Minute *minute, const MinuteTotals *totals);
 

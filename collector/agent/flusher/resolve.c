@@ -29,6 +29,8 @@
 #define KERNEL_PARTITION "kernel"
 #define NO_PARTITION	 "unknown"
 
+#define CUDA_RUNTIME "[cuda]" /* mapping of GPU kernels (agent/reader/gpu_join.c) */
+
 #define FRAME_NAME_INCOMPLETE  "[incomplete]"
 #define FRAME_NAME_JIT		   "[jit]"
 #define FRAME_NAME_INTERPRETED "[interpreted]"
@@ -41,12 +43,12 @@
 #define TABLES_BYTES (64 * 1024 * 1024)
 #define WANTED_MAX	 (8 * MAX_FRAMES) /* limit of addresses that are asked for together */
 
-/* Kernel functions that show how user mode was interrupted. */
+/* Kernel functions that show that user mode was interrupted, and how. */
 typedef enum KernelPlace
 {
 	KERNEL_ANYWHERE,
-	KERNEL_INTERRUPT, /* entry of an interrupt other than an exception or a system call */
-	KERNEL_EXIT,	  /* on the way back to user mode */
+	KERNEL_INTERRUPT, /* entry of an interrupt; exceptions and system calls are not meant */
+	KERNEL_EXIT,	  /* code that runs on the return to user mode */
 } KernelPlace;
 
 /* A frame after its look-up. */
@@ -54,8 +56,9 @@ typedef struct Resolved
 {
 	Frame frame;
 	uint32_t location; /* index in the batch */
-	bool named;		   /* it has a function; the fields below are those of its outermost function */
-	RootKind root;	   /* whether that function is a root, and of which kind */
+	/* the location has a function; the fields below are about its outermost function */
+	bool named;
+	RootKind root; /* ROOT_NONE, or the kind of root that the function is */
 	bool is_main;
 	KernelPlace place; /* kernel frames only */
 } Resolved;
@@ -66,10 +69,12 @@ typedef struct Resolution
 	const Interval *interval;
 	Batch *batch;
 	Budget budget;
-	Table frames;		 /* of Resolved */
-	uint64_t looked_up;	 /* number of addresses given to the symbolizer */
-	bool stacks;		 /* a stack was resolved */
+	Table frames;		 /* table of Resolved */
+	uint64_t looked_up;	 /* number of addresses that the symbolizer was asked for */
+	bool stacks;		 /* at least one stack was resolved */
 	uint64_t not_looked; /* number of addresses that the symbolizer has not answered */
+	/* accounts of the stack whose frames are resolved, for names that belong to no binary */
+	uint64_t owners;
 } Resolution;
 
 /* Adds a location with one function and no address. mapping is an index or BATCH_NO_MAPPING. */
@@ -128,22 +133,51 @@ add_kernel_location(const Resolution *resolution, uint64_t address, Resolved *re
 }
 
 /*
+ * Finds the name of code as it is shown. Names of GPU kernels are mangled and come from programs,
+ * so the worker demangles them; a name that it cannot answer is shown as it is. Returns -EAGAIN at
+ * the deadline, unless names are no longer waited for.
+ */
+static int
+find_shown_name(Resolution *resolution, const CodeName *code, const char **name)
+{
+	const ResolveContext *context = resolution->context;
+	const SymbolAsk terms = { .deadline_ns = context->addresses_only ? 0 : context->deadline_ns,
+							  .owners = resolution->owners,
+							  .round = context->round };
+	SymbolLines lines;
+	int result;
+
+	*name = code->name;
+	if (strcmp(code->runtime, CUDA_RUNTIME) != 0 || strncmp(code->name, "_Z", 2) != 0)
+		return 0;
+	result = symbolizer_demangle(context->symbolizer, code->name, &terms, &lines);
+	if (result == -EINPROGRESS && !context->addresses_only)
+		return -EAGAIN;
+	if (result == -EINPROGRESS)
+		resolution->not_looked++;
+	else if (result == 0 && lines.count == 1)
+		*name = lines.lines[0].name;
+	return 0;
+}
+
+/*
  * Adds the location of code without an address in a file: its runtime is the mapping, its line the
  * line.
  */
 static int
-add_code_location(const Resolution *resolution, const Frame *frame, Resolved *resolved)
+add_code_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
 {
 	const CodeName *code = code_object_name(interval_code(resolution->interval, frame->item));
 	BatchMapping mapping = { .build_id = "", .file = code->runtime };
-	BatchFunction function = { .name = code->name,
-							   .system_name = code->name,
+	BatchFunction function = { .system_name = code->name,
 							   .filename = code->file,
 							   .start_line = code->start_line };
 	BatchLine line = { .line = code->line };
 	BatchLocation location = { .line_count = 1, .lines = &line };
-	int result = batch_add_mapping(resolution->batch, &mapping, &location.mapping);
+	int result = find_shown_name(resolution, code, &function.name);
 
+	if (result == 0)
+		result = batch_add_mapping(resolution->batch, &mapping, &location.mapping);
 	if (result == 0)
 		result = batch_add_function(resolution->batch, &function, &line.function);
 	if (result == 0)
@@ -153,8 +187,8 @@ add_code_location(const Resolution *resolution, const Frame *frame, Resolved *re
 }
 
 /*
- * Notes whether the outermost function of an answer is main or a root, or where in the kernel it
- * is.
+ * Notes whether the outermost function of an answer is a root of stacks, such as main, or where in
+ * the kernel it lies.
  */
 static void
 note_outermost(const SymbolLines *symbols, Resolved *resolved)
@@ -169,9 +203,7 @@ note_outermost(const SymbolLines *symbols, Resolved *resolved)
 	resolved->is_main = strcmp(outermost, "main") == 0;
 }
 
-/*
- * Returns the conditions under which a file's addresses are asked for: owners, deadline and round.
- */
+/* Returns the conditions for asking for a file's addresses: owners, deadline and round. */
 static SymbolAsk
 ask_terms(const Resolution *resolution, uint32_t item)
 {
@@ -219,8 +251,8 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 		return add_named_location(resolution->batch, location.mapping, FRAME_NAME_UNKNOWN,
 								  &resolved->location);
 	/*
-	 * on failure the location keeps binary and address, like a missing symbol; the symbolizer
-	 * counts it
+	 * On failure the location keeps only binary and address, as if it had no symbol; the symbolizer
+	 * counts the failure.
 	 */
 	result = binary_symbolize_within(binary, location.address, &terms, &symbols);
 	if (result != 0)
@@ -292,8 +324,8 @@ resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 }
 
 /*
- * Returns the build ID of the executable, its path if it has no build ID, or "kernel" for kernel
- * threads.
+ * Returns the dictionary partition of a stack: the build ID of its executable, the executable's
+ * path if it has no build ID, or "kernel" for kernel threads.
  */
 static const char *
 stack_partition(const Resolution *resolution, const IntervalStack *stack)
@@ -312,10 +344,10 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 }
 
 /*
- * Counts the innermost kernel frames that say nothing about the sampled code. A tick that falls due
- * while interrupts are disabled is delivered when they are enabled again: on the return to user
- * mode, or, if the task is being rescheduled, in the last loop of the kernel's exit code. Both
- * samples belong to the interrupted user code.
+ * Counts the innermost kernel frames that say nothing about the sampled code. A timer tick that
+ * falls due while interrupts are disabled is delivered when they are enabled again: on the return
+ * to user mode or, if the task is being rescheduled, in the last loop of the kernel's exit code.
+ * Both samples belong to the interrupted user code.
  */
 static int
 surplus_frames(Resolution *resolution, const IntervalStack *stack, uint16_t *count)
@@ -339,19 +371,28 @@ surplus_frames(Resolution *resolution, const IntervalStack *stack, uint16_t *cou
 	return 0;
 }
 
+/* Sets the accounts that pay for names of the stack's frames that belong to no binary. */
+static void
+stack_sets_owners(Resolution *resolution, const IntervalStack *stack)
+{
+	resolution->owners = stack->executable != INTERVAL_NO_ITEM
+							 ? interval_file_owners(resolution->interval, stack->executable)
+							 : 0;
+}
+
 /*
  * Adds one stack to the batch. Returns -EAGAIN if the deadline has passed. Sets *complete if the
- * stack has no user side or its user side reaches a root: the walk has proven the end, or the frame
- * is a function at which stacks begin.
+ * stack has no user side or its user side reaches a root: either the walk has proven that the stack
+ * ends there, or the frame is a function at which stacks begin.
  *
- * Frames beyond such a function are cut off: start code has no frame pointers, so its callers come
- * from a register that holds no frame pointer. A C library without CFI and without symbols (musl of
- * Debian and Alpine) calls main from a nameless function; no other code without a rule calls main,
- * so this function is a root, too.
+ * Frames beyond a root are cut off, because start code has no frame pointers, so the walk reads
+ * wrong callers there. A C library without CFI and without symbols (musl of Debian and Alpine)
+ * calls main from a nameless function; no other code without a rule calls main, so this function is
+ * a root, too.
  *
- * If unwind rules have proven the end, a function named like a root (a program's own "clone") may
- * have callers, so only start code at the very end is reduced to its innermost function. Stacks
- * walked by frame pointers end there as well.
+ * If unwind rules have proven the end, a function that is only named like a root (a program's own
+ * "clone") may have callers, so only start code at the very end is reduced to its innermost
+ * function. Stacks walked by frame pointers end at start code as well.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
@@ -364,9 +405,11 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 	bool below_main = false;
 	bool by_rules = stack->side == STACK_USER_SIDE && stack->walk == PFS_WALK_END_OF_STACK;
 	uint32_t start_code = 0; /* number of frames at the end that are start code */
-	uint16_t at;			 /* next frame of the stack */
-	int result = surplus_frames(resolution, stack, &at);
+	uint16_t at;			 /* index of the next frame of the stack */
+	int result;
 
+	stack_sets_owners(resolution, stack);
+	result = surplus_frames(resolution, stack, &at);
 	if (result != 0)
 		return result;
 
@@ -418,8 +461,8 @@ compare_wanted(const void *a, const void *b)
 }
 
 /*
- * Collects the frames of files that were not looked up yet, from stack first on, until the next
- * stack's frames may not fit. Returns the stack after the last collected one.
+ * Collects the frames of files that were not looked up yet, beginning with stack first, until there
+ * might be no room for the frames of the next stack. Returns the index of that stack.
  */
 static uint32_t
 collect_wanted(const Resolution *resolution, uint32_t first, WantedAddress wanted[WANTED_MAX],
@@ -474,10 +517,10 @@ prepare_file(const Resolution *resolution, const WantedAddress *wanted, size_t c
 }
 
 /*
- * Looks up the addresses of the next stacks together, file by file, those of the owners who used
- * the least time first. The answers wait in the symbolizer's cache. Returns the stack after the
- * last one. Addresses that were not looked up, because the deadline passed or memory was short, are
- * looked up one by one later.
+ * Looks up the addresses of the next stacks together, file by file, beginning with the owners who
+ * have used the least symbolization time. The symbolizer's cache keeps the answers. Returns the
+ * index of the stack after the last one. Addresses that were not looked up, because the deadline
+ * passed or memory was short, are looked up one by one later.
  */
 static uint32_t
 prepare_stacks(const Resolution *resolution, uint32_t first)
@@ -506,8 +549,33 @@ prepare_stacks(const Resolution *resolution, uint32_t first)
 }
 
 /*
- * Sets a label of the kind of samples, and replaces a label of that name from relabeling rules.
- * room is the copy of the labels.
+ * Asks for the names of the kernels in stacks from first on, before any address: each takes
+ * microseconds, while an address may keep the worker busy until the deadline.
+ */
+static void
+prepare_kernels(Resolution *resolution, uint32_t first)
+{
+	const IntervalStack *stacks;
+	uint32_t count = interval_stacks(resolution->interval, &stacks);
+
+	for (uint32_t i = first; i < count; i++)
+	{
+		const Frame *leaf = stacks[i].frames;
+		const char *name;
+
+		if (stacks[i].depth == 0 || leaf->kind != FRAME_CODE)
+			continue;
+		stack_sets_owners(resolution, &stacks[i]);
+		if (find_shown_name(resolution,
+							code_object_name(interval_code(resolution->interval, leaf->item)),
+							&name) != 0)
+			break;
+	}
+}
+
+/*
+ * Sets the label that names the kind of samples, replacing a label of that name from relabeling
+ * rules. room receives the copy of the labels.
  */
 static void
 add_label(BatchSeries *series, const BatchLabel *label, BatchLabel room[BATCH_MAX_LABELS])
@@ -529,7 +597,7 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 	static const struct
 	{
 		const char *profile_type;
-		BatchLabel label; /* name "": the kind has no label */
+		BatchLabel label; /* an empty name means that the kind has no label */
 	} kinds[PFS_KIND_COUNT] = {
 #define KIND(identifier, profile_type, label, value) { profile_type, { label, value } },
 		PFS_KINDS(KIND)
@@ -611,7 +679,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 	}
 }
 
-/* Adds the parts of traces and spans in the samples that are kept. */
+/* Adds the traces and spans of the samples that are marked in kept. */
 static void
 resolve_traces(Resolution *resolution, const uint32_t *series, const StackResult *results,
 			   const bool *kept, ResolveStats *stats)
@@ -653,7 +721,8 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 	uint32_t stack_count = interval_stacks(interval, &stacks);
 	uint32_t *series_indexes = calloc(series_count + 1, sizeof(*series_indexes));
 	StackResult *results = calloc(stack_count + 1, sizeof(*results));
-	bool *kept = calloc(interval_samples(interval, &samples) + 1, sizeof(*kept)); /* by sample */
+	/* by index of the sample: it was added to the batch */
+	bool *kept = calloc(interval_samples(interval, &samples) + 1, sizeof(*kept));
 	int error = -ENOMEM;
 
 	table_init(&resolution.frames, &resolution.budget, sizeof(Resolved));
@@ -662,10 +731,15 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 	if (error == 0)
 	{
 		uint32_t first = *next_stack;
-		/* the first batch must be stored soon, so it asks only for the addresses that it stores */
+		/*
+		 * The first batch must be stored soon, so only the addresses of its own stacks are asked
+		 * for.
+		 */
 		bool prepares = !context->addresses_only && !context->one_at_least;
 		uint32_t prepared = prepares ? first : stack_count;
 
+		if (!context->addresses_only)
+			prepare_kernels(&resolution, first);
 		for (; *next_stack < stack_count; ++*next_stack)
 		{
 			StackResult *stack = &results[*next_stack];

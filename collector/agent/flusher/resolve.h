@@ -17,14 +17,14 @@
 
 typedef struct ResolveStats
 {
-	uint64_t samples;		 /* added to the batch */
-	uint64_t samples_failed; /* that did not fit */
-	uint64_t traces_failed;	 /* parts of kept samples that did not fit */
-	uint64_t user_samples;	 /* of samples: those with a user side */
-	/* of user_samples: those whose stack reaches a root */
+	uint64_t samples;		 /* samples that were added to the batch */
+	uint64_t samples_failed; /* samples for which the batch had no room */
+	uint64_t traces_failed;	 /* traces and spans of added samples for which the batch had no room */
+	uint64_t user_samples;	 /* added samples with a user side */
+	/* Added samples whose user stack reaches a root. */
 	uint64_t complete;
-	uint64_t addresses_only; /* frames that are stored before their names */
-	/* of user_samples: the others, by the status of their walk */
+	uint64_t addresses_only; /* frames that are stored before their names are known */
+	/* Added samples whose user stack reaches no root, by the status of their walk. */
 	uint64_t incomplete[PFS_WALK_STATUS_COUNT];
 } ResolveStats;
 
@@ -33,20 +33,24 @@ typedef struct ResolveContext
 	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
-	/* receives frames that are stored before their names; NULL: they are not collected */
+	/*
+	 * Receives the frames that are stored before their names are known; NULL: they are not
+	 * collected.
+	 */
 	LateNames *late;
-	int64_t deadline_ns; /* CLOCK_MONOTONIC; after it only the first address is still looked up */
+	int64_t deadline_ns; /* CLOCK_MONOTONIC; after this time only one more address is looked up */
 	uint32_t round;		 /* number of the flush; see symbol_ask.h */
-	bool one_at_least;	 /* at the deadline store a first stack with the names that are known */
-	/* do not ask for names; frames that are not cached are stored by binary and address */
+	/* after the deadline, still store one stack with the names that are known */
+	bool one_at_least;
+	/* Ask for no names: frames that are not in the cache are stored by binary and address. */
 	bool addresses_only;
 } ResolveContext;
 
 /*
  * Adds the samples of the interval's stacks from *next_stack on to the batch, each kind as its own
- * profile type. Sets *next_stack to the end, or to the stack at which the deadline passed. Samples
- * that do not fit are counted and left out. Returns 0, or -ENOMEM with *next_stack unchanged if the
- * tables for this cannot be allocated.
+ * profile type. Sets *next_stack to the number of stacks, or to the stack at which the deadline
+ * passed. Samples for which there is no room are counted and left out. Returns 0; -ENOMEM, with
+ * *next_stack unchanged, if working memory cannot be allocated.
  */
 int resolve_interval(const ResolveContext *context, const Interval *interval, uint32_t *next_stack,
 					 Batch *batch, ResolveStats *stats);

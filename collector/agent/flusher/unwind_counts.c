@@ -1,6 +1,6 @@
 /*
  * unwind_counts.c
- *		Sums by path of the executable.
+ *		Sums counts by the path of the executable.
  */
 #include "agent/flusher/unwind_counts.h"
 
@@ -31,7 +31,7 @@ exe_equal(const void *item, const void *key)
 	return strcmp(((const BatchUnwound *) item)->exe, key) == 0;
 }
 
-/* Finds or adds the item of an executable; returns the item "" if out of memory. */
+/* Returns the item of an executable, adding it if needed; out of memory, the item "". */
 static BatchUnwound *
 find_item(UnwindCounts *counts, const char *exe)
 {

@@ -1,9 +1,9 @@
 /*
  * unwind_counts.h
- *		How many user stacks of each executable reached a root. Flusher thread.
+ *		Counts how many user stacks of each executable reached a root. Flusher thread.
  *
- * The counts since the last report go with a batch into profstore.unwind_counts. They are bounded:
- * executables that no longer fit are counted together, under "".
+ * The counts since the last report go with a batch into profstore.unwind_counts. The number of
+ * executables is bounded; further ones are counted together, under "".
  */
 #ifndef COLLECTOR_UNWIND_COUNTS_H
 #define COLLECTOR_UNWIND_COUNTS_H
@@ -19,7 +19,7 @@ typedef struct UnwindCounts
 {
 	Budget budget;
 	Arena arena; /* paths */
-	Table table; /* of BatchUnwound */
+	Table table; /* table of BatchUnwound */
 	BatchUnwound others;
 } UnwindCounts;
 

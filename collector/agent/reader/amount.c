@@ -1,6 +1,6 @@
 /*
  * amount.c
- *		Adds amounts of devices to the interval.
+ *		Adds values that are read from devices, such as GPU time, to the interval.
  */
 #include "agent/reader/amount.h"
 
@@ -15,7 +15,7 @@
 #include "symbols/worker/worker_accounts.h"
 
 #define AMOUNT_PERIOD	 1
-#define AMOUNT_STAT_NS	 UINT64_C(20000000) /* longest wait for a process's /proc/PID/stat */
+#define AMOUNT_STAT_NS	 UINT64_C(20000000) /* longest wait for /proc/PID/stat of a process */
 #define COMM_LIMIT_BYTES 64
 
 /* Reads the name of a process; "" if it has ended. */
@@ -55,8 +55,8 @@ amount_find_process(Reader *reader, uint32_t pid, char comm[PFS_COMM_BYTES])
 }
 
 /*
- * Returns a reference to the labels of an amount; NULL if there is no room for them, or if the
- * process must not be sampled, and then *dropped is set.
+ * Returns a reference to the labels of an amount. Returns NULL if there is no room for labels, or
+ * with *dropped set if the process must not be sampled.
  */
 static LabelSet *
 labels_of_amount(Reader *reader, const ReaderAmount *amount, Process *process, const char *comm,
@@ -80,7 +80,7 @@ labels_of_amount(Reader *reader, const ReaderAmount *amount, Process *process, c
 	return labels;
 }
 
-/* Adds the stack of one frame. */
+/* Adds a stack that consists of the amount's frame. */
 static int
 amount_stack_add(Reader *reader, const ReaderAmount *amount, Process *process, uint32_t *index)
 {

@@ -1,7 +1,7 @@
 /*
  * amount.h
- *		Amounts that no record of the kernel brings: they belong to a process or to the host, and
- *		have one frame, the device.
+ *		Amounts that another source than the kernel's records measured: each belongs to a process or
+ *		to the host, and has a stack of one frame, the device.
  */
 #ifndef COLLECTOR_AMOUNT_H
 #define COLLECTOR_AMOUNT_H
@@ -20,17 +20,20 @@ typedef struct ReaderAmount
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t value;
 	CodeObject *frame;		  /* borrowed */
-	const BatchLabel *labels; /* in addition to those of the process or host */
+	const BatchLabel *labels; /* added to the labels of the process or host */
 	uint32_t label_count;
 } ReaderAmount;
 
 /*
- * Adds an amount to the interval; it is counted as lost if that is full. An amount of a process
- * that has ended is added to those of the host. Any thread.
+ * Adds an amount to the interval, or counts it as lost if the interval is full. If the process has
+ * ended, the amount is added to the host's. Any thread.
  */
 void reader_add_amount(Reader *reader, const ReaderAmount *amount);
 
-/* Returns the time at which an amount of that moment is stored, in microseconds. Any thread. */
+/*
+ * Returns the time, in microseconds, under which an amount measured at time_ns is stored. Any
+ * thread.
+ */
 int64_t reader_stored_time(Reader *reader, uint64_t time_ns);
 
 #endif

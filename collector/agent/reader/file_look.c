@@ -1,7 +1,7 @@
 /*
  * file_look.c
- *		Reads files under a deadline. A look holds the file and its results until the caller
- *		takes them.
+ *		Reads files under a deadline. While a look runs it holds the file; it owns its results until
+ *		the caller takes them.
  */
 #include "agent/reader/file_look.h"
 
@@ -16,15 +16,15 @@
 #define WAIT_NS UINT64_C(1000000000)
 
 /*
- * Limits the memory of all readings of CFI, including readings of files that stopped answering
- * halfway. It is static because the threads of those readings may outlive all other objects.
+ * Limits the memory of all readings of CFI together, including readings that stopped answering
+ * halfway. The pool is static because the threads of those readings may outlive all other objects.
  */
 static MemoryPool cfi_pool = { .limit_bytes = 2 * CFI_SECTIONS_MAX_BYTES };
 
 typedef struct LookProbe
 {
 	Probe probe;
-	MappedFileTable *files; /* held, like file */
+	MappedFileTable *files; /* held, as is file */
 	MappedFile *file;
 	bool find_labels;
 	FileFacts facts;
@@ -39,7 +39,7 @@ file_look_limit(size_t cfi_bytes)
 	cfi_pool.limit_bytes = cfi_bytes;
 }
 
-/* Runs in the reading thread: reads the file's segments, labels and runtime. */
+/* Reads the file's segments, labels and runtime, in the reading thread. */
 static void
 run_facts(Probe *base)
 {
@@ -64,7 +64,7 @@ run_facts(Probe *base)
 	}
 	elf_file_fini(&file);
 	if (probe->find_labels)
-		label_place_read(&source, &facts->labels);
+		label_place_read(&source, mapped_file_name(probe->file), &facts->labels);
 	facts->runtime = runtime_file_read(&source, mapped_file_name(probe->file));
 }
 
@@ -91,7 +91,10 @@ look_probe_free(Probe *base)
 	free(probe);
 }
 
-/* Runs a look. Returns it when it has finished; NULL with *error set. */
+/*
+ * Runs a look in a reading thread. Returns the finished look; NULL, with *error set, if it did not
+ * finish.
+ */
 static LookProbe *
 look_probe_run(Patience *patience, MappedFileTable *files, MappedFile *file,
 			   void (*reads)(Probe *probe), bool find_labels, int *error)

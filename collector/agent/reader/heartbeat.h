@@ -1,7 +1,7 @@
 /*
  * heartbeat.h
- *		How long a thread has worked on its current task: set by the thread, read by any other
- *		thread.
+ *		Measures how long a thread has worked on its current task: the thread sets the start, any
+ *		thread reads the duration.
  */
 #ifndef COLLECTOR_HEARTBEAT_H
 #define COLLECTOR_HEARTBEAT_H
@@ -14,10 +14,10 @@
 
 typedef struct Heartbeat
 {
-	_Atomic int64_t busy_since_ns; /* CLOCK_MONOTONIC; 0: it waits for work */
+	_Atomic int64_t busy_since_ns; /* CLOCK_MONOTONIC; 0: the thread waits for work */
 } Heartbeat;
 
-/* A task begins, which ends the task before it. */
+/* Records that the thread begins a task; this also ends the previous task. */
 static inline void
 heartbeat_work(Heartbeat *heartbeat)
 {

@@ -23,12 +23,12 @@ struct Interval
 	MappedFileTable *file_table;
 	Budget budget;
 	Arena arena;   /* frames */
-	Table series;  /* of IntervalSeries */
-	Table files;   /* of IntervalFile */
-	Table codes;   /* of CodeObject * */
-	Table stacks;  /* of IntervalStack */
-	Table samples; /* of IntervalSample */
-	Table traces;  /* of IntervalTrace */
+	Table series;  /* table of IntervalSeries */
+	Table files;   /* table of IntervalFile */
+	Table codes;   /* table of CodeObject * */
+	Table stacks;  /* table of IntervalStack */
+	Table samples; /* table of IntervalSample */
+	Table traces;  /* table of IntervalTrace */
 };
 
 int
@@ -240,7 +240,9 @@ interval_add_trace(Interval *interval, const IntervalTrace *trace)
 	hash = hash_bytes(hash, &trace->ids, sizeof(trace->ids));
 	if (table_find(table, hash, trace_equal, trace, &position))
 	{
-		/* cannot overflow: at most the sample's sum, which fits */
+		/*
+		 * This cannot overflow: the traces of a sample add up to at most its own sum, which fits.
+		 */
 		((IntervalTrace *) table_item(table, position))->value += trace->value;
 		return 0;
 	}

@@ -1,13 +1,13 @@
 /*
  * interval.h
- *		Samples between two flushes, not symbolized: equal stacks are stored once, with the sum
- *		of their samples.
+ *		The samples between two flushes before symbolization: equal stacks are stored once, with the
+ *		sum of their samples.
  *
  * The reader thread fills one interval while the flusher thread resolves the previous one, so an
- * interval has one owner at a time and no lock. It holds the files and code objects that its frames
- * name, and the labels of its series. Functions that add return 0, -ENOMEM if memory or the byte
- * budget is exhausted, or -EOVERFLOW if a sum exceeds its type; the interval is unchanged after an
- * error.
+ * interval has one owner at a time and no lock. It holds references to the files and code objects
+ * of its frames, and to the labels of its series. Functions that add return 0, -ENOMEM if memory or
+ * the byte budget is exhausted, or -EOVERFLOW if a sum exceeds its type; the interval is unchanged
+ * after an error.
  */
 #ifndef COLLECTOR_INTERVAL_H
 #define COLLECTOR_INTERVAL_H
@@ -26,11 +26,14 @@
 
 typedef enum FrameKind
 {
-	FRAME_KERNEL, /* address: in the kernel */
-	FRAME_FILE,	  /* address: offset in the file */
-	/* generated or interpreted code with a known name; address is an offset in it, or 0 */
+	FRAME_KERNEL, /* the address is a kernel address */
+	FRAME_FILE,	  /* the address is an offset in the file */
+	/*
+	 * Generated or interpreted code whose name is known. The address is an offset in the code, or
+	 * 0.
+	 */
 	FRAME_CODE,
-	FRAME_JIT, /* generated code */
+	FRAME_JIT, /* generated code without a known name */
 	FRAME_INTERPRETED,
 	FRAME_UNKNOWN, /* no code is mapped at the address, or its file cannot be opened */
 	FRAME_GONE,	   /* replaces the user side of a process that ended before it could be read */
@@ -45,26 +48,31 @@ typedef struct Frame
 {
 	uint64_t address;
 	uint32_t item; /* index of the file or code object; INTERVAL_NO_ITEM for other kinds */
-	/* FrameKind; 32 bits wide, without padding, so that frames can be compared as bytes */
+	/*
+	 * A FrameKind. It is 32 bits wide, so that the structure has no padding and can be compared as
+	 * bytes.
+	 */
 	uint32_t kind;
 } Frame;
 
-/* State of a stack's user side. */
+/* States if a stack has frames of user mode. */
 typedef enum StackSide
 {
-	/* kernel threads, processes in exec or exit: complete without a user side */
+	/*
+	 * A kernel thread, or a process during exec or exit: the stack is complete without a user side.
+	 */
 	STACK_NO_USER_SIDE,
 	STACK_USER_SIDE,
 } StackSide;
 
 typedef struct IntervalStack
 {
-	/* index of the file whose build ID names the partition; or INTERVAL_NO_ITEM */
+	/* Index of the file whose build ID is the dictionary partition, or INTERVAL_NO_ITEM. */
 	uint32_t executable;
 	uint8_t side; /* StackSide */
 	uint8_t walk; /* enum pfs_walk_status: how the user side's walk ended */
 	uint16_t depth;
-	const Frame *frames; /* leaf first */
+	const Frame *frames; /* innermost frame first */
 } IntervalStack;
 
 /* Samples of one kind, one period and one set of labels. */
@@ -77,7 +85,9 @@ typedef struct IntervalSeries
 
 typedef struct IntervalSample
 {
-	/* start of the window, or the sample's own time; microseconds since 1970 UTC */
+	/*
+	 * start of the window, or the time at which the sample was taken; microseconds since 1970 UTC
+	 */
 	int64_t time_us;
 	uint32_t series;
 	uint32_t stack;
@@ -96,17 +106,17 @@ typedef struct IntervalTrace
 typedef struct Interval Interval;
 
 int interval_create(MappedFileTable *files, size_t budget_bytes, Interval **interval);
-/* accepts NULL; releases all objects that the interval holds */
+/* Releases all objects that the interval holds. Accepts NULL. */
 void interval_free(Interval *interval);
 
-/* Each of these finds an equal item or adds a copy, and returns its index. */
+/* Each finds an equal item or adds a copy of it, and stores its index. */
 int interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index);
 int interval_add_code(Interval *interval, CodeObject *code, uint32_t *index);
 int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
 
 /*
- * owners: accounts (worker_accounts.h) of the process that maps the file; they are added to the
- * file's accounts.
+ * Like the other functions; owners are the accounts (worker_accounts.h) of the process that maps
+ * the file, which are added to the file's accounts.
  */
 int interval_add_file(Interval *interval, MappedFile *file, uint64_t owners, uint32_t *index);
 

@@ -65,6 +65,7 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	reader->files = files;
 	reader->losses = losses;
 	reader->queue_end = &reader->queue;
+	reader->gpu.files = files;
 	pthread_mutex_init(&reader->mutex, NULL);
 	clock_condition_init(&reader->queued);
 	pthread_cond_init(&reader->read, NULL);
@@ -115,6 +116,7 @@ reader_free(Reader *reader)
 		reader->parked = record->next;
 		free(record);
 	}
+	gpu_programs_fini(&reader->gpu);
 	prober_free(reader->amounts_prober);
 	process_table_free(reader->processes);
 	past_images_free(reader->past);
@@ -190,7 +192,7 @@ reader_kernel_changes(Reader *reader)
 	return atomic_load(&reader->kernel_changes);
 }
 
-/* Adds the names that the table of code objects refused since the last call to the losses. */
+/* Adds to the losses the names that the table of code objects has refused since the last call. */
 static void
 count_refused_names(Reader *reader)
 {
@@ -203,7 +205,7 @@ count_refused_names(Reader *reader)
 	reader->names_refused = stats.refused;
 }
 
-/* Adds the losses of interpreters' frames since the last call. */
+/* Adds to the losses the interpreters' frames that were lost since the last call. */
 static void
 count_interpreted(Reader *reader)
 {
@@ -220,7 +222,10 @@ count_interpreted(Reader *reader)
 	reader->runtimes = stats;
 }
 
-/* Adds the refusals of the tables since the last call to the losses. Lock held. */
+/*
+ * Adds to the losses the additions that tables have refused since the last call. Call with the
+ * lock.
+ */
 static void
 count_refusals(Reader *reader)
 {
@@ -325,6 +330,12 @@ void
 reader_process_stats(const Reader *reader, ProcessTableStats *stats)
 {
 	process_table_stats(reader->processes, stats);
+}
+
+void
+reader_gpu_stats(const Reader *reader, ReaderGpuStats *stats)
+{
+	*stats = reader->gpu_stats;
 }
 
 void

@@ -4,7 +4,10 @@
  */
 #include "agent/reader/record.h"
 
-/* Finds the thread's labels at the begin of bytes. Returns their length, or 0 if there are none. */
+/*
+ * Finds the thread's labels at the beginning of bytes. Returns their length, or 0 if there are
+ * none.
+ */
 static size_t
 take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **labels)
 {
@@ -25,8 +28,8 @@ take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **label
 }
 
 /*
- * Finds the interpreter's chain at the begin of bytes, after user_count frames. Returns its length,
- * or 0 if there is none.
+ * Finds the interpreter's chain at the beginning of bytes; user_count is the number of frames
+ * before it. Returns its length, or 0 if there is none.
  */
 static size_t
 take_chain(const uint8_t *bytes, size_t length, uint32_t user_count, Record *record)
@@ -48,6 +51,26 @@ take_chain(const uint8_t *bytes, size_t length, uint32_t user_count, Record *rec
 	return chain_bytes;
 }
 
+static bool
+is_record_kind(uint8_t kind)
+{
+	return kind < PFS_KIND_COUNT || kind == PFS_RECORD_GPU_KEPT || kind == PFS_RECORD_GPU_ROWS;
+}
+
+/* Finds the rows of a GPU library. Returns false if the record has another length. */
+static bool
+take_rows(const void *bytes, size_t length_bytes, Record *record)
+{
+	const struct pfs_sample *sample = bytes;
+
+	if (sample->kernel_count != 0 || sample->user_count != 0 || sample->value == 0 ||
+		sample->value > PFS_GPU_ROWS_MAX ||
+		length_bytes != sizeof(*sample) + sample->value * sizeof(struct pfs_gpu_row))
+		return false;
+	record->rows = (const void *) (sample + 1);
+	return true;
+}
+
 bool
 record_parse(const void *bytes, size_t length_bytes, Record *record)
 {
@@ -58,7 +81,10 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	uint32_t user_count;
 
 	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
-		sample->user_count > PFS_MAX_WALK_WORDS || sample->kind >= PFS_KIND_COUNT)
+		sample->user_count > PFS_MAX_WALK_WORDS || !is_record_kind(sample->kind))
+		return false;
+	record->rows = NULL;
+	if (sample->kind == PFS_RECORD_GPU_ROWS && !take_rows(bytes, length_bytes, record))
 		return false;
 	user_count = pfs_walk_kept(sample->user_count);
 	frame_bytes = ((size_t) sample->kernel_count + user_count) * sizeof(uint64_t);
@@ -72,6 +98,8 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	record->labels = NULL;
 	record->chain = NULL;
 	record->late = NULL;
+	if (record->rows != NULL)
+		return true;
 	if (sample->flags & PFS_SAMPLE_LABELS)
 	{
 		size_t label_bytes = take_labels(behind, left_bytes, &record->labels);

@@ -10,22 +10,27 @@
 #include <stdint.h>
 
 #include "events.h"
+#include "gpu_rows.h"
 
-/* All pointers point into the record's bytes. */
+/* A record split into its parts. All pointers point into the record's bytes. */
 typedef struct Record
 {
 	const struct pfs_sample *sample;
 	const uint64_t *kernel_frames;
 	const uint64_t *user_frames;	 /* words; see user_frame.h */
-	const struct pfs_labels *labels; /* of the thread; NULL: no labels */
-	const struct pfs_chain *chain;	 /* of the thread's interpreter; NULL: no chain */
-	/* ends of user frames, chain->end_count words; see runtime_types.h */
+	const struct pfs_labels *labels; /* labels of the thread; NULL: no labels */
+	const struct pfs_chain *chain;	 /* chain of the thread's interpreter; NULL: no chain */
+	/* Where each user frame ends on the stack, chain->end_count words; see runtime_types.h. */
 	const uint32_t *ends;
 	const uint64_t *chain_words; /* pfs_chain_kept(chain->found) words */
-	const struct pfs_late *late; /* NULL: the kernel handed over no walk */
+	const struct pfs_late *late; /* NULL: the kernel finished the walk itself */
+	/* sample->value rows of a program's GPU library; NULL: the record is not of that kind */
+	const struct pfs_gpu_row *rows;
 } Record;
 
-/* Returns false if the length does not match the record's counts, or if a count is invalid. */
+/*
+ * Splits a record. Returns false if its length does not match its counts, or if a count is invalid.
+ */
 bool record_parse(const void *bytes, size_t length_bytes, Record *record);
 
 /*

@@ -14,23 +14,27 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* until the first record, so that users see soon that sampling works */
+/* Until the first record, so that users see soon that sampling works. */
 #define POLL_BEGIN_MS		10
-#define POLL_FIRST_MS		100 /* while most code is new and many records carry copies of stacks */
-/* each wake-up runs two threads; urgent records wake them themselves */
+/* while most code is new to the agent, so that many records carry copies of stacks */
+#define POLL_FIRST_MS		100
+/*
+ * Longer than latency requires, because each wake-up runs two threads. Urgent records wake them at
+ * once.
+ */
 #define POLL_MS				250
 #define FIRST_NS			UINT64_C(30000000000)
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
 #define FOLLOW_CPUS_NS		UINT64_C(1000000000)
-/* ongoing waits are held back while the queue has more bytes */
+/* Ongoing waits are held back while the queue holds more bytes than this. */
 #define WAITS_BYTES			((size_t) 4 * 1024 * 1024)
 #define HOLD_BACK_NS		5000000
 #define HOLD_BACK_TIMES		200
 
 /*
  * Returns true if the kernel's walk failed in generated code. Such code is walked by frame pointer
- * until a walker thread finds rules for it next to it.
+ * until the walker thread finds unwind rules for it in the process's memory.
  */
 static bool
 failed_in_generated_code(const Record *record, const Process *process)
@@ -113,8 +117,8 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 }
 
 /*
- * Returns true if ongoing waits may be queued. Otherwise wakes the walker, whose timer does not
- * notice a full queue.
+ * Returns true if the queue has room for ongoing waits. Otherwise wakes the walker thread, because
+ * its timer does not see that the queue is full.
  */
 static bool
 has_room_for_waits(Reader *reader)
@@ -136,7 +140,10 @@ reader_queue_wait(void *context, const void *record, size_t length_bytes)
 	Reader *reader = context;
 	bool has_room = has_room_for_waits(reader);
 
-	/* if the walker stays busy, later waits are queued at once until it has caught up */
+	/*
+	 * After one long wait, further records are queued at once until the walker has caught up: this
+	 * thread must not be held up again and again.
+	 */
 	for (int i = 0; !has_room && i < HOLD_BACK_TIMES && !reader->waits_overtook; i++)
 	{
 		(void) nanosleep(&pause, NULL);
@@ -146,7 +153,7 @@ reader_queue_wait(void *context, const void *record, size_t length_bytes)
 	reader_queue_record(reader, record, length_bytes);
 }
 
-/* Returns how long records may stay in the ring; running_ns is the time since the start. */
+/* Returns how long records may stay in the ring. running_ns is the time since the start. */
 static int
 patience_ms(uint64_t running_ns, bool sampled)
 {
@@ -173,8 +180,8 @@ reader_ring_run(void *argument)
 		heartbeat_work(&reader->ring_heartbeat);
 		stopping = atomic_load(&reader->stopping);
 		/*
-		 * many starting and ending threads fill the side-band's buffers faster than the timer
-		 * empties them
+		 * Drain the side-band after every poll: when many threads start and end, its buffers fill
+		 * faster than its timer empties them.
 		 */
 		if (!stopping)
 			past_images_wait(reader->past, sampler_descriptor(reader->sampler),
@@ -199,8 +206,8 @@ reader_ring_run(void *argument)
 		sampled |= queued;
 		reader_unlock(reader);
 		/*
-		 * one wake-up for all records, after the lock is released: a wake-up for each record would
-		 * make the walker wait for the lock each time
+		 * Wake the walker once for all records, after the lock is released. If each record woke it,
+		 * it would wait for the lock each time.
 		 */
 		if (queued)
 			pthread_cond_signal(&reader->queued);

@@ -11,8 +11,8 @@
 #include "symbols/worker/worker_accounts.h"
 
 /*
- * Copies the name of a thread. Kernel workers append the queue that they serve at the moment
- * ("kworker/1:2"), which is cut off.
+ * Copies the name of a thread without a suffix of kernel workers: they append the queue that they
+ * serve at the moment ("kworker/1:2").
  */
 static void
 copy_comm(char to[LABELLER_NAME_SIZE], const char from[PFS_COMM_BYTES], bool kernel_thread)
@@ -48,7 +48,7 @@ sample_labels_of(Reader *reader, const SampledThread *thread, Process *process)
 }
 
 /*
- * Returns the process's labels, together with the thread's labels that were requested; the caller
+ * Returns the process's labels together with the requested labels of the thread; the caller
  * releases them. Sets *ids to the trace and span in the thread's labels.
  */
 static LabelSet *
@@ -77,7 +77,9 @@ labels_of_record(Reader *reader, const Record *record, Process *process, PfsTrac
 	return labels;
 }
 
-/* Frames of the sample that one user frame becomes: several if functions were inlined into it. */
+/*
+ * The frames of the sample that one user frame becomes: several if functions were inlined into it.
+ */
 typedef struct FrameList
 {
 	Frame *frames;
@@ -85,7 +87,10 @@ typedef struct FrameList
 	uint16_t count;
 } FrameList;
 
-/* Replaces code of no file by its names at that time, if the namer knows them. */
+/*
+ * Replaces a frame of code without a file by the names that the code had when it was sampled, if
+ * the namer knows them.
+ */
 static int
 name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
 		  FrameList *list)
@@ -118,8 +123,9 @@ name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time
 }
 
 /*
- * Resolves one user frame as it was when it was sampled. Returns -ENOMEM if the interval is full;
- * -EAGAIN if the interval was taken while the process was read, so that items added to it are gone.
+ * Resolves one user frame by the mappings at the time of the sample. Returns -ENOMEM if the
+ * interval is full; -EAGAIN if the flusher took the interval while the process was read, so that
+ * items added to it are gone.
  */
 static int
 resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
@@ -163,9 +169,9 @@ walked_by_rules(uint8_t status)
 }
 
 /*
- * Returns true if the frame's caller was found by rules of code that may have changed since. False
- * for interpreted code, which has no rules, and for generated code whose caller was found by frame
- * pointer, because no rule was used. next is the place of the following frame.
+ * Returns true if the frame's caller was found by unwind rules of its code. False for interpreted
+ * code, which has no rules, and for generated code whose caller was found by frame pointer. next is
+ * the index of the following frame.
  */
 static bool
 went_by_its_rules(const Reader *reader, const UserFrame *user, FrameKind kind, uint32_t next,
@@ -189,8 +195,8 @@ loss_of_user_side(ProcessState state)
 }
 
 /*
- * Adds a frame in place of missing frames, so that the frame below does not seem to have been
- * called by the one above.
+ * Adds a frame that stands for missing frames, so that the frame after it does not appear to be the
+ * caller of the frame before it.
  */
 static void
 mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
@@ -201,8 +207,8 @@ mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
 }
 
 /*
- * Returns the next frame of a walk, or the mark of cut frames; *cut is the number of cut frames
- * that have no mark yet.
+ * Returns the next frame of a walk, or the mark that stands for cut frames. *cut is the number of
+ * cut frames whose mark was not returned yet.
  */
 static bool
 next_user_frame(Reader *reader, const UserWalk *walk, uint32_t *cut, uint32_t *next,
@@ -230,7 +236,10 @@ frames_of_walk(const Reader *reader, const UserWalk *walk)
 	return frames;
 }
 
-/* Returns how many places one frame may take if wanted places are kept for those after it. */
+/*
+ * Returns how many places one frame may take if "wanted" places must stay free for the frames after
+ * it.
+ */
 static uint32_t
 free_places(const IntervalStack *stack, uint32_t wanted)
 {
@@ -239,12 +248,13 @@ free_places(const IntervalStack *stack, uint32_t wanted)
 	return taken < MAX_FRAMES ? MAX_FRAMES - taken : 1;
 }
 
-/* Appends the user side to the stack's frames. */
+/* Appends the user side of the sample to the stack. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
 				   const UserWalk *walk, IntervalStack *stack)
 {
-	uint32_t left = frames_of_walk(reader, walk); /* places for these must stay free */
+	/* number of frames not resolved yet; a place must stay free for each */
+	uint32_t left = frames_of_walk(reader, walk);
 	uint32_t cut = walk->cut;
 	uint32_t next = 0;
 	UserFrame user;
@@ -275,7 +285,10 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 			resolve_user_frame(reader, process, &user, sample->time_ns, user.place == 0, &list);
 		if (result == 0 && frame->kind == FRAME_UNKNOWN)
 		{
-			/* no code there: the frame pointer was invalid, so all frames beyond are wrong, too */
+			/*
+			 * No code is mapped there, so the frame pointer was invalid, and all frames beyond it
+			 * are wrong.
+			 */
 			if (user.place > 0)
 			{
 				stack->walk = PFS_WALK_NO_MAPPING;
@@ -284,7 +297,10 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
 		}
 		stack->depth = (uint16_t) (stack->depth + list.count);
-		/* the caller was found by rules of other code, so it is not the caller */
+		/*
+		 * The caller was found by the rules of code that has been replaced since, so it may be
+		 * wrong.
+		 */
 		if (walked_by_rules(stack->walk) &&
 			went_by_its_rules(reader, &user, frame->kind, next,
 							  cut > 0 ? walk->cut_at : walk->count) &&
@@ -304,32 +320,29 @@ is_wait(uint8_t kind)
 	return kind >= PFS_KIND_WAIT_SLEEP && kind <= PFS_KIND_WAIT_PREEMPTED;
 }
 
-/*
- * Adds the record's stack: kernel frames first, without the scheduler's in waits, then the user
- * side.
- */
-static int
-sample_stack_add(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
-				 uint32_t *index)
+int
+sample_stack_resolve(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
+					 IntervalStack *stack)
 {
 	const uint64_t *addresses = record->kernel_frames;
-	IntervalStack stack = { .executable = INTERVAL_NO_ITEM, .frames = reader->frames };
 	MappedFile *executable = process_executable(process);
 	uint32_t first = 0;
 	int result;
 
+	if (reader->interval == NULL)
+		return -ENOMEM;
+	*stack = (IntervalStack){ .executable = INTERVAL_NO_ITEM, .frames = reader->frames };
 	reader->owners = worker_account_of(process_owner(process));
 	if (is_wait(record->sample->kind))
 		first = (uint32_t) scheduler_code_depth(&reader->options.scheduler, addresses,
 												record->sample->kernel_count);
 	for (uint32_t i = first; i < record->sample->kernel_count; i++)
-		reader->frames[stack.depth++] =
+		reader->frames[stack->depth++] =
 			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_ITEM, FRAME_KERNEL };
-	result = resolve_user_stack(reader, record->sample, process, walk, &stack);
+	result = resolve_user_stack(reader, record->sample, process, walk, stack);
 	if (result == 0 && executable != NULL)
-		result = interval_add_file(reader->interval, executable, reader->owners, &stack.executable);
-	if (result == 0)
-		result = interval_add_stack(reader->interval, &stack, index);
+		result =
+			interval_add_file(reader->interval, executable, reader->owners, &stack->executable);
 	return result;
 }
 
@@ -342,8 +355,8 @@ sample_stored_time(const Reader *reader, uint64_t time_ns)
 	if (reader->options.keep_times)
 		return time_us;
 	/*
-	 * the start of sampling applies to the first window only: if the clock is set back, earlier
-	 * times are real
+	 * Only the first window may begin at the start of sampling: if the clock was set back, earlier
+	 * times are correct.
 	 */
 	if (aligned_us < reader->options.start_us &&
 		reader->options.start_us - aligned_us < reader->options.window_us)
@@ -369,11 +382,14 @@ static int
 add_series_and_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
 					 IntervalSeries series, IntervalSample *added)
 {
+	IntervalStack stack;
 	int result = -ENOMEM;
 
 	if (reader->interval != NULL)
 		result = interval_add_series(reader->interval, series, &added->series);
-	return result == 0 ? sample_stack_add(reader, record, process, walk, &added->stack) : result;
+	if (result == 0)
+		result = sample_stack_resolve(reader, record, process, walk, &stack);
+	return result == 0 ? interval_add_stack(reader->interval, &stack, &added->stack) : result;
 }
 
 void
@@ -389,12 +405,13 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 		series.labels = labels_of_record(reader, record, process, &trace.ids);
 	if (process != NULL && series.labels == NULL)
 	{
-		reader->dropped++; /* the kernel knows by now, so no further record of it comes */
+		/* The kernel has been notified, so it sends no further record of this process. */
+		reader->dropped++;
 		return;
 	}
 	if (process != NULL)
 	{
-		/* ends, because a process is not read again at once */
+		/* This loop ends, because a process is not read again soon after a reading. */
 		do
 			result = add_series_and_stack(reader, record, process, walk, series, &added);
 		while (result == -EAGAIN);

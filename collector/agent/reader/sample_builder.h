@@ -7,7 +7,7 @@
 
 #include "agent/reader/reader_parts.h"
 
-/* The names of a sampled thread and of its process, not always with a NUL. */
+/* The names of a sampled thread and of its process. Names of full length have no NUL. */
 typedef struct SampledThread
 {
 	uint32_t pid;
@@ -23,14 +23,22 @@ typedef struct SampledThread
 void sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk);
 
 /*
- * Returns the stored time of a moment of CLOCK_MONOTONIC: the start of its window, or the moment
- * itself. With the lock.
+ * Resolves the record's stack into the reader's frames, whose files and code are items of the
+ * interval: the kernel frames (without the scheduler's for a wait), then the user side. Returns
+ * -ENOMEM if the interval is full; -EAGAIN if the interval was taken meanwhile. With the lock.
+ */
+int sample_stack_resolve(Reader *reader, const Record *record, Process *process,
+						 const UserWalk *walk, IntervalStack *stack);
+
+/*
+ * Returns the time under which a sample of time_ns (CLOCK_MONOTONIC) is stored: the start of its
+ * window or, with keep_times, the moment itself. With the lock.
  */
 int64_t sample_stored_time(const Reader *reader, uint64_t time_ns);
 
 /*
- * Returns the labels of a process, or NULL if the process must not be sampled. They belong to the
- * process. With the lock.
+ * Returns the labels of a process, which belong to the process; NULL if the process must not be
+ * sampled. With the lock.
  */
 LabelSet *sample_labels_of(Reader *reader, const SampledThread *thread, Process *process);
 

@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 
-#define PART	   4			   /* an owner may use 1/PART of --max-cpu */
-#define AT_ONCE_NS (30 * NS_PER_S) /* of --max-cpu, that an owner may use at once */
+#define PART	   4			   /* an owner may use 1/PART of what --max-cpu allows */
+#define AT_ONCE_NS (30 * NS_PER_S) /* an owner may use what --max-cpu allows in this time at once */
 
-/* Time in which an owner's part of --max-cpu adds up to AT_ONCE_NS. */
+/* Time in which an owner's part of --max-cpu adds up to AT_ONCE_NS of all of --max-cpu. */
 #define BURST_NS (AT_ONCE_NS * PART)
 
 bool
@@ -25,7 +25,7 @@ table_account_may(const TableAccount *account, uint64_t owner, uint64_t now_ns)
 void
 table_account_charge(TableAccount *account, uint64_t owner, uint64_t now_ns, uint64_t cpu_ns)
 {
-	/* time after which the owner's part of --max-cpu has paid for it */
+	/* The time in which the owner's part of --max-cpu pays for the table. */
 	uint64_t cost_ns = account->cpu_percent > 0 ? cpu_ns * 100 * PART / account->cpu_percent : 0;
 
 	(void) allowance_take(allowance_of(account->owners, TABLE_ACCOUNT_OWNERS, owner), now_ns,

@@ -1,11 +1,12 @@
 /*
  * table_account.h
- *		The CPU time that unwind tables may take, by the owner of the processes that want them.
+ *		Limits the CPU time for making unwind tables, by the owner of the processes that want them.
  *
  * An owner (process/owner.h) may use a quarter of --max-cpu for its tables in the long run, and
- * half a minute of --max-cpu at once. While the agent uses more than --max-cpu, only owners without
- * debt get tables. So tables that one owner's walks keep replacing, because they do not fit
- * together, are rebuilt no faster than this, and tables of other owners are not affected.
+ * half a minute of --max-cpu at once. While the agent uses more than --max-cpu, tables are made
+ * only for owners without debt. If the walks of one owner need more tables than fit at once, these
+ * tables keep replacing each other; the limit bounds how fast they are rebuilt, and tables of other
+ * owners are made without delay.
  */
 #ifndef COLLECTOR_TABLE_ACCOUNT_H
 #define COLLECTOR_TABLE_ACCOUNT_H
@@ -20,7 +21,7 @@
 typedef struct TableAccount
 {
 	uint64_t cpu_percent; /* percent of one CPU, from --max-cpu; 0: no limit */
-	bool resting;		  /* the agent uses more than cpu_percent */
+	bool resting;		  /* the agent uses more CPU time than cpu_percent */
 	KeyedAllowance owners[TABLE_ACCOUNT_OWNERS];
 } TableAccount;
 

@@ -35,21 +35,27 @@
 #include "unwind/remote_memory.h"
 
 /*
- * Pause after tables were unloaded for want of room: extents become free only after
- * EXTENT_GRACE_NS, and tables that found no room must have a chance to get it.
+ * Pause after tables were unloaded to make room. Their extents become free only after
+ * EXTENT_GRACE_NS, and tables that found no room must have a chance to use them before more is
+ * unloaded.
  */
 #define ROOM_RETRY_NS	 (2 * EXTENT_GRACE_NS)
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
-#define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* pause after which room is assumed */
+/* if no table was refused for this long, the kernel's tables have room again */
+#define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS)
 
-/* Divisor of --max-memory: limit of CFI that is read. Compiling takes at most as much again. */
+/*
+ * Divisor of --max-memory for the limit of the CFI that is read. Compiling CFI takes at most as
+ * much memory again.
+ */
 #define CFI_SHARE 3
 
-#define PARTS_RETRY_NS (60 * EXTENT_GRACE_NS) /* pause after parts of a table could not be loaded */
+/* pause before missing parts of a table are tried again */
+#define PARTS_RETRY_NS (60 * EXTENT_GRACE_NS)
 
-#define STALLED_MANY 64 /* limit of remembered processes */
+#define STALLED_MANY 64 /* limit of remembered processes whose memory did not answer */
 
-/* A process whose memory did not answer. */
+/* A process whose memory did not answer in time. */
 typedef struct StalledProcess
 {
 	uint32_t pid;
@@ -57,7 +63,7 @@ typedef struct StalledProcess
 	Stall stall;
 } StalledProcess;
 
-/* State of one file. */
+/* State of one mapped file. */
 typedef struct Entry
 {
 	MappedFile *file;	  /* held */
@@ -65,20 +71,21 @@ typedef struct Entry
 	UnwindBinary *binary; /* held; NULL if the file is unreadable */
 	FileFacts facts;
 	uint64_t number; /* number of its table, never reused */
-	bool loaded;	 /* true if the table is loaded, or if it never can be */
-	/* walks that ended because the table, or a part of it, was missing */
+	bool loaded;	 /* true if the table is loaded, or can never be loaded */
+	/* Number of walks that ended because the table, or a part of it, was missing. */
 	uint32_t wanted;
-	PackedParts parts;		   /* parts that these walks need, if the table is large */
+	PackedParts parts;		   /* parts of a large table that these walks need */
 	struct Entry *next_wanted; /* in the list of wanted entries */
 	struct Entry *prev_wanted;
-	uint64_t owner; /* owner of the last process that wanted it, who pays for it */
+	uint64_t owner; /* owner of the last process that wanted the table, who is charged for it */
 	uint64_t loaded_ns;
-	struct Entry *younger; /* next of the same owner; used while tables to unload are chosen */
-	uint64_t retry_ns;	   /* not loaded before this time, because there was no room */
+	/* next table of the same owner; used only while tables to unload are chosen */
+	struct Entry *younger;
+	uint64_t retry_ns; /* not loaded before this time, because there was no room */
 	Stall stall;
 	uint64_t used_ns;
 	UT_hash_handle hh;
-	UT_hash_handle by_binary; /* linked only if binary is set */
+	UT_hash_handle by_binary; /* linked only if binary is not NULL */
 } Entry;
 
 struct UnwindTables
@@ -94,13 +101,13 @@ struct UnwindTables
 	uint64_t put_off;
 	StalledProcess stalled[STALLED_MANY];
 	LabelPages label_pages;
-	CodePages *code_pages; /* of the process that was walked last */
-	Runtimes *runtimes;	   /* NULL: interpreters are not searched */
+	CodePages *code_pages; /* code pages of the process that was walked last */
+	Runtimes *runtimes;	   /* NULL: files are not searched for interpreters */
 	bool find_labels;
 	bool cache_warned;
-	uint64_t room_ns; /* earliest time of the next unloading */
-	bool full;		  /* state that was last logged */
-	uint64_t full_ns; /* last time that there was no room */
+	uint64_t room_ns; /* earliest time at which tables may be unloaded again */
+	bool full;		  /* state that was logged last */
+	uint64_t full_ns; /* last time at which there was no room */
 };
 
 int
@@ -221,7 +228,7 @@ look_at_file(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 }
 
 /*
- * Finds or makes the entry of a file. Returns NULL if the file does not answer, which may change
+ * Finds the entry of a file, or makes one. Returns NULL if the file does not answer; it may answer
  * later.
  */
 static Entry *
@@ -241,8 +248,8 @@ get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 }
 
 /*
- * Computes the bias of the segment that a mapping shows. The kernel maps whole pages, so a mapping
- * may begin before its segment.
+ * Computes the difference between the addresses of a mapping and those of its segment in the file.
+ * The kernel maps whole pages, so a mapping may begin before its segment.
  */
 static bool
 segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias)
@@ -264,8 +271,8 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 }
 
 /*
- * Fills in the span of a mapping. Returns false if nothing is known about its code; then *later is
- * set if the reason is a file that did not answer.
+ * Fills in the span of a mapping. Returns false if nothing is known about the mapping's code;
+ * *later is then set if the file did not answer in time.
  */
 static bool
 make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
@@ -279,7 +286,8 @@ make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 	entry = get_entry(tables, mapping->file, now_ns);
 	*later |= entry == NULL;
 	if (entry != NULL && entry->facts.segment_count == 0)
-		return true; /* no program: a JIT compiler keeps its code in shared memory */
+		/* The file is not a program: JIT compilers keep generated code in shared memory. */
+		return true;
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;
@@ -291,8 +299,8 @@ make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 }
 
 /*
- * Returns the slot of the process if its memory did not answer; otherwise the slot that may be
- * reused first.
+ * Returns the slot of the process if its memory did not answer in time; otherwise the slot to
+ * reuse.
  */
 static StalledProcess *
 find_stalled(UnwindTables *tables, const ExecImage *process)
@@ -311,7 +319,7 @@ find_stalled(UnwindTables *tables, const ExecImage *process)
 	return first;
 }
 
-/* Returns true if the process's memory did not answer and must not be read yet. */
+/* Returns true if the process's memory did not answer in time and must not be read yet. */
 static bool
 is_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 {
@@ -361,7 +369,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t 
 		note_stalled(tables, process, now_ns);
 	jit_memory_free(memory);
 	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
-	/* tables of files belong to unwind_tables, those of generated code to the process */
+	/* The process owns tables of generated code; tables of files belong to this object. */
 	for (uint32_t i = 0; i < span_count; i++)
 	{
 		if (spans[i].generated)
@@ -427,8 +435,8 @@ has_table(const Entry *entry)
 }
 
 /*
- * Counts a walk of owner that needs the table at an address. Returns false if the owner has used up
- * its CPU time.
+ * Counts a walk of an owner's process that needs the table at an address. Returns false if the
+ * owner has used up its CPU time.
  */
 static bool
 note_wanted(UnwindTables *tables, Entry *entry, uint64_t owner, uint64_t address, uint64_t now_ns)
@@ -466,7 +474,7 @@ unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owne
 	return entry->number;
 }
 
-/* Logs once that the cache cannot be written. */
+/* Logs once that tables cannot be written to the cache. */
 static void
 warn_of_cache(UnwindTables *tables)
 {
@@ -494,13 +502,13 @@ drop_unused(UnwindTables *tables, uint64_t now_ns)
 	}
 }
 
-/* Tables that were made for an owner, while tables to unload are chosen. */
+/* The loaded tables of one owner, while tables to unload are chosen. */
 typedef struct OwnerTables
 {
 	uint64_t owner;
 	uint64_t lines;
 	Entry *oldest;
-	Entry **end; /* end of the list that begins at oldest */
+	Entry **end; /* where the next table is appended to the list that begins at oldest */
 	UT_hash_handle hh;
 } OwnerTables;
 
@@ -542,7 +550,7 @@ list_owners(UnwindTables *tables)
 }
 
 /*
- * Returns the oldest table of the owner with the most lines, and removes it from its list; NULL if
+ * Removes the oldest table of the owner with the most lines from its list and returns it; NULL if
  * no table is left.
  */
 static Entry *
@@ -593,8 +601,8 @@ unload_all(UnwindTables *tables, uint64_t now_ns)
 }
 
 /*
- * Unloads tables of the owners with the most lines until half of the kernel's room is free. Which
- * tables are in use is unknown; walks ask again at once for those.
+ * Unloads tables of the owners with the most lines until half of the kernel's room is free. It is
+ * not known which tables are in use; walks ask again at once for a table that they need.
  */
 static void
 unload_most(UnwindTables *tables, uint64_t now_ns)
@@ -617,7 +625,10 @@ unload_most(UnwindTables *tables, uint64_t now_ns)
 	free_owners(owners);
 }
 
-/* Makes room in the kernel's full tables: unloads those that no process maps, then older ones. */
+/*
+ * Makes room in the kernel's full tables: unloads the tables of files that no process maps, then
+ * the oldest of the owner with the most.
+ */
 static void
 unwind_tables_make_room(UnwindTables *tables, uint64_t now_ns)
 {
@@ -673,13 +684,13 @@ unwind_tables_load(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 	return result;
 }
 
-/* Sets when an entry may be wanted again, after a load with this result. */
+/* Sets when the table of an entry may be wanted again, according to the result of a load. */
 static void
 note_result(UnwindTables *tables, Entry *entry, int result, uint64_t now_ns)
 {
 	bool had_table = has_table(entry);
 
-	/* a file that is unreadable now is not read again */
+	/* A file that is unreadable at this moment is taken as unreadable forever. */
 	entry->loaded = had_table || (result != -ENOSPC && result != -EAGAIN);
 	if (result == -EAGAIN)
 		stall_note(&entry->stall, now_ns);
@@ -718,8 +729,8 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 }
 
 /*
- * Returns true if the file is deleted, so that no new process can map it. The answer is this
- * machine's knowledge alone, because the server of a network file system may not answer.
+ * Returns true if the file is deleted, so that no new process can map it. Uses only what this
+ * machine's kernel knows, because the server of a network file system may not answer.
  */
 static bool
 is_deleted(const MappedFile *file)
@@ -744,11 +755,18 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 	}
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
-		/* its table would be made a second time for the next process that maps the file */
+		/*
+		 * Keep a table that a described process uses: dropped, it would be made again for the next
+		 * process that maps the file.
+		 */
 		if (entry->binary != NULL && unwinder_binary_is_shared(entry->binary))
 			entry->used_ns = now_ns;
 		else if (now_ns < entry->stall.until_ns && !is_deleted(entry->file))
-			continue; /* otherwise its header would be read again too soon */
+			/*
+			 * Keep the entry until its pause ends; a new entry would read the file's header at
+			 * once.
+			 */
+			continue;
 		else if (now_ns - entry->used_ns > keep_ns || is_deleted(entry->file))
 			drop_entry(tables, entry, now_ns);
 	}

@@ -17,18 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/reader/gpu_join.h"
 #include "agent/reader/reader.h"
 #include "agent/reader/ring.h"
 #include "agent/reader/sample_builder.h"
 #include "base/clock.h"
 
 #define SWEEP_NS		UINT64_C(20000000000)
+/* While programs with a GPU library are known, their windows are looked at this often. */
+#define GPU_TURN_NS		UINT64_C(500000000)
 /* Number of records handled before a wanted table is made, if records arrive without a pause. */
 #define RECORDS_A_TABLE 32
 
 /*
- * Returns true if no code was mapped since the sample nor since the process was read; otherwise the
- * sampled code may have been replaced.
+ * Returns true if no code was mapped between the sample and now; otherwise other code may have
+ * replaced the sampled code.
  */
 static bool
 jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process *process)
@@ -40,13 +43,13 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
 }
 
-/* Returns the end of a frame on the stack, from the record; 0 if it is unknown. */
+/* Returns the stack address at which a frame ends, from the record; 0 if it is unknown. */
 static uint64_t
 kernel_end(const Record *record, uint32_t place)
 {
 	const struct pfs_chain *chain = record->chain;
 
-	/* the walk has not reached the caller of the last frame */
+	/* The end of the last frame is known only when the walk has found its caller. */
 	if (chain == NULL || place >= chain->end_count || record->ends[place] == PFS_END_UNKNOWN ||
 		place == pfs_walk_place(record->sample->user_count - 1U))
 		return 0;
@@ -74,7 +77,7 @@ kernel_walk(const Record *record, uint64_t *frames, uint64_t *ends)
 					   .status = record->sample->user_status };
 }
 
-/* Cuts the middle frames out of a deep stack. */
+/* Cuts frames out of the middle of a deep stack. */
 static void
 cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 {
@@ -94,8 +97,9 @@ cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 }
 
 /*
- * Walks on where the kernel had to end. For a virtual machine's frames that reads memory of the
- * process, without the lock; *process may be NULL then. Returns the number of words.
+ * Continues the kernel's walk from the frame at which the kernel had to stop. Frames of a virtual
+ * machine need memory of the process, which is read without the lock; *process may be NULL
+ * afterwards. Returns the number of words.
  */
 static size_t
 walk_late(Reader *reader, const Record *record, Process **process, uint32_t first, int *status)
@@ -120,9 +124,8 @@ walk_late(Reader *reader, const Record *record, Process **process, uint32_t firs
 }
 
 /*
- * Completes the user side: the kernel's frames, then ours from the frame at which the kernel
- * stopped, which is walked again. Returns the number of the table that the walk must wait for, or
- * 0.
+ * Completes the user side: keeps the frames that the kernel found, and walks again from the frame
+ * at which it stopped. Returns the number of the table that the walk must wait for, or 0.
  */
 static uint64_t
 walk_user_stack(Reader *reader, const Record *record, Process **process, UserWalk *walk)
@@ -143,7 +146,10 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 		return 0;
 	if (late == NULL)
 	{
-		/* nothing was copied for this record, but the table is needed for later ones */
+		/*
+		 * The kernel copied no stack for this record, so its walk cannot continue; but later
+		 * records need the table.
+		 */
 		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
 			unwind_tables_want(reader->unwind, &identity, owner, frames[first - 1],
 							   reader->now_ns) != 0)
@@ -155,12 +161,12 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 		PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
 		first--;
 	walked = walk_late(reader, record, process, first, &status);
-	/* the copy ended before the stack, because the kernel had no time to walk further */
+	/* The walk reached the end of the copy, which is short because the kernel ran out of time. */
 	if (status == PFS_WALK_READ_FAILED && record->sample->user_status == PFS_WALK_OUT_OF_TIME)
 		status = PFS_WALK_OUT_OF_TIME;
 	walk->status = (uint8_t) status;
 	walk->late_from = first;
-	/* without room to describe the process, the kernel's frames are all there is */
+	/* If the process could not be described, only the frames that the kernel found are known. */
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	if (status == PFS_WALK_NO_TABLE && walked > 0)
@@ -170,7 +176,7 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 	return table;
 }
 
-/* Makes the unwinder forget the processes that the process table has forgotten. With the lock. */
+/* Drops from the unwinder the processes that the process table has dropped. With the lock. */
 static void
 forget_processes(Reader *reader, uint64_t now_ns)
 {
@@ -181,8 +187,8 @@ forget_processes(Reader *reader, uint64_t now_ns)
 }
 
 /*
- * Makes sure that the unwinder has the current mappings of the record's process. With the lock,
- * which is released while unwind tables are made. Returns the process, or NULL.
+ * Makes sure that the unwinder has the current mappings of the record's process. The caller holds
+ * the lock, which is released while unwind tables are made. Returns the process, or NULL.
  */
 static Process *
 describe_process(Reader *reader, const Record *record)
@@ -198,7 +204,7 @@ describe_process(Reader *reader, const Record *record)
 		return process;
 	forget_processes(reader, reader->now_ns);
 	process_settle(reader->processes, process);
-	/* reading the mappings again finds code that was mapped since the process was described */
+	/* Reads the mappings again if code was mapped since the process was described. */
 	reader_follow_mappings(reader, record, process);
 	if (late != NULL)
 		process_seek(reader->processes, process, late->at.pc - late->at.is_return, reader->now_ns);
@@ -282,8 +288,8 @@ merge_chain(Reader *reader, const Record *record, const Process *process, UserWa
 }
 
 /*
- * Removes the runtime's own native frames between frames of its functions, if the options ask for
- * it.
+ * Removes a runtime's own native frames between frames of the code that it executes, if the options
+ * ask for it.
  */
 static void
 fold_native(Reader *reader, const Process *process, UserWalk *walk)
@@ -299,7 +305,7 @@ fold_native(Reader *reader, const Process *process, UserWalk *walk)
 	walk->late_from = stack.late_from;
 }
 
-/* Returns the walk's frames of code without a file. */
+/* Returns the walk's frames whose code has no file. */
 static CodeWalk
 code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk, uint64_t time_ns)
 {
@@ -316,8 +322,8 @@ code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk,
 }
 
 /*
- * Lets the namer read the data that it needs to name the stack. With the lock, which is released
- * meanwhile. Returns the process, or NULL.
+ * Lets the namer read the data that it needs for the frames of this stack. With the lock, which is
+ * released meanwhile. Returns the process, or NULL if it is gone.
  */
 static Process *
 prepare_names(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
@@ -338,8 +344,8 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 }
 
 /*
- * Makes labels that could not be read available for the next samples. With the lock, which is
- * released meanwhile. Returns the process, or NULL.
+ * Reads thread labels that the BPF program could not read, so that it can read them at the next
+ * samples. With the lock, which is released meanwhile. Returns the process, or NULL if it is gone.
  */
 static Process *
 read_labels(Reader *reader, const Record *record, Process *process)
@@ -360,8 +366,9 @@ read_labels(Reader *reader, const Record *record, Process *process)
 }
 
 /*
- * Searches the interpreter's thread states if their place is not known, for the next samples. With
- * the lock, which is released meanwhile. Returns the process, or NULL.
+ * Searches for the interpreter's thread states, if their place is not known, so that the next
+ * samples have its frames. With the lock, which is released meanwhile. Returns the process, or NULL
+ * if it is gone.
  */
 static Process *
 seek_runtime(Reader *reader, const Record *record, Process *process)
@@ -397,6 +404,12 @@ walker_handle_record(Reader *reader, const Record *record)
 	Process *process;
 
 	reader_lock(reader);
+	if (record->rows != NULL)
+	{
+		gpu_join_take_rows(reader, record);
+		reader_unlock(reader);
+		return 0;
+	}
 	process = describe_process(reader, record);
 	process = read_labels(reader, record, process);
 	process = seek_runtime(reader, record, process);
@@ -414,7 +427,9 @@ walker_handle_record(Reader *reader, const Record *record)
 			process = prepare_names(reader, record, process, &walk);
 		}
 	}
-	if (table == 0)
+	if (table == 0 && record->sample->kind == PFS_RECORD_GPU_KEPT)
+		gpu_join_keep(reader, record, process, &walk);
+	else if (table == 0)
 		sample_build(reader, record, process, &walk);
 	reader_unlock(reader);
 	return table;
@@ -435,8 +450,9 @@ reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
 }
 
 /*
- * Waits for work until a time of CLOCK_MONOTONIC: *record is the next record, or NULL if tables
- * must be made or the time has come. Returns false if all work is done and the thread must end.
+ * Waits for work, at most until until_ns (CLOCK_MONOTONIC). *record is the next record; NULL if
+ * tables must be made or the time has come. Returns false if all work is done and the thread must
+ * end.
  */
 static bool
 wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
@@ -455,7 +471,7 @@ wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
 	return more;
 }
 
-/* Adds a record to the interval, or parks it until its table is there. */
+/* Adds a record to the interval, or parks it until the table that its walk needs is loaded. */
 static void
 finish_or_park(Reader *reader, QueuedRecord *record)
 {
@@ -474,9 +490,9 @@ finish_or_park(Reader *reader, QueuedRecord *record)
 }
 
 /*
- * Makes the table that is wanted most, and continues the records that wait for it. If none is
- * wanted, the remaining parked records wait for tables that were dropped: they are continued as
- * well, and end there.
+ * Makes the table that the most walks want, and continues the records that wait for it. If no table
+ * is wanted, the parked records wait for tables that have been dropped: their walks end where they
+ * stopped, and the records are added so.
  */
 static void
 make_wanted_table(Reader *reader)
@@ -507,13 +523,44 @@ reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 {
 	reader_lock(reader);
 	process_table_sweep(reader->processes, now_ns);
-	/* at once, because tables would otherwise count as used until the next sample and sweep */
+	/*
+	 * Do this at once: described processes keep their tables in use, so a later sweep could not
+	 * drop them.
+	 */
 	forget_processes(reader, now_ns);
 	labeller_sweep(reader->labeller, now_ns);
+	gpu_join_sweep(reader);
 	reader_unlock(reader);
 	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
 	if (reader->options.namer.sweep != NULL)
 		reader->options.namer.sweep(reader->options.namer.context, now_ns);
+}
+
+/* Adds the windows of programs' GPU libraries whose stacks have come. */
+static void
+settle_gpu_windows(Reader *reader, bool all)
+{
+	/* only this thread adds and drops programs, so most agents need no lock for each record */
+	if (reader->gpu.programs == NULL)
+		return;
+	reader_lock(reader);
+	gpu_join_settle(reader, all);
+	reader_unlock(reader);
+}
+
+/* Returns the time until which the thread may sleep. */
+static uint64_t
+next_turn_ns(Reader *reader, uint64_t swept_ns)
+{
+	uint64_t turn_ns = swept_ns + SWEEP_NS;
+
+	if (reader->gpu.programs == NULL)
+		return turn_ns;
+	reader_lock(reader);
+	if (reader->now_ns + GPU_TURN_NS < turn_ns)
+		turn_ns = reader->now_ns + GPU_TURN_NS;
+	reader_unlock(reader);
+	return turn_ns;
 }
 
 void *
@@ -524,9 +571,12 @@ reader_walker_run(void *argument)
 	uint32_t handled = 0; /* since the last table */
 	QueuedRecord *record;
 
-	/* every delay of tables means more copies of stacks, which wait here */
+	/*
+	 * The thread's priority matters for tables, too: while a table is missing, each record carries
+	 * a copy of its stack and waits here.
+	 */
 	reader_go_first();
-	while (wait_for_work(reader, swept_ns + SWEEP_NS, &record))
+	while (wait_for_work(reader, next_turn_ns(reader, swept_ns), &record))
 	{
 		uint64_t now_ns;
 
@@ -539,7 +589,10 @@ reader_walker_run(void *argument)
 			make_wanted_table(reader);
 			handled = 0;
 		}
-		/* read the clock after the tables were used: their times must not lie in the future */
+		settle_gpu_windows(reader, false);
+		/*
+		 * Read the clock after tables were used, because a time of use must not lie in the future.
+		 */
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 		if (atomic_exchange(&reader->shrinking, false))
 			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
@@ -550,5 +603,6 @@ reader_walker_run(void *argument)
 		}
 		heartbeat_wait(&reader->walker_heartbeat);
 	}
+	settle_gpu_windows(reader, true);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * debug_find.c
- *		Asks the database, then the sources of symbolize.
+ *		Searches for debug information in the database, then in the sources of "symbolize".
  */
 #include "debuginfo/command/debug_find.h"
 
@@ -20,7 +20,7 @@ typedef struct Finding
 {
 	Connection connection;
 	DebugSource *source;
-	size_t missing; /* builds without any */
+	size_t missing; /* number of builds without debug information */
 } Finding;
 
 /* Prints the uploads for a build, the best first. *found is set to their number. */
@@ -34,7 +34,7 @@ print_uploads(Finding *finding, const char *build_id, int64_t *found, DbError *e
 			   "ORDER BY d.has_lines DESC, d.tenant = '' DESC, d.finished DESC, d.id DESC), ''), "
 			   "'UTF8') FROM profstore.debuginfo AS d "
 			   "WHERE d.build_id = $1 AND d.state = 'ready' AND d.role = current_user",
-		.failure = "could not look for uploaded debug information",
+		.failure = "could not search for uploaded debug information",
 		.keep = true,
 		.param_count = 1,
 		.params = { { WIRE_TEXT, &build } },
@@ -53,7 +53,10 @@ print_uploads(Finding *finding, const char *build_id, int64_t *found, DbError *e
 	return DB_OK;
 }
 
-/* Prints the first of directory, cache and servers that has the file. Returns false if none has. */
+/*
+ * Prints the first source that has the file: directory, cache or server. Returns false if none has
+ * it.
+ */
 static bool
 print_source(Finding *finding, const char *build_id, bool is_uploaded)
 {
@@ -85,7 +88,7 @@ find_build(Finding *finding, const char *build_id, DbError *error)
 	return outcome;
 }
 
-/* Sets the build ID of an operand. Returns false, with the reason in *failure, if it has none. */
+/* Reads the build ID of an operand. Returns false, with the reason in *failure, if it has none. */
 static bool
 read_operand(const char *operand, char build_id[ELF_BUILD_ID_TEXT_BYTES], Failure *failure)
 {

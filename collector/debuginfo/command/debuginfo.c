@@ -44,6 +44,14 @@ debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX])
 		{ "output", FLAG_TEXT, &options->output, "FILE", "of extract: the file to write" },
 		{ "sources", FLAG_TEXT, &options->source_tree, "DIR",
 		  "of upload: store the source files below DIR, too" },
+		{ "build-id", FLAG_TEXT, &options->origin.build_id, "ID",
+		  "of sources: the build whose code comes from the files" },
+		{ "git-ref", FLAG_TEXT, &options->origin.git_ref, "REF",
+		  "of sources: git reference of the files, as in label service_git_ref" },
+		{ "repository", FLAG_TEXT, &options->origin.repository, "URL",
+		  "of sources: with --git-ref, the value of label service_repository" },
+		{ "prefix", FLAG_TEXT, &options->origin.prefix, "DIR/",
+		  "of sources: prefix of each path; default: / with --build-id, none with --git-ref" },
 	};
 	size_t count = 0;
 
@@ -54,7 +62,7 @@ debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX])
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }
 
-/* is_error: also because it was named. */
+/* Reports a file that is left out. is_error: it counts as an error, because an operand named it. */
 static void
 leave_out(Uploading *uploading, const char *path, const char *reason, bool is_error)
 {
@@ -64,14 +72,14 @@ leave_out(Uploading *uploading, const char *path, const char *reason, bool is_er
 			  log_text("reason", reason));
 }
 
-/* Why skipped a file. */
+/* Returns why a file is left out. */
 static const char *
 reason_of(int error)
 {
 	switch (error)
 	{
 		case -ENOEXEC:
-			return "it is no ELF file";
+			return "it is not an ELF file";
 		case -ENODATA:
 			return "it has no build ID";
 		case -ENOENT:
@@ -81,7 +89,7 @@ reason_of(int error)
 	}
 }
 
-/* Uploads an open file. is_named: it is an error if nothing of it can be uploaded. */
+/* Uploads an open file. is_named: it is an error if nothing of the file can be uploaded. */
 static DbOutcome
 upload_elf(Uploading *uploading, int input, const char *path, bool is_named, DbError *error)
 {
@@ -126,7 +134,7 @@ typedef struct ImageUpload
 	DbError *error;
 } ImageUpload;
 
-/* ImageFile. */
+/* Implements ImageFile: uploads one ELF file of an image. */
 static bool
 upload_image_file(void *context, const char *name, int fd)
 {
@@ -143,20 +151,23 @@ upload_image(Uploading *uploading, int input, const char *path, bool is_named, D
 {
 	static const char *const reasons[] = {
 		[IMAGE_NONE] = "it is neither an ELF file nor an archive",
-		[IMAGE_BROKEN] = "the archive, or one within it, is broken; what could be read is uploaded",
+		[IMAGE_BROKEN] =
+			"the archive, or one within it, is damaged; the files before the damage were uploaded",
 		[IMAGE_TOO_BIG] = "the archive unpacks to more than 64 GB",
 		[IMAGE_NO_ROOM] = "out of memory, or of space for temporary files",
 	};
 	ImageUpload image = { uploading, path, DB_OK, error };
 	const ImageEnd end = debug_image_walk(input, upload_image_file, &image);
 
-	/* blobs of an image may be no archives, but must not be broken ones */
+	/* a blob of an OCI layout need not be an archive, but it must not be a damaged one */
 	if (end != IMAGE_DONE && end != IMAGE_STOPPED)
 		leave_out(uploading, path, reasons[end], is_named || end != IMAGE_NONE);
 	return image.outcome;
 }
 
-/* is_archive: a file that is not ELF may be a container image or a layer of one. */
+/*
+ * Uploads a file. is_archive: a file that is not ELF may be a container image, or a layer of one.
+ */
 static DbOutcome
 upload_file(Uploading *uploading, const char *path, bool is_named, bool is_archive, DbError *error)
 {
@@ -176,7 +187,7 @@ upload_file(Uploading *uploading, const char *path, bool is_named, bool is_archi
 	return outcome;
 }
 
-/* Returns whether a file is blobs/ALGORITHM/DIGEST of an OCI image layout. */
+/* Returns true if a file is blobs/ALGORITHM/DIGEST of an OCI image layout. */
 static bool
 is_layout_blob(const FTSENT *entry)
 {
@@ -190,8 +201,8 @@ is_layout_blob(const FTSENT *entry)
 }
 
 /*
- * Uploads the files below the paths. Does not follow links, and stays on the file system of each
- * path.
+ * Uploads the files below the paths. Does not follow symbolic links, and stays on the file system
+ * of each path.
  */
 static DbOutcome
 upload_paths(Uploading *uploading, char **paths, DbError *error)
@@ -336,7 +347,7 @@ debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count)
 	else if (strcmp(action, "upload") == 0 && count > 1)
 	{
 		stop_signals_catch(false);
-		operands[count] = NULL; /* behind it are those from which flags were taken */
+		operands[count] = NULL; /* the entries after it are those from which flags were removed */
 		code = run_upload(options, operands + 1, &failure);
 	}
 	else if (strcmp(action, "extract") == 0 && count == 2 && options->output != NULL)
@@ -351,12 +362,24 @@ debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count)
 		sources.database = options->database;
 		code = debug_find(&sources, operands + 1, count - 1, &failure);
 	}
+	else if (strcmp(action, "sources") == 0 && count > 1)
+	{
+		stop_signals_catch(false);
+		code =
+			debug_sources(options->database, &options->origin, operands + 1, count - 1, &failure);
+	}
 	else
 	{
 		code = failure_set(&failure, EXIT_USAGE, "nothing to do");
-		failure_hint(&failure,
-					 "Use \"debuginfo upload PATH...\", \"debuginfo extract PATH --output "
-					 "FILE\", \"debuginfo list\" or \"debuginfo find FILE|BUILD_ID...\".");
+		failure_hint(
+			&failure,
+			"Use \"debuginfo upload PATH...\", \"debuginfo sources PATH...\", "
+			"\"debuginfo extract PATH --output FILE\", \"debuginfo list\" or \"debuginfo find FILE|BUILD_ID...\".");
+	}
+	if (code == EXIT_OK && stop_asked())
+	{
+		code = failure_set(&failure, EXIT_IO, "debuginfo was interrupted");
+		failure_hint(&failure, "Repeat the command, because some files may be left.");
 	}
 	if (code != EXIT_OK)
 		failure_log(&failure, MODULE);

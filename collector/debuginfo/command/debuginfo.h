@@ -1,26 +1,27 @@
 /*
  * debuginfo.h
- *		The sub-command "debuginfo": debug information into the database, for symbolize.
+ *		The sub-command "debuginfo": stores debug information in the database, for "symbolize".
  *
- * A build has its debug information, and production machines do not: so the build uploads it, under
- * the build ID, and strips the delivered files.
+ * Builds have debug information, production machines do not. So a build uploads it, under the build
+ * ID, and then strips the files that it delivers.
  */
 #ifndef COLLECTOR_DEBUGINFO_H
 #define COLLECTOR_DEBUGINFO_H
 
 #include <stddef.h>
 
+#include "debuginfo/command/debug_sources.h"
 #include "symbolize/symbolize_options.h"
 
-#define DEBUGINFO_FLAGS_MAX 16
+#define DEBUGINFO_FLAGS_MAX 20
 
 typedef struct DebuginfoOptions
 {
 	const char *database;	  /* libpq connection string */
-	const char *output;		  /* of extract: a file name */
-	SymbolizeOptions sources; /* of find */
-	const char
-		*source_tree; /* of upload: a directory with source files; NULL: they are not stored */
+	const char *output;		  /* name of the file that the action "extract" writes */
+	SymbolizeOptions sources; /* flags of the action "find" */
+	const char *source_tree;  /* directory with source files, for "upload"; NULL: none are stored */
+	DebugSourcesOptions origin; /* flags of the action "sources" */
 	LogOptions log;
 } DebuginfoOptions;
 
@@ -28,10 +29,10 @@ typedef struct DebuginfoOptions
 size_t debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX]);
 
 /*
- * The first operand says what to do with the others, which are paths: "upload" files, all below
+ * The first operand is the action, the others are paths: "upload" stores files, all files below
  * directories, and container images; "extract" writes the bytes that an upload of one file would
- * send; "list" prints the uploads; "find" prints the debug information that exists for files or
- * build IDs.
+ * send; "sources" stores source files of directories and archives; "list" prints the uploads;
+ * "find" prints the debug information that exists for files or build IDs.
  */
 ExitCode debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count);
 

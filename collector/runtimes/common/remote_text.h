@@ -25,7 +25,8 @@ typedef struct RemoteText
 void remote_texts_read(RemoteMemory *memory, RemoteText *texts, size_t count);
 
 /*
- * Reads pieces of that many words, one for each address other than 0. Sets the other pieces to 0.
+ * Reads pieces of the given number of words, one for each address other than 0. Sets the other
+ * pieces to 0.
  */
 void remote_words_read(RemoteMemory *memory, const uint64_t *addresses, size_t count, size_t words,
 					   uint64_t *to, bool *had);

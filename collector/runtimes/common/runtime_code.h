@@ -21,8 +21,8 @@ struct RuntimeCode
 {
 	char *name;			/* NULL: unknown */
 	char *file;			/* not NULL if name is not */
-	int32_t first_line; /* of the function; 0: unknown */
-	int32_t line;		/* of the frame, if the key identifies an instruction; 0: unknown */
+	int32_t first_line; /* first line of the function; 0: unknown */
+	int32_t line;		/* line of the frame, if the key identifies an instruction; 0: unknown */
 	size_t lines_bytes;
 	uint8_t *lines;		 /* the table of lines in the runtime's format; NULL: there is none */
 	RuntimeCode *caller; /* the function that this one was inlined into; NULL: none */

@@ -67,7 +67,8 @@ python_read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 }
 
 /*
- * The hash of the name is part of the check for versions whose objects have no number of their own.
+ * Reads the hashes of names, which are part of the check for versions whose code objects have no
+ * number of their own.
  */
 static void
 read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
@@ -129,10 +130,10 @@ static void
 find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
 	uint64_t length = remote_word_at(head, layout->object_length);
-	uint32_t state = remote_number_at(head, layout->string_state);
-	uint8_t width = state >> 2 & 7;
-	bool compact = (state >> 5 & 1) != 0;
-	bool ascii = (state >> 6 & 1) != 0;
+	uint32_t state = remote_number_at(head, layout->string_state) >> layout->string_kind;
+	uint8_t width = state & 7;
+	bool compact = (state >> 3 & 1) != 0;
+	bool ascii = (state >> 4 & 1) != 0;
 
 	if (!compact || (width != 1 && width != 2 && width != 4) || (ascii && width != 1))
 		return;

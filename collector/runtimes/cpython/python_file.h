@@ -17,7 +17,7 @@
 
 #define PYTHON_LOOPS 2 /* the loop, and its rarely executed code */
 
-/* Facts from a file. */
+/* Facts about a Python interpreter, from its executable file or library. */
 typedef struct PythonFile
 {
 	bool is_python;		 /* the file contains CPython's code and state */

@@ -1,14 +1,16 @@
 /*
  * python_layout.c
- *		Tables of offsets.
+ *		Offsets in CPython's structures, by version.
  */
 #include "runtimes/cpython/python_layout.h"
 
 #include <string.h>
 
-#define OBJECT_BYTES	  16 /* of PyObject */
-#define OBJECT_BYTES_FREE 32 /* … of a build without the interpreter's lock */
+#define OBJECT_BYTES	  16 /* size of PyObject */
+#define OBJECT_BYTES_FREE 32 /* in a build without the interpreter's lock */
 #define STRING_HASH		  24
+#define STRING_KIND		  2
+#define STRING_KIND_FREE  8 /* from 3.14 on, in a build without the lock: a byte comes before it */
 
 /* Offsets of a version, from its headers. */
 typedef struct VersionOffsets
@@ -29,16 +31,19 @@ typedef struct VersionOffsets
 	uint16_t object_bytes;
 	uint16_t ascii;
 	uint16_t compact;
+	uint16_t
+		frame_copy; /* offset in builds whose threads execute copies of bytecode; otherwise 0 */
+	uint16_t copies;
 } VersionOffsets;
 
 static const VersionOffsets versions[] = {
-	{ 6, 152, 24, 32, 24, 120, 0, 96, 104, 0, 36, 112, 0, OBJECT_BYTES, 48, 72 },
-	{ 7, 176, 24, 32, 24, 104, 0, 96, 104, 0, 36, 112, 0, OBJECT_BYTES, 48, 72 },
-	{ 8, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72 },
-	{ 9, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72 },
-	{ 10, 176, 24, 32, 24, 96, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72 },
-	{ 11, 152, 56, 32, 48, 56, 68, 112, 120, 128, 72, 136, 184, OBJECT_BYTES, 48, 72 },
-	{ 12, 136, 56, 0, 8, 56, 70, 112, 120, 128, 68, 136, 192, OBJECT_BYTES, 40, 56 },
+	{ 6, 152, 24, 32, 24, 120, 0, 96, 104, 0, 36, 112, 0, OBJECT_BYTES, 48, 72, 0, 0 },
+	{ 7, 176, 24, 32, 24, 104, 0, 96, 104, 0, 36, 112, 0, OBJECT_BYTES, 48, 72, 0, 0 },
+	{ 8, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72, 0, 0 },
+	{ 9, 176, 24, 32, 24, 104, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72, 0, 0 },
+	{ 10, 176, 24, 32, 24, 96, 0, 104, 112, 0, 40, 120, 0, OBJECT_BYTES, 48, 72, 0, 0 },
+	{ 11, 152, 56, 32, 48, 56, 68, 112, 120, 128, 72, 136, 184, OBJECT_BYTES, 48, 72, 0, 0 },
+	{ 12, 136, 56, 0, 8, 56, 70, 112, 120, 128, 68, 136, 192, OBJECT_BYTES, 40, 56, 0, 0 },
 };
 
 #define OWNER_SHIM	3
@@ -51,20 +56,21 @@ typedef struct OffsetPlaces
 	uint16_t current_frame;
 	uint16_t thread_id;
 	uint16_t frame; /* size, previous, executable, instr_ptr, localsplus, owner */
-	uint16_t code;	/* size, filename, name, qualname, linetable, firstlineno */
+	uint16_t frame_copy;
+	uint16_t code; /* size, filename, name, qualname, linetable, firstlineno */
 	uint16_t code_adaptive;
+	uint16_t copies;
 	uint16_t object; /* size, ob_type */
 	uint16_t bytes;	 /* size, ob_size, ob_sval */
 	uint16_t string; /* size, state, length, asciiobject_size */
 } OffsetPlaces;
 
 static const OffsetPlaces places[] = {
-	{ 13, 23, 24, 28, 34, 43, 44, 64, 67 },
-	{ 14, 26, 27, 31, 39, 48, 50, 74, 77 },
-	{ 15, 26, 30, 39, 47, 56, 58, 86, 89 },
+	{ 13, 23, 24, 28, 0, 34, 43, 0, 44, 64, 67 },
+	{ 14, 26, 27, 31, 38, 39, 48, 49, 50, 74, 77 },
+	{ 15, 26, 30, 39, 46, 47, 56, 57, 58, 86, 89 },
 };
 
-#define LAST_FREE	  13 /* builds without the lock are known up to this version */
 #define MOST_OFFSET	  4096
 #define SIZE_MOST	  (1 << 20)
 #define RELEASE_FINAL 0xf
@@ -100,6 +106,7 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	/* the length and the hash precede the bytes */
 	layout->bytes_data = at->object_bytes + 16;
 	layout->string_state = at->object_bytes + 16;
+	layout->string_kind = at->frame_copy != 0 ? STRING_KIND_FREE : STRING_KIND;
 	layout->string_ascii = at->ascii;
 	layout->string_compact = at->compact;
 	*walk = (struct pfs_python_layout){
@@ -112,6 +119,12 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 		.frame_owner = (uint8_t) at->frame_owner,
 		.code_mask = (uint16_t) ((1U << words) - 1),
 	};
+	if (at->frame_copy != 0)
+	{
+		walk->frame_copy = (uint8_t) (at->frame_copy / 4);
+		walk->code_copies = (uint8_t) (at->copies / 8);
+		walk->code_bytecode = (uint8_t) (at->instructions / 8);
+	}
 	/* from 3.12 on code objects have a number of their own, which is among the hashed words */
 	if (at->minor < 12)
 		walk->code_name = (uint8_t) ((at->name - first) / 8);
@@ -163,7 +176,16 @@ table_is_of(uint32_t minor, const uint64_t *words)
 {
 	return memcmp(words, PYTHON_OFFSETS_MAGIC, sizeof(*words)) == 0 && words[1] >> 24 == 3 &&
 		   (words[1] >> 16 & 0xff) == minor && (words[1] >> 4 & 0xf) == RELEASE_FINAL &&
-		   (words[2] == 0 || (words[2] == 1 && minor <= LAST_FREE));
+		   words[2] <= 1;
+}
+
+/* Checks what the walk reads with words of a byte each, and in a frame's block. */
+static bool
+copies_hold(uint64_t frame_copy, uint64_t copies, uint64_t bytecode)
+{
+	return frame_copy != 0 && frame_copy % 4 == 0 && frame_copy < 8 * PFS_FRAME_BLOCK_WORDS &&
+		   copies % 8 == 0 && copies / 8 <= UINT8_MAX && bytecode % 8 == 0 &&
+		   bytecode / 8 <= UINT8_MAX;
 }
 
 bool
@@ -176,6 +198,7 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 	const uint64_t *bytes;
 	const uint64_t *string;
 	uint64_t object;
+	bool has_copies;
 	VersionOffsets found;
 
 	*layout = (PythonLayout){ 0 };
@@ -191,6 +214,7 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 	bytes = &words[at->bytes];
 	string = &words[at->string];
 	object = words[2] != 0 ? OBJECT_BYTES_FREE : OBJECT_BYTES;
+	has_copies = words[2] != 0 && at->copies != 0;
 	if (!group_holds(frame, 5) || !group_holds(code, 5) || !group_holds(bytes, 2) ||
 		!group_holds(string, 2) || words[at->current_frame] >= MOST_OFFSET ||
 		words[at->thread_id] >= MOST_OFFSET || words[at->code_adaptive] >= code[0] ||
@@ -201,6 +225,9 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 		bytes[2] != object + 16 || string[1] != object + 16 || string[2] != object ||
 		frame[0] > 8 * PFS_FRAME_BLOCK_WORDS || frame[1] % 8 != 0 || frame[2] % 8 != 0 ||
 		frame[3] % 8 != 0 || frame[5] >= 8 * PFS_FRAME_BLOCK_WORDS)
+		return false;
+	if (has_copies &&
+		!copies_hold(words[at->frame_copy], words[at->copies], words[at->code_adaptive]))
 		return false;
 	found = (VersionOffsets){
 		.minor = (uint16_t) minor,
@@ -219,6 +246,8 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 		.object_bytes = (uint16_t) object,
 		.ascii = (uint16_t) string[3],
 		.compact = (uint16_t) (string[3] + 16),
+		.frame_copy = (uint16_t) (has_copies ? words[at->frame_copy] : 0),
+		.copies = (uint16_t) (has_copies ? words[at->copies] : 0),
 	};
 	return found.lines > found.first_line && found.file <= found.lines &&
 		   found.qualified <= found.lines && finish(layout, &found);

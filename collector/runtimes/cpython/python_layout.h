@@ -3,8 +3,8 @@
  *		Offsets in CPython's structures, by version: 3.6 to 3.15 on 64-bit machines.
  *
  * From 3.13 on _PyRuntime begins with the build's own table of offsets, whose order each version
- * extends. Before 3.13 the offsets are those of the version's headers. Of builds without the
- * interpreter's lock (free-threaded) only 3.13 is supported: from 3.14 on threads have copies of
+ * extends. Before 3.13 the offsets are those of the version's headers. In builds without the
+ * interpreter's lock (free-threaded) objects are longer, and from 3.14 on threads execute copies of
  * bytecode.
  */
 #ifndef COLLECTOR_PYTHON_LAYOUT_H
@@ -40,17 +40,20 @@ typedef struct PythonLayout
 	uint16_t code_bytes;		/* bytes to read, up to the end of the lines field */
 	/* offsets in an object, which is longer in a build without the interpreter's lock */
 	uint16_t object_type;
-	uint16_t object_length; /* of a string, or of a bytes object */
+	uint16_t object_length; /* length of a string, or of a bytes object */
 	uint16_t bytes_data;
 	/* offsets in a string */
 	uint16_t string_state;
-	uint16_t string_ascii;		   /* its characters if all are ASCII … */
-	uint16_t string_compact;	   /* … and otherwise */
+	uint8_t string_kind;		   /* bit of the state at which the width of characters begins */
+	uint16_t string_ascii;		   /* place of the characters if all are ASCII */
+	uint16_t string_compact;	   /* place of the characters otherwise */
 	uint8_t marks;				   /* enum pfs_runtime_marks */
 	struct pfs_python_layout walk; /* the part that the kernel's walk needs */
 } PythonLayout;
 
-/* Returns the layout of a version without such a table; false if there is none. */
+/*
+ * Finds the layout of a version whose _PyRuntime has no table of offsets; false if it is not known.
+ */
 bool python_layout_of_version(uint32_t minor, PythonLayout *layout);
 
 /*

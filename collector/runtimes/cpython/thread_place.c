@@ -22,7 +22,7 @@
 /* Words of a piece of memory that may be addresses of states, and their positions. */
 typedef struct Candidates
 {
-	RemoteRange states[CANDIDATES_MAX]; /* of the thread's number in each */
+	RemoteRange states[CANDIDATES_MAX]; /* the thread's number in each state */
 	int32_t offsets[CANDIDATES_MAX];
 	size_t count;
 } Candidates;

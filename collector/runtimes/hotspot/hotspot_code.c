@@ -62,7 +62,7 @@ typedef struct Function
 	uint16_t lengths[TEXTS];
 	size_t lines_bytes; /* to be read */
 	bool valid;
-	char *name; /* with its class */
+	char *name; /* name of the method, with its class */
 	char *file;
 	uint8_t *lines; /* NULL: there is no table */
 } Function;

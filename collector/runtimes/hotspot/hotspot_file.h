@@ -16,14 +16,14 @@
 
 typedef enum HotSpotExport
 {
-	HOTSPOT_STRUCTS, /* variables that hold the address of the table of fields, … */
+	HOTSPOT_STRUCTS, /* variable with the address of the table of fields */
 	HOTSPOT_STRUCT_STRIDE,
-	HOTSPOT_STRUCT_TYPE, /* … offsets in its entries, … */
+	HOTSPOT_STRUCT_TYPE, /* variables with the offsets in an entry: this to ADDRESS */
 	HOTSPOT_STRUCT_FIELD,
 	HOTSPOT_STRUCT_IS_STATIC,
 	HOTSPOT_STRUCT_OFFSET,
 	HOTSPOT_STRUCT_ADDRESS,
-	HOTSPOT_TYPES, /* … and likewise for sizes */
+	HOTSPOT_TYPES, /* variables with the offsets in an entry of the table of types and sizes */
 	HOTSPOT_TYPE_STRIDE,
 	HOTSPOT_TYPE_NAME,
 	HOTSPOT_TYPE_SIZE,

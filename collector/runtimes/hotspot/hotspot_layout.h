@@ -20,7 +20,7 @@
 #define HOTSPOT_FIELDS(X)                                                             \
 	X(CACHE_HEAP, "CodeCache._heap", NULL) /* up to 8 */                              \
 	X(CACHE_HEAPS, "CodeCache._heaps", NULL)                                          \
-	X(VERSION, "JDK_Version._current", NULL) /* up to 22 */                           \
+	X(VERSION, "JDK_Version._current", NULL) /* JDK up to 22 */                       \
 	X(MAJOR, "Abstract_VM_Version._vm_major_version", NULL)                           \
 	X(UNIVERSE_HEAP, "Universe._collectedHeap", NULL)                                 \
 	X(ARRAY_LENGTH, "GrowableArrayBase._len", "GenericGrowableArray._len")            \
@@ -32,8 +32,8 @@
 	X(SPACE_HIGH, "VirtualSpace._high_boundary", NULL)                                \
 	X(BLOB_NAME, "CodeBlob._name", NULL)                                              \
 	X(BLOB_SIZE, "CodeBlob._size", NULL)                                              \
-	X(BLOB_CODE, "CodeBlob._code_begin", NULL)		   /* 9 to 22 */                  \
-	X(BLOB_CODE_OFFSET, "CodeBlob._code_offset", NULL) /* all other versions */       \
+	X(BLOB_CODE, "CodeBlob._code_begin", NULL)		   /* JDK 9 to 22 */              \
+	X(BLOB_CODE_OFFSET, "CodeBlob._code_offset", NULL) /* JDK up to 8, from 23 on */  \
 	X(BLOB_DATA_OFFSET, "CodeBlob._data_offset", NULL)                                \
 	X(BLOB_FRAME_SIZE, "CodeBlob._frame_size", NULL)                                  \
 	X(BLOB_FRAME_COMPLETE, "CodeBlob._frame_complete_offset", NULL)                   \

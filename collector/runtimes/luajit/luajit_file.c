@@ -1,6 +1,6 @@
 /*
  * luajit_file.c
- *		Looks for LuaJIT's own function, and for the file's code.
+ *		Finds luaJIT_setmode, which only LuaJIT exports, and the segment with its code.
  */
 #include "runtimes/luajit/luajit_file.h"
 

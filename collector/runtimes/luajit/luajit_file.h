@@ -2,8 +2,8 @@
  * luajit_file.h
  *		Recognizes files that contain LuaJIT 2.1.
  *
- * All builds export one of its own functions, which no other Lua has. The file provides no further
- * facts: offsets in its structures are found in the process.
+ * All builds export luaJIT_setmode, which no other Lua has. The file provides no further facts:
+ * offsets in LuaJIT's structures are found in the process.
  */
 #ifndef COLLECTOR_LUAJIT_FILE_H
 #define COLLECTOR_LUAJIT_FILE_H

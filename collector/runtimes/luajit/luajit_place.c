@@ -17,11 +17,23 @@
 
 #define PIECE_WORDS		64
 #define STACK_WORDS		8192
-#define GLOBAL_WORDS	1024 /* of the global state, including the table after it */
-#define STATE_WORDS		3	 /* of a state, up to its reference to the global state */
+#define GLOBAL_WORDS	1024 /* words of the global state, including the table after it */
+#define STATE_WORDS		3	 /* words of a state, up to its reference to the global state */
 #define DISPATCH_MIN	64	 /* number of consecutive addresses of code that make a table */
 #define CANDIDATES_MAX	8	 /* limit, because the process may contain any number of them */
 #define SUBROUTINE_SIZE 4096 /* upper limit of the size of the interpreter's last routine */
+#define TRACES_MAX		65536
+#define TRACES_SEEN		64	/* number of traces, the first of a list, that are checked */
+#define STATE_NUMBERS	16	/* limit of the numbers of VM states, which are negative */
+#define LOOKS_MAX		64	/* limit of a search's reads of single objects, each with a deadline */
+#define MAIN_BYTES		512 /* limit of the main state's size, which lies before the global state */
+
+/* A search of a process, which contains any number of words that look like what is searched for. */
+typedef struct LuajitSearch
+{
+	RemoteMemory *memory;
+	int looks;
+} LuajitSearch;
 
 static bool
 is_object(uint64_t address)
@@ -114,51 +126,126 @@ find_dispatch(const LuajitThread *thread, const uint64_t words[GLOBAL_WORDS],
 	return count >= DISPATCH_MIN ? GLOBAL_WORDS - count : GLOBAL_WORDS;
 }
 
+/* Reads the words of an object. Returns false if they are unreadable or the search is too long. */
+static bool
+search_read(LuajitSearch *search, uint64_t address, uint64_t *words, size_t count)
+{
+	const RemotePieces piece = { .address = address,
+								 .piece_bytes = count * sizeof(*words),
+								 .count = 1 };
+
+	return search->looks++ < LOOKS_MAX &&
+		   remote_memory_read(search->memory, &piece, words) == piece.piece_bytes;
+}
+
 /* Returns whether a word is 0, or lies in the stack of a state. */
 static bool
-is_base_in(RemoteMemory *memory, uint64_t state, uint64_t base)
+is_base_in(LuajitSearch *search, uint64_t state, uint64_t base)
 {
 	uint64_t words[PFS_LUAJIT_STATE_WORDS];
-	const RemotePieces piece = { .address = state, .piece_bytes = sizeof(words), .count = 1 };
 
 	if (base == 0)
 		return true;
-	return remote_memory_read(memory, &piece, words) == sizeof(words) &&
+	return search_read(search, state, words, PFS_LUAJIT_STATE_WORDS) &&
 		   base > words[PFS_LUAJIT_STATE_STACK] && base <= words[PFS_LUAJIT_STATE_END];
 }
 
-/* Reads a global state. Returns false if it lacks such a table or a running state. */
+/* Returns whether there is a list of traces at an address, of which one at least is compiled. */
 static bool
-read_global(RemoteMemory *memory, const LuajitThread *thread, uint64_t global,
+is_trace_list(LuajitSearch *search, uint64_t address, uint32_t count)
+{
+	uint64_t traces[TRACES_SEEN] = { 0 };
+	uint64_t words[PFS_LUAJIT_TRACE_WORDS];
+	const uint32_t seen = count < TRACES_SEEN ? count : TRACES_SEEN;
+
+	if (!search_read(search, address, traces, seen) || traces[0] != 0)
+		return false;
+	for (uint32_t i = 1; i < seen; i++)
+	{
+		if (traces[i] == 0)
+			continue;
+		return is_object(traces[i]) &&
+			   search_read(search, traces[i], words, PFS_LUAJIT_TRACE_WORDS) &&
+			   PFS_LUAJIT_TYPE(words[PFS_LUAJIT_TRACE_TYPE]) == PFS_LUAJIT_TYPE_TRACE &&
+			   (words[PFS_LUAJIT_TRACE_NUMBER] & 0xffff) == i;
+	}
+	return false;
+}
+
+/* Returns true if a word may be the number of a running trace, or the negative of a VM state. */
+static bool
+is_running_number(uint64_t word)
+{
+	const int32_t number = (int32_t) word;
+
+	return number != 0 && number >= -STATE_NUMBERS && number < TRACES_MAX;
+}
+
+/*
+ * Finds the list of traces, which is followed by the index of its first free place and by its size.
+ * number: index of the word that is_running_number() accepts.
+ */
+static void
+find_traces(LuajitSearch *search, const uint64_t words[GLOBAL_WORDS], size_t dispatch,
+			size_t number, struct pfs_luajit_layout *layout)
+{
+	for (size_t i = layout->current / sizeof(*words) + 2; i + 1 < dispatch; i++)
+	{
+		const uint32_t next_free = (uint32_t) words[i + 1];
+		const uint32_t size = (uint32_t) (words[i + 1] >> 32);
+
+		if (!is_object(words[i]) || size < 2 || size > TRACES_MAX || next_free > size ||
+			!is_trace_list(search, words[i], size))
+			continue;
+		layout->number = (uint32_t) (number * sizeof(*words));
+		layout->traces = (uint32_t) (i * sizeof(*words));
+		return;
+	}
+}
+
+/* Reads a global state. Returns false if it has no table of instructions or no running state. */
+static bool
+read_global(LuajitSearch *search, const LuajitThread *thread, uint64_t global,
 			struct pfs_luajit_layout *layout)
 {
 	uint64_t words[GLOBAL_WORDS];
 	uint64_t states[GLOBAL_WORDS * STATE_WORDS];
+	size_t main = 0; /* the reference to the main state, after the number of the running trace */
 	size_t dispatch;
 
-	read_words(memory, global, words, GLOBAL_WORDS);
+	read_words(search->memory, global, words, GLOBAL_WORDS);
 	dispatch = find_dispatch(thread, words, layout);
-	if (dispatch == GLOBAL_WORDS || dispatch == 0 || !read_states(memory, words, dispatch, states))
+	if (dispatch == GLOBAL_WORDS || dispatch == 0 ||
+		!read_states(search->memory, words, dispatch, states))
 		return false;
 	layout->code_end += SUBROUTINE_SIZE;
 	layout->global = global;
 	layout->thread_pointer = thread->thread_pointer;
 	layout->dispatch = (uint32_t) (dispatch * sizeof(*words));
 	layout->current = 0;
-	for (size_t i = dispatch - 1; i-- > 0 && layout->current == 0;)
+	layout->number = layout->traces = 0;
+	for (size_t i = dispatch - 1; i-- > 0;)
 	{
 		const uint64_t *state = states + i * STATE_WORDS;
 
-		if (is_state(state) && state[PFS_LUAJIT_STATE_GLOBAL] == global &&
-			is_base_in(memory, words[i], words[i + 1]))
+		if (!is_state(state) || state[PFS_LUAJIT_STATE_GLOBAL] != global)
+			continue;
+		if (layout->current == 0 && is_base_in(search, words[i], words[i + 1]))
 			layout->current = (uint32_t) (i * sizeof(*words));
+		/* lists of the garbage collector lead to states, too */
+		if (i > 0 && global - words[i] <= MAIN_BYTES && is_running_number(words[i - 1]))
+			main = i;
 	}
+	if (layout->current != 0 && main > 0)
+		find_traces(search, words, dispatch, main - 1, layout);
 	return layout->current != 0;
 }
 
 bool
 luajit_place_find(RemoteMemory *memory, const LuajitThread *thread, struct pfs_runtime *entry)
 {
+	struct pfs_luajit_layout layout = entry->luajit;
+	LuajitSearch search = { .memory = memory };
 	uint64_t *words = calloc(STACK_WORDS, sizeof(*words));
 	uint64_t *states = calloc(STACK_WORDS, STATE_WORDS * sizeof(*states));
 	uint64_t last = 0;
@@ -181,11 +268,15 @@ luajit_place_find(RemoteMemory *memory, const LuajitThread *thread, struct pfs_r
 				continue;
 			last = state[PFS_LUAJIT_STATE_GLOBAL];
 			candidates++;
-			found = read_global(memory, thread, last, &entry->luajit);
+			found = read_global(&search, thread, last, &layout);
 		}
 	}
 	free(words);
 	free(states);
-	entry->is_placed = found;
+	if (found)
+	{
+		entry->luajit = layout;
+		entry->is_placed = 1;
+	}
 	return found;
 }

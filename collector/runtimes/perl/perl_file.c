@@ -19,8 +19,9 @@
 static const char *const loops[] = { SYMBOL_LOOP, "Perl_runops_debug" };
 
 /*
- * The function that calls the loop again for an eval is not exported. It is one of the functions of
- * pp_ctl.c, which follow the last function of scope.c.
+ * The function that calls the interpreter's loop for an eval is not exported. In the binary it lies
+ * among the functions of pp_ctl.c, between the end of Perl_cx_dump, which is the last function of
+ * scope.c, and the end of Perl_pp_break.
  */
 #define SYMBOL_BEFORE_EVALS	 "Perl_cx_dump"
 #define SYMBOL_LAST_OF_EVALS "Perl_pp_break"

@@ -23,9 +23,10 @@
 /* Facts from a file. Addresses are ELF virtual addresses. */
 typedef struct PerlFile
 {
-	uint32_t version;			/* N of 5.N; 0: unknown, or Perl without threads */
-	uint64_t key;				/* address of the number of the key */
-	LoopCode loops[PERL_LOOPS]; /* and of evals, which may call the loop again */
+	uint32_t version; /* N of 5.N; 0: unknown, or Perl without threads */
+	uint64_t key;	  /* address of the number of the key */
+	LoopCode
+		loops[PERL_LOOPS]; /* loops of subroutines, and of evals, which may call the loop again */
 	struct pfs_perl_layout layout;
 } PerlFile;
 

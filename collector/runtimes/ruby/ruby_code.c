@@ -34,7 +34,7 @@
  */
 #define FLAG_PLACE (UINT64_C(1) << 13)
 
-#define HEAD_WORDS		 5 /* of strings and arrays */
+#define HEAD_WORDS		 5 /* words at the start of strings and arrays */
 #define DEFINITION_WORDS 5
 #define DEFINITION_ID	 4 /* index in a method's definition: the number of its name */
 

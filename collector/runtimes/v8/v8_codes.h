@@ -16,7 +16,7 @@
 #include "base/allowance.h"
 #include "runtimes/v8/v8_memory.h"
 
-#define V8_CODES_MAX 512 /* of a process; the least recently used one is dropped */
+#define V8_CODES_MAX 512 /* limit for a process; the least recently used one is dropped */
 
 typedef struct V8Code
 {
@@ -39,7 +39,7 @@ typedef struct V8Codes
 	uint32_t count;
 	size_t room;
 	Allowance searches;
-	V8Code *codes; /* by ascending start, disjoint; owned */
+	V8Code *codes; /* codes by ascending start, disjoint; owned */
 } V8Codes;
 
 void v8_codes_fini(V8Codes *codes);

@@ -72,7 +72,7 @@ read_identity(V8Reader *reader, uint64_t shared, V8Function *function)
 }
 
 /*
- * Finds the function's start among the words behind its name: [name, slot,] [inferred name,] start,
+ * Finds the function's start among the words after its name: [name, slot,] [inferred name,] start,
  * end. Small integers follow each other as 1, 2 or 3.
  */
 static int32_t
@@ -240,8 +240,8 @@ is_baseline_of(V8Reader *reader, const V8Code *code, const V8Frame *frame)
 }
 
 /*
- * Baseline code has a table with the code length of each bytecode, and the bytecodes have one of
- * positions.
+ * Finds a position in baseline code, which has a table with the code length of each bytecode; the
+ * bytecodes have a table of positions.
  */
 static bool
 find_baseline_position(V8Reader *reader, const V8Code *code, const V8Frame *frame,

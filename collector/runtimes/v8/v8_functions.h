@@ -27,7 +27,7 @@ typedef struct V8Frame
 	uint64_t check;	 /* PFS_V8_CHECK */
 	uint64_t pc;	 /* in generated machine code; 0: in code of V8's own */
 	uint64_t bytecodes;
-	uint32_t offset; /* of the bytecode; PFS_V8_NO_OFFSET: none */
+	uint32_t offset; /* offset of the bytecode; PFS_V8_NO_OFFSET: none */
 } V8Frame;
 
 /* Addresses of the sizes of bytecodes; address 0: unknown. */

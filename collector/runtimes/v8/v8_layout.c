@@ -143,8 +143,9 @@ derive_walk(Deriving *deriving, V8Layout *layout)
 }
 
 /*
- * From 12 on the fields are deoptimization data 8, positions 16, wrapper 24, stream 32, start 40.
- * Before that the positions follow the deoptimization data, and the start is 16 behind them.
+ * Derives the offsets of a Code object's fields. From V8 12 on they are deoptimization data 8,
+ * positions 16, wrapper 24, stream 32, start 40. Before that the positions follow the
+ * deoptimization data, and the start is 16 after them.
  */
 static void
 derive_code(Deriving *deriving, V8Layout *layout)

@@ -103,7 +103,7 @@ v8_memory_read_string(V8Memory *memory, uint64_t object, V8String *string)
 	if (string->type >= layout->string_types ||
 		!v8_read(memory, object + layout->string_length, &string->length, sizeof(string->length)))
 		return false;
-	/* the memory may end behind a short string's characters */
+	/* the memory may end after a short string's characters */
 	if ((string->type & STRING_FORM) != STRING_SEQUENTIAL &&
 		!v8_read(memory, object + layout->string_characters, words, sizeof(words)))
 		return false;
@@ -138,7 +138,7 @@ v8_characters_find(V8Memory *memory, uint64_t object, V8Characters *characters)
 					characters->address = string.second;
 				characters->address += skipped * width;
 				return true;
-			case STRING_CONS: /* it is one piece if the second part is empty */
+			case STRING_CONS: /* a single string if the second part is empty */
 			{
 				V8String second;
 

@@ -14,7 +14,7 @@
 #include "base/allowance.h"
 #include "runtimes/v8/v8_memory.h"
 
-#define V8_SCRIPTS_MAX	16				   /* of a process */
+#define V8_SCRIPTS_MAX	16				   /* limit for a process */
 #define V8_PIECE_LENGTH 16384			   /* characters */
 #define V8_SOURCE_MAX	(16 * 1024 * 1024) /* in characters; longer code has no lines */
 
@@ -26,7 +26,7 @@ typedef struct V8Script
 	uint64_t used;	 /* number of the last use */
 	uint32_t length; /* characters */
 	uint32_t pieces;
-	uint32_t *lines; /* before each piece */
+	uint32_t *lines; /* number of lines before each piece */
 } V8Script;
 
 typedef struct V8Scripts

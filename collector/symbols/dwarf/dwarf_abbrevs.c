@@ -9,10 +9,10 @@
 
 #include "base/grow.h"
 
-#define ABBREVS_MAX (1U << 18) /* of a table: more than link-time optimization makes */
+#define ABBREVS_MAX (1U << 18) /* limit of a table, above what link-time optimization produces */
 #define STEPS_MAX	(1U << 21)
 
-/* Slots of attributes by their numbers. The numbers of GNU's begin at 0x2100. */
+/* Maps attribute numbers to slots. The numbers of GNU's attributes begin at 0x2100. */
 static DwarfSlot
 slot_of_attribute(uint64_t attribute)
 {
@@ -95,8 +95,9 @@ wanted_slot(uint64_t tag, uint64_t attribute)
 	}
 }
 
-bool
-dwarf_tag_holds_scopes(unsigned tag)
+/* Returns true for a function, an inlined call, or an entry that may contain some. */
+static bool
+holds_scopes(unsigned tag)
 {
 	switch (tag)
 	{
@@ -118,6 +119,13 @@ dwarf_tag_holds_scopes(unsigned tag)
 		default:
 			return false;
 	}
+}
+
+static bool
+is_file_level(unsigned tag)
+{
+	return tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit || tag == DW_TAG_namespace ||
+		   tag == DW_TAG_module;
 }
 
 int
@@ -188,7 +196,7 @@ dwarf_form_bytes(unsigned form, const DwarfSizes *sizes)
 	}
 }
 
-/* Tables while they are read. */
+/* Tables that are being read. */
 typedef struct Reading
 {
 	DwarfAbbrevs *made;
@@ -209,7 +217,9 @@ add_step(Reading *reading, const DwarfStep *step)
 	return true;
 }
 
-/* Adds an attribute to the abbreviation that is read. Returns false if it is damaged. */
+/*
+ * Adds an attribute to the abbreviation that is being read. Returns false if the data is damaged.
+ */
 static bool
 add_attribute(Reading *reading, const DwarfAbbrev *abbrev, uint64_t attribute, uint64_t form,
 			  int64_t value)
@@ -239,6 +249,30 @@ add_attribute(Reading *reading, const DwarfAbbrev *abbrev, uint64_t attribute, u
 	return add_step(reading, &step);
 }
 
+/* Sets sizes by which an entry is skipped in one step, if its attributes have fixed sizes. */
+static void
+set_sizes(const DwarfAbbrevs *made, DwarfAbbrev *abbrev)
+{
+	int32_t size_bytes = 0;
+
+	abbrev->fixed_bytes = -1;
+	abbrev->sibling_bytes = -1;
+	for (uint32_t i = 0; i < abbrev->count; i++)
+	{
+		const DwarfStep *step = &made->steps[abbrev->first + i];
+		int32_t step_bytes = step->form == 0 ? step->value : step->size_bytes;
+
+		if (step_bytes < 0 || step_bytes > INT32_MAX - size_bytes)
+			return;
+		if (step->slot == DWARF_SIBLING && step->form == DW_FORM_ref4)
+			abbrev->sibling_bytes = size_bytes;
+		else if (step->slot == DWARF_SIBLING)
+			return;
+		size_bytes += step_bytes;
+	}
+	abbrev->fixed_bytes = size_bytes;
+}
+
 /* Reads one abbreviation. Returns false at the end of the table, or if it is damaged. */
 static bool
 read_abbrev(Reading *reading, DwarfCursor *cursor)
@@ -252,7 +286,8 @@ read_abbrev(Reading *reading, DwarfCursor *cursor)
 	tag = dwarf_cursor_uleb(cursor);
 	abbrev.tag = tag <= UINT16_MAX ? (uint16_t) tag : 0;
 	abbrev.has_children = dwarf_cursor_number(cursor, 1) != 0;
-	abbrev.is_plain = !dwarf_tag_holds_scopes(abbrev.tag);
+	abbrev.is_plain = !holds_scopes(abbrev.tag);
+	abbrev.is_file_level = is_file_level(abbrev.tag);
 	for (;;)
 	{
 		uint64_t attribute = dwarf_cursor_uleb(cursor);
@@ -265,8 +300,11 @@ read_abbrev(Reading *reading, DwarfCursor *cursor)
 			dwarf_cursor_fail(cursor);
 		if (attribute == DW_AT_sibling)
 			abbrev.is_plain = false;
+		if (attribute == DW_AT_low_pc || attribute == DW_AT_ranges)
+			abbrev.is_code = abbrev.tag == DW_TAG_subprogram;
 	}
 	abbrev.count = made->step_count - abbrev.first;
+	set_sizes(made, &abbrev);
 	if (cursor->failed || made->count >= ABBREVS_MAX ||
 		grow_array(&made->items, &reading->item_room, made->count, sizeof(abbrev)) != 0)
 	{
@@ -340,11 +378,9 @@ dwarf_abbrevs_free(DwarfAbbrevs *abbrevs)
 }
 
 const DwarfAbbrev *
-dwarf_abbrevs_find(const DwarfAbbrevs *abbrevs, uint64_t code)
+dwarf_abbrevs_search(const DwarfAbbrevs *abbrevs, uint64_t code)
 {
 	const DwarfAbbrev wanted = { .code = code };
 
-	if (abbrevs->is_dense)
-		return code - 1 < abbrevs->count ? &abbrevs->items[code - 1] : NULL;
 	return bsearch(&wanted, abbrevs->items, abbrevs->count, sizeof(wanted), compare_codes);
 }

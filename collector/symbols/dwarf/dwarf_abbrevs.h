@@ -2,13 +2,14 @@
  * dwarf_abbrevs.h
  *		Abbreviations of DWARF entries: which attributes an entry has, in the order of its bytes.
  *
- * They are kept as steps: attributes that no one reads are joined to one step of their size, so
- * that most entries are skipped at once.
+ * An abbreviation is stored as steps. Adjacent attributes that no code reads become one step with
+ * the sum of their sizes, so that most entries are skipped at once.
  */
 #ifndef COLLECTOR_DWARF_ABBREVS_H
 #define COLLECTOR_DWARF_ABBREVS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbols/dwarf/dwarf_bytes.h"
@@ -22,20 +23,20 @@ typedef enum DwarfSlot
 	DWARF_LOW_PC,
 	DWARF_HIGH_PC,
 	DWARF_RANGES_AT,
-	DWARF_ORIGIN,		 /* the function that an inlined call or a copy is one of */
+	DWARF_ORIGIN,		 /* the function of which an inlined call or a copy is an instance */
 	DWARF_SPECIFICATION, /* the declaration that a function completes */
 	DWARF_DECL_FILE,
 	DWARF_DECL_LINE,
 	DWARF_CALL_FILE,
 	DWARF_CALL_LINE,
-	/* of a unit's root */
+	/* The slots below belong to the root of a unit. */
 	DWARF_LINE_TABLE,
 	DWARF_DIRECTORY,
 	DWARF_LANGUAGE,
 	DWARF_STR_BASE,
 	DWARF_ADDR_BASE,
-	DWARF_LISTS_BASE,  /* of .debug_rnglists */
-	DWARF_RANGES_BASE, /* of .debug_ranges, for the split unit */
+	DWARF_LISTS_BASE,  /* base of .debug_rnglists */
+	DWARF_RANGES_BASE, /* base of .debug_ranges, which the split unit uses */
 	DWARF_SPLIT_NAME,
 	DWARF_SPLIT_ID,
 	DWARF_SLOTS,
@@ -44,23 +45,28 @@ typedef enum DwarfSlot
 
 typedef struct DwarfStep
 {
-	uint16_t form; /* 0: skip value bytes */
+	uint16_t form; /* 0: skip as many bytes as value says */
 	uint8_t slot;
-	int8_t size_bytes; /* of the form, as of dwarf_form_bytes() */
-	int32_t value;	   /* of an implicit constant, 0 if it takes more than 32 bits */
+	int8_t size_bytes; /* size of the form: see dwarf_form_bytes() */
+	int32_t value;	   /* value of an implicit constant; 0 if it needs more than 32 bits */
 } DwarfStep;
 
 typedef struct DwarfAbbrev
 {
 	uint64_t code;
-	uint32_t first; /* of its steps */
+	uint32_t first; /* index of its first step */
 	uint32_t count;
+	int32_t fixed_bytes;   /* size of all attributes; -1 if it varies */
+	int32_t sibling_bytes; /* position of DW_AT_sibling in them, if it is a ref4; otherwise -1 */
 	uint16_t tag;
 	bool has_children;
-	bool is_plain; /* no function or inlined call can be inside, and no sibling is known */
+	/* contains neither functions nor inlined calls, and has no reference to its sibling */
+	bool is_plain;
+	bool is_code;		/* a function that has addresses */
+	bool is_file_level; /* a unit, a namespace or a module: its functions are in no function */
 } DwarfAbbrev;
 
-/* Sizes that forms depend on. */
+/* The sizes on which forms depend. */
 typedef struct DwarfSizes
 {
 	uint8_t version;
@@ -72,17 +78,14 @@ typedef struct DwarfAbbrevs
 {
 	uint64_t offset;
 	DwarfSizes sizes;
-	DwarfAbbrev *items; /* ordered by code */
+	DwarfAbbrev *items; /* sorted by code */
 	DwarfStep *steps;
 	uint32_t count;
 	uint32_t step_count;
 	bool is_dense; /* codes are 1, 2, ... */
 } DwarfAbbrevs;
 
-/* Returns true if functions or inlined calls can lie inside of an entry, or it is one. */
-bool dwarf_tag_holds_scopes(unsigned tag);
-
-/* Returns the bytes of a form; -1 if they vary, -2 if the form is unknown. */
+/* Returns the size of a form in bytes; -1 if it varies, -2 if the form is not known. */
 int dwarf_form_bytes(unsigned form, const DwarfSizes *sizes);
 
 /*
@@ -93,7 +96,16 @@ DwarfAbbrevs *dwarf_abbrevs_read(const DwarfSpan *section, uint64_t offset, cons
 								 uint64_t last);
 void dwarf_abbrevs_free(DwarfAbbrevs *abbrevs); /* accepts NULL */
 
+/* Like dwarf_abbrevs_find(), but for codes with gaps. */
+const DwarfAbbrev *dwarf_abbrevs_search(const DwarfAbbrevs *abbrevs, uint64_t code);
+
 /* Returns the abbreviation of a code; NULL if there is none. */
-const DwarfAbbrev *dwarf_abbrevs_find(const DwarfAbbrevs *abbrevs, uint64_t code);
+static inline const DwarfAbbrev *
+dwarf_abbrevs_find(const DwarfAbbrevs *abbrevs, uint64_t code)
+{
+	if (abbrevs->is_dense)
+		return code - 1 < abbrevs->count ? &abbrevs->items[code - 1] : NULL;
+	return dwarf_abbrevs_search(abbrevs, code);
+}
 
 #endif

@@ -15,11 +15,14 @@
 /* The bytes of a section, or of a part of it. */
 typedef struct DwarfSpan
 {
-	const uint8_t *bytes; /* NULL: the section is absent */
+	const uint8_t *bytes; /* NULL: the file has no such section */
 	uint64_t size_bytes;
 } DwarfSpan;
 
-/* A position. After a read beyond the end it stays at the end and has failed. */
+/*
+ * A position in a span. A read beyond the end leaves the position at the end and marks it as
+ * failed.
+ */
 typedef struct DwarfCursor
 {
 	const uint8_t *at;
@@ -27,7 +30,7 @@ typedef struct DwarfCursor
 	bool failed;
 } DwarfCursor;
 
-/* Returns a cursor at an offset of a span; it has failed if the span ends before. */
+/* Returns a cursor at an offset of a span, failed if the span is shorter than that. */
 static inline DwarfCursor
 dwarf_cursor(const DwarfSpan *span, uint64_t offset)
 {
@@ -148,8 +151,8 @@ dwarf_cursor_string(DwarfCursor *cursor)
 }
 
 /*
- * Reads the length that a unit begins with, which also decides the size of its offsets. The cursor
- * then ends with the unit.
+ * Reads the length at the start of a unit, which also determines the size of offsets. Afterwards
+ * the cursor ends at the end of the unit.
  */
 static inline void
 dwarf_cursor_enter(DwarfCursor *cursor, uint8_t *offset_bytes)
@@ -168,7 +171,10 @@ dwarf_cursor_enter(DwarfCursor *cursor, uint8_t *offset_bytes)
 		cursor->end = cursor->at + length;
 }
 
-/* Returns a string of a string section, whose last byte is 0; NULL if there is none. */
+/*
+ * Returns a string of a string section, which must end with a zero byte; NULL if the offset is
+ * outside.
+ */
 static inline const char *
 dwarf_span_string(const DwarfSpan *span, uint64_t offset)
 {

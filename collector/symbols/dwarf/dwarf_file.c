@@ -28,7 +28,7 @@ static const char *const section_names[DWARF_SECTIONS] = {
 #define OLD_PREFIX	 ".zdebug_" /* compressed as GNU did before SHF_COMPRESSED */
 #define SPLIT_SUFFIX ".dwo"
 
-/* Returns the section that a name stands for, DWARF_SECTIONS if none that is wanted. */
+/* Returns the section with this name; DWARF_SECTIONS if the section is not needed. */
 static DwarfSection
 section_of_name(const char *name, bool split, bool *is_old)
 {
@@ -55,7 +55,7 @@ read_section(Elf_Scn *section, const GElf_Shdr *header, bool is_old)
 	DwarfSpan absent = { NULL, 0 };
 	Elf_Data *data;
 
-	/* fails for a section that is unpacked already */
+	/* this fails for a section that is unpacked already */
 	if (is_old)
 		(void) elf_compress_gnu(section, 0, 0);
 	if ((header->sh_flags & SHF_COMPRESSED) != 0 && elf_compress(section, 0, 0) < 0)

@@ -25,7 +25,7 @@ typedef enum DwarfSection
 	DWARF_LINE,
 	DWARF_RANGES,
 	DWARF_RNGLISTS,
-	DWARF_CU_INDEX, /* of a package of split units (.dwp) */
+	DWARF_CU_INDEX, /* index of a package of split units (.dwp) */
 	DWARF_SECTIONS
 } DwarfSection;
 
@@ -34,11 +34,11 @@ typedef struct DwarfUnit DwarfUnit;
 typedef struct DwarfFile
 {
 	DwarfSpan sections[DWARF_SECTIONS];
-	struct DwarfFile *supplement; /* of dwz; NULL: none */
-	DwarfUnit *units;			  /* ordered by offset */
+	struct DwarfFile *supplement; /* supplement made by dwz; NULL: none */
+	DwarfUnit *units;			  /* sorted by offset */
 	uint32_t unit_count;
-	Budget budget; /* counts only */
-	Table abbrevs; /* of DwarfAbbrevs *, once each offset */
+	Budget budget; /* only counts memory */
+	Table abbrevs; /* DwarfAbbrevs *, one for each offset */
 } DwarfFile;
 
 /*
@@ -55,7 +55,8 @@ bool dwarf_elf_fits(Elf *elf, uint64_t *room_bytes);
 int dwarf_file_init(DwarfFile *file, Elf *elf, bool split);
 
 /*
- * Makes a file with the sections of another one, which must stay open; the caller then cuts them.
+ * Makes a file with the sections of another file, which must stay open. The caller then narrows the
+ * sections.
  */
 void dwarf_file_init_part(DwarfFile *part, const DwarfFile *whole);
 void dwarf_file_fini(DwarfFile *file);

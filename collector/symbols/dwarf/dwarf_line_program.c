@@ -1,9 +1,10 @@
 /*
  * dwarf_line_program.c
- *		Reads .debug_line, DWARF 2 to 5.
+ *		Reads .debug_line of DWARF 2 to 5.
  *
- * Of several rows at one address the last counts. A row at the end of its sequence has no code, so
- * the end replaces it. After the end of a sequence nothing is known until the next one begins.
+ * If several rows have one address, the last one counts. A row at the end of its sequence covers no
+ * code, so the end replaces it. Between the end of a sequence and the start of the next one no line
+ * is known.
  */
 #include "symbols/dwarf/dwarf_line_program.h"
 
@@ -13,7 +14,7 @@
 #include "base/grow.h"
 
 #define ADDRESS_BITS 48
-#define FORMATS_MAX	 16 /* of a directory or file; DWARF 5 has five */
+#define FORMATS_MAX	 16 /* limit of the fields of a directory or file; DWARF 5 defines five */
 
 /* The fields of an entry in a table of DWARF 5. */
 typedef struct EntryFormat
@@ -112,7 +113,7 @@ line_program_read_entries(LineTable *table, const DwarfFile *file, DwarfCursor *
 	uint64_t count = dwarf_cursor_uleb(cursor);
 	size_t room = 0;
 
-	/* entries without bytes would be without end */
+	/* an entry without fields takes no bytes, so the loop would not be bounded by the section */
 	for (uint64_t i = 0; i < count && format_count > 0 && !cursor->failed; i++)
 	{
 		const uint8_t *before = cursor->at;
@@ -145,7 +146,9 @@ read_old_file(DwarfCursor *cursor, const char *name)
 	return file;
 }
 
-/* Reads directories and files before DWARF 5. Directory 0 is the unit's, and file 0 none. */
+/*
+ * Reads directories and files before DWARF 5. Directory 0 is that of the unit; there is no file 0.
+ */
 static void
 read_old_entries(LineTable *table, const DwarfUnit *unit, DwarfCursor *cursor)
 {
@@ -172,9 +175,9 @@ read_old_entries(LineTable *table, const DwarfUnit *unit, DwarfCursor *cursor)
 	}
 }
 
-/* Reads the numbers that the header begins with. Returns false if they are damaged. */
+/* Reads the numbers at the start of the header. Returns false if they are damaged. */
 static bool
-read_numbers(LineTable *table, const DwarfUnit *unit, DwarfCursor *cursor)
+line_read_numbers(LineTable *table, const DwarfUnit *unit, DwarfCursor *cursor)
 {
 	uint64_t header_bytes;
 
@@ -186,15 +189,16 @@ read_numbers(LineTable *table, const DwarfUnit *unit, DwarfCursor *cursor)
 	if (table->sizes.version == 5)
 	{
 		table->sizes.address_bytes = (uint8_t) dwarf_cursor_number(cursor, 1);
-		dwarf_cursor_skip(cursor, 1); /* size of segment selectors */
+		dwarf_cursor_skip(cursor, 1); /* skip the size of segment selectors */
 	}
 	header_bytes = dwarf_cursor_number(cursor, table->sizes.offset_bytes);
 	table->program = *cursor;
 	dwarf_cursor_skip(&table->program, header_bytes);
 	table->instruction_bytes = (uint8_t) dwarf_cursor_number(cursor, 1);
 	if (table->sizes.version >= 4)
-		dwarf_cursor_skip(cursor, 1); /* operations of an instruction: 1 on these machines */
-	dwarf_cursor_skip(cursor, 1);	  /* whether rows begin statements at first */
+		/* skip the operations of an instruction, which is 1 on these machines */
+		dwarf_cursor_skip(cursor, 1);
+	dwarf_cursor_skip(cursor, 1); /* skip whether rows begin statements at first */
 	table->line_base = (int8_t) dwarf_cursor_number(cursor, 1);
 	table->line_range = (uint8_t) dwarf_cursor_number(cursor, 1);
 	table->opcode_base = (uint8_t) dwarf_cursor_number(cursor, 1);
@@ -214,7 +218,7 @@ line_table_read(LineTable *table, const DwarfUnit *unit)
 	if (unit->line_table == DWARF_NOWHERE)
 		return false;
 	cursor = dwarf_cursor(&unit->file->sections[DWARF_LINE], unit->line_table);
-	if (cursor.failed || !read_numbers(table, unit, &cursor))
+	if (cursor.failed || !line_read_numbers(table, unit, &cursor))
 		return false;
 	if (table->sizes.version == 5)
 		line_program_read_entries(table, unit->file, &cursor);
@@ -237,7 +241,7 @@ typedef struct LineRun
 	LineRows *rows;
 	size_t room;
 	size_t line_room;
-	size_t sequence; /* index of its first row */
+	size_t sequence; /* index of the sequence's first row */
 	bool is_unordered;
 	uint64_t begin; /* address of the sequence's first row */
 	uint64_t address;
@@ -271,7 +275,7 @@ line_program_append_row(LineRun *run, uint64_t place, int32_t line_num)
 	return true;
 }
 
-/* Notes the row of the present state. Returns false if memory is exhausted. */
+/* Appends the row of the present state. Returns false if memory is exhausted. */
 static bool
 note_row(LineRun *run, bool is_end)
 {
@@ -373,7 +377,7 @@ run_standard(LineTable *table, LineRun *run, unsigned opcode)
 			run->address += dwarf_cursor_number(cursor, 2);
 			return true;
 		default:
-			/* columns and marks, and instructions that are unknown */
+			/* skip the operands of columns, marks, and unknown instructions */
 			for (unsigned i = 0; i < table->opcode_lengths[opcode - 1]; i++)
 				(void) dwarf_cursor_uleb(cursor);
 			return true;
@@ -383,12 +387,12 @@ run_standard(LineTable *table, LineRun *run, unsigned opcode)
 /* A sequence of rows, for sorting. */
 typedef struct Sequence
 {
-	uint64_t begin; /* address */
+	uint64_t begin; /* address at which the sequence begins */
 	size_t first;
 	size_t count;
 } Sequence;
 
-/* Orders by address, and sequences of one address by their order in the program. */
+/* Compares addresses; sequences at one address stay in the order of the program. */
 static int
 compare_sequences(const void *a, const void *b)
 {
@@ -425,7 +429,7 @@ list_sequences(const LineRows *rows, size_t *count)
 }
 
 /*
- * Appends a sequence to sorted rows, without rows at addresses that another sequence has covered.
+ * Appends a sequence to sorted rows, except rows at addresses that another sequence covers already.
  */
 static void
 append_sequence(LineRows *sorted, const LineRows *rows, const Sequence *sequence)
@@ -500,7 +504,7 @@ line_table_run(LineTable *table, LineRows *rows)
 			going = note_row(&run, false);
 		}
 	}
-	/* rows of a sequence without its end cover nothing */
+	/* drop the rows of a sequence without end, because it is not known what they cover */
 	rows->count = run.sequence;
 	if (run.is_unordered)
 		sort_rows(rows);

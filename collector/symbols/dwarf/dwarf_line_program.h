@@ -1,6 +1,6 @@
 /*
  * dwarf_line_program.h
- *		Decodes one line table: its files, and the rows that its program makes.
+ *		Decodes one line table: its files, and the rows that its program produces.
  */
 #ifndef COLLECTOR_DWARF_LINE_PROGRAM_H
 #define COLLECTOR_DWARF_LINE_PROGRAM_H
@@ -10,10 +10,10 @@
 typedef struct LineFile
 {
 	const char *name;
-	uint64_t directory; /* number of it */
+	uint64_t directory; /* number of its directory */
 } LineFile;
 
-/* Strings live as long as the DWARF file. */
+/* The files of a table. Strings live as long as the DWARF file. */
 typedef struct LineTable
 {
 	DwarfSizes sizes;
@@ -33,11 +33,11 @@ typedef struct LineTable
 typedef struct LineRows
 {
 	uint64_t *places;	/* address << 16 | number of the file, or LINE_END */
-	int32_t *line_nums; /* of the row with the same index */
+	int32_t *line_nums; /* line of the row with the same index in places */
 	size_t count;
 } LineRows;
 
-#define LINE_FILE_NONE (UINT16_MAX - 1) /* stands for numbers that do not fit */
+#define LINE_FILE_NONE (UINT16_MAX - 1) /* replaces file numbers that do not fit */
 #define LINE_END	   UINT16_MAX		/* file number of the row at the end of a sequence */
 
 /*

@@ -1,6 +1,6 @@
 /*
  * dwarf_lines.c
- *		Keeps line tables that were decoded, each once.
+ *		Keeps decoded line tables; each table is decoded once.
  */
 #include "symbols/dwarf/dwarf_lines.h"
 
@@ -13,11 +13,11 @@
 #include "base/table.h"
 #include "symbols/dwarf/dwarf_line_program.h"
 
-/* Identifies a table. */
+/* Identifies a line table. */
 typedef struct TableKey
 {
 	const DwarfFile *file;
-	uint64_t offset; /* in .debug_line */
+	uint64_t offset; /* offset in .debug_line */
 } TableKey;
 
 typedef struct KeptTable
@@ -26,16 +26,16 @@ typedef struct KeptTable
 	LineTable table;
 	LineRows rows;
 	bool rows_read;
-	const char **paths; /* by file number; each is made when first needed */
+	const char **paths; /* indexed by file number; a path is made when it is first needed */
 	size_t path_count;
 } KeptTable;
 
 struct DwarfLines
 {
-	Budget budget; /* counts only */
-	Arena arena;   /* of paths */
-	Table paths;   /* of const char *, each once */
-	Table tables;  /* of KeptTable *, by key */
+	Budget budget; /* only counts memory */
+	Arena arena;   /* memory of paths */
+	Table paths;   /* table of const char *, each once */
+	Table tables;  /* table of KeptTable *, by key */
 };
 
 int

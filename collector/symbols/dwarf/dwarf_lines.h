@@ -1,6 +1,6 @@
 /*
  * dwarf_lines.h
- *		Compact line tables of units: from an address to file and line.
+ *		Finds file and line of an address in compact line tables of units.
  *
  * A table takes 12 bytes for each change of file or line, and each path exists once.
  */
@@ -11,13 +11,14 @@
 
 typedef struct DwarfLines DwarfLines;
 
-/* Returns 0 or -ENOMEM. */
+/* Makes an empty cache of line tables. Returns 0 or -ENOMEM. */
 int dwarf_lines_create(DwarfLines **lines);
-void dwarf_lines_free(DwarfLines *lines); /* accepts NULL; before the files of its units */
+/* accepts NULL; call it before the files of its units are freed */
+void dwarf_lines_free(DwarfLines *lines);
 
 /*
  * Finds path and line of an address in the table of a unit. Returns false if the table has none.
- * The path is as the table has it, "" if unknown, and valid until dwarf_lines_free().
+ * The path is that in the table, "" if not known, and valid until dwarf_lines_free().
  */
 bool dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, const char **path,
 					  int32_t *line);

@@ -18,7 +18,8 @@
 #define COLUMNS_MAX 16
 
 /*
- * Numbers of sections in an index. Those of GNU differ from DWARF's where DWARF 5 has no section.
+ * Maps a section number of an index to a section. Where DWARF 5 defines no number, GNU's extension
+ * has numbers of its own.
  */
 static DwarfSection
 section_of_column(uint64_t version, uint64_t column)
@@ -33,7 +34,7 @@ section_of_column(uint64_t version, uint64_t column)
 			return DWARF_LINE;
 		case DW_SECT_STR_OFFSETS:
 			return DWARF_STR_OFFSETS;
-		case DW_SECT_RNGLISTS: /* macros, in GNU's */
+		case DW_SECT_RNGLISTS: /* this number means macros in GNU's extension */
 			return version == 5 ? DWARF_RNGLISTS : DWARF_SECTIONS;
 		default:
 			return DWARF_SECTIONS;
@@ -48,7 +49,7 @@ typedef struct Index
 	uint64_t columns;
 	uint64_t rows;
 	uint64_t slots;
-	uint64_t row_numbers; /* offset, like the next three */
+	uint64_t row_numbers; /* offset of the table; the next three fields are offsets, too */
 	uint64_t sections;
 	uint64_t offsets;
 	uint64_t sizes;
@@ -61,7 +62,8 @@ package_read_index(const DwarfSpan *span, Index *index)
 	uint64_t end;
 
 	*index = (Index){ .span = span };
-	index->version = dwarf_cursor_number(&cursor, 4) & UINT16_MAX; /* DWARF 5 has 2 bytes of it */
+	/* in DWARF 5 the version has 2 bytes, followed by padding */
+	index->version = dwarf_cursor_number(&cursor, 4) & UINT16_MAX;
 	index->columns = dwarf_cursor_number(&cursor, 4);
 	index->rows = dwarf_cursor_number(&cursor, 4);
 	index->slots = dwarf_cursor_number(&cursor, 4);
@@ -86,7 +88,7 @@ index_number(const Index *index, uint64_t offset, unsigned size_bytes)
 	return dwarf_cursor_number(&cursor, size_bytes);
 }
 
-/* Finds the row of a unit, from 0 on. Returns false if there is none. */
+/* Finds the row of a unit, counted from 0. Returns false if there is none. */
 static bool
 find_row(const Index *index, uint64_t id, uint64_t *row)
 {

@@ -6,7 +6,7 @@
 
 #include <dwarf.h>
 
-/* Gets the end of the range of an entry that has low_pc. */
+/* Finds the end of the range of an entry that has low_pc. */
 static bool
 range_end(const DwarfEntry *entry, uint64_t low, uint64_t *high)
 {
@@ -18,7 +18,10 @@ range_end(const DwarfEntry *entry, uint64_t low, uint64_t *high)
 	return *high >= low;
 }
 
-/* Returns the offset of a list of .debug_rnglists, from the array before the lists if need be. */
+/*
+ * Returns the offset of a list in .debug_rnglists. If the list is given by an index, the offset is
+ * read from the array before the lists.
+ */
 static uint64_t
 list_offset(const DwarfUnit *unit, const DwarfValue *value)
 {
@@ -33,7 +36,7 @@ list_offset(const DwarfUnit *unit, const DwarfValue *value)
 	return unit->lists_base + dwarf_cursor_number(&cursor, unit->sizes.offset_bytes);
 }
 
-/* Begins a list. Before DWARF 5 those of a split unit are in its skeleton's file. */
+/* Begins a list. Before DWARF 5 the lists of a split unit are in its skeleton's file. */
 static void
 begin_list(DwarfRanges *ranges, const DwarfUnit *unit, const DwarfValue *value)
 {
@@ -134,7 +137,7 @@ next_entry(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 				*high = *low + dwarf_cursor_uleb(cursor);
 				break;
 			default:
-				return false; /* the end, or damage */
+				return false; /* the list ends here, or is damaged */
 		}
 		return !cursor->failed;
 	}
@@ -151,20 +154,4 @@ dwarf_ranges_next(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 	*high = ranges->high;
 	ranges->low = ranges->high = 0;
 	return *low < *high;
-}
-
-bool
-dwarf_entry_covers(const DwarfEntry *entry, uint64_t address)
-{
-	DwarfRanges ranges;
-	uint64_t low;
-	uint64_t high;
-
-	dwarf_ranges_begin(&ranges, entry);
-	while (dwarf_ranges_next(&ranges, &low, &high))
-	{
-		if (low <= address && address < high)
-			return true;
-	}
-	return false;
 }

@@ -7,24 +7,21 @@
 
 #include "symbols/dwarf/dwarf_unit.h"
 
-/* A walk of an entry's ranges. */
+/* A walk over the ranges of an entry. */
 typedef struct DwarfRanges
 {
 	const DwarfUnit *unit;
 	DwarfCursor cursor; /* in a list */
-	uint64_t base;		/* that pairs of the list are relative to */
-	uint64_t low;		/* of the only range, if it has no list */
+	uint64_t base;		/* address to which pairs of the list are relative */
+	uint64_t low;		/* start of the only range, if the entry has no list */
 	uint64_t high;
 	bool is_list;
 } DwarfRanges;
 
-/* Begins a walk of no ranges if the entry has none. */
+/* Begins a walk. If the entry has no ranges, the walk has none. */
 void dwarf_ranges_begin(DwarfRanges *ranges, const DwarfEntry *entry);
 
-/* Gets the next range, high exclusive. Returns false after the last one. */
+/* Sets *low and *high (exclusive) to the next range. Returns false after the last one. */
 bool dwarf_ranges_next(DwarfRanges *ranges, uint64_t *low, uint64_t *high);
-
-/* Returns true if an entry's ranges cover an address. */
-bool dwarf_entry_covers(const DwarfEntry *entry, uint64_t address);
 
 #endif

@@ -13,7 +13,10 @@
 
 #define UNITS_MAX (1U << 20)
 
-/* Reads the header of a unit. Returns false if it cannot be used; the cursor is then behind it. */
+/*
+ * Reads the header of a unit. Returns false if the unit cannot be used; the cursor is then past the
+ * unit.
+ */
 static bool
 dwarf_unit_read_header(DwarfFile *file, DwarfCursor *cursor, DwarfUnit *unit)
 {
@@ -71,7 +74,7 @@ dwarf_units_read(DwarfFile *file)
 	return 0;
 }
 
-/* Joins "same offset" and "same sizes" of abbreviations for a search. */
+/* Compares offset and sizes, which together identify abbreviations in the table. */
 static bool
 abbrevs_equal(const void *item, const void *key)
 {
@@ -164,8 +167,8 @@ dwarf_value_read(DwarfCursor *cursor, const uint8_t *section, unsigned form,
 
 /* Reads an entry's attributes by the steps of its abbreviation. */
 static bool
-read_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
-				const DwarfAbbrev *abbrev, DwarfEntry *entry)
+unit_read_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
+					 const DwarfAbbrev *abbrev, DwarfEntry *entry)
 {
 	const DwarfStep *step = abbrevs->steps + abbrev->first;
 
@@ -191,7 +194,7 @@ read_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs 
 	return !cursor->failed;
 }
 
-/* Like dwarf_entry_read(), with abbreviations other than the unit's. */
+/* Like dwarf_entry_read(), but with given abbreviations instead of the unit's. */
 static bool
 dwarf_unit_read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t offset,
 					  DwarfEntry *entry)
@@ -212,7 +215,7 @@ dwarf_unit_read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t off
 	if (code != 0)
 	{
 		abbrev = dwarf_abbrevs_find(abbrevs, code);
-		if (abbrev == NULL || !read_attributes(&cursor, section, abbrevs, abbrev, entry))
+		if (abbrev == NULL || !unit_read_attributes(&cursor, section, abbrevs, abbrev, entry))
 			return false;
 		entry->tag = abbrev->tag;
 		entry->has_children = abbrev->has_children;
@@ -227,18 +230,31 @@ dwarf_entry_read(DwarfUnit *unit, uint64_t offset, DwarfEntry *entry)
 	return find_abbrevs(unit) && dwarf_unit_read_entry(unit, unit->abbrevs, offset, entry);
 }
 
-/* Skips the attributes of an entry. */
+/* Returns true for a form whose value is an offset of fixed size in the unit. */
 static bool
-skip_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
-				const DwarfAbbrev *abbrev)
+is_unit_offset(unsigned form)
+{
+	return form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 ||
+		   form == DW_FORM_ref8;
+}
+
+/* Like skip_attributes(), but for an abbreviation whose size varies. */
+static bool
+skip_steps(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
+		   const DwarfAbbrev *abbrev, uint64_t *sibling)
 {
 	const DwarfStep *step = abbrevs->steps + abbrev->first;
 	DwarfValue value;
 
+	*sibling = 0;
 	for (uint32_t i = 0; i < abbrev->count; i++, step++)
 	{
 		if (step->form == 0)
 			dwarf_cursor_skip(cursor, (uint64_t) step->value);
+		else if (step->slot == DWARF_SIBLING && is_unit_offset(step->form))
+			*sibling = dwarf_cursor_number(cursor, (unsigned) step->size_bytes);
+		else if (step->size_bytes >= 0)
+			dwarf_cursor_skip(cursor, (uint64_t) step->size_bytes);
 		else if (step->form == DW_FORM_exprloc)
 			dwarf_cursor_skip(cursor, dwarf_cursor_uleb(cursor));
 		else if (!dwarf_value_read(cursor, section, step->form, &abbrevs->sizes, &value))
@@ -247,12 +263,78 @@ skip_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs 
 	return !cursor->failed;
 }
 
+/*
+ * Skips the attributes of an entry. Sets *sibling to the offset that the entry has as its sibling,
+ * relative to the unit; 0 if it has none.
+ */
+static inline bool
+skip_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
+				const DwarfAbbrev *abbrev, uint64_t *sibling)
+{
+	uint32_t offset = 0;
+
+	if (abbrev->fixed_bytes < 0)
+		return skip_steps(cursor, section, abbrevs, abbrev, sibling);
+	if ((uint64_t) abbrev->fixed_bytes > dwarf_cursor_left(cursor))
+	{
+		dwarf_cursor_fail(cursor);
+		return false;
+	}
+	if (abbrev->sibling_bytes >= 0)
+		memcpy(&offset, cursor->at + abbrev->sibling_bytes, sizeof(offset));
+	*sibling = offset;
+	cursor->at += abbrev->fixed_bytes;
+	return true;
+}
+
+/*
+ * Skips the children of an entry whose attributes have been read; sibling is as skip_attributes()
+ * sets it. Returns false if they are damaged.
+ */
+static bool
+skip_children(const DwarfUnit *unit, DwarfCursor *cursor, uint64_t sibling)
+{
+	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
+	unsigned depth = 1;
+
+	for (;;)
+	{
+		const DwarfAbbrev *abbrev;
+		uint64_t code;
+
+		/* a sibling must lie ahead, so that damaged references cannot make an endless loop */
+		if (sibling != 0 && sibling <= unit->end - unit->offset &&
+			unit->offset + sibling > (uint64_t) (cursor->at - section))
+		{
+			cursor->at = section + unit->offset + sibling;
+			depth--;
+		}
+		if (depth == 0)
+			return true;
+		code = dwarf_cursor_uleb(cursor);
+		sibling = 0;
+		if (cursor->failed || unit->abbrevs == NULL)
+			return false;
+		if (code == 0)
+		{
+			depth--;
+			continue;
+		}
+		abbrev = dwarf_abbrevs_find(unit->abbrevs, code);
+		if (abbrev == NULL || !skip_attributes(cursor, section, unit->abbrevs, abbrev, &sibling))
+			return false;
+		depth += abbrev->has_children;
+		if (!abbrev->has_children)
+			sibling = 0;
+	}
+}
+
 bool
 dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfEntry *entry)
 {
 	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
 	DwarfCursor cursor = { section + offset, section + unit->end, false };
-	unsigned inside = 0; /* skipped entries whose children follow */
+	unsigned inside = 0; /* number of skipped entries whose children follow */
 
 	if (offset < unit->root || offset > unit->end || !find_abbrevs(unit))
 		return false;
@@ -261,6 +343,7 @@ dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfE
 		const DwarfAbbrev *abbrev;
 		const uint8_t *before = cursor.at;
 		uint64_t code = dwarf_cursor_uleb(&cursor);
+		uint64_t sibling;
 
 		if (code == 0 && inside > 0)
 		{
@@ -273,40 +356,58 @@ dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfE
 			*depth += inside;
 			return dwarf_unit_read_entry(unit, unit->abbrevs, (uint64_t) (before - section), entry);
 		}
-		if (!skip_attributes(&cursor, section, unit->abbrevs, abbrev))
+		if (!skip_attributes(&cursor, section, unit->abbrevs, abbrev, &sibling))
 			return false;
 		inside += abbrev->has_children;
 	}
 }
 
+bool
+dwarf_entry_next_function(DwarfUnit *unit, uint64_t offset, bool everywhere, DwarfEntry *entry)
+{
+	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
+	DwarfCursor cursor = { section + offset, section + unit->end, false };
+
+	if (offset < unit->root || offset > unit->end || !find_abbrevs(unit))
+		return false;
+	while (cursor.at < cursor.end)
+	{
+		const uint8_t *before = cursor.at;
+		uint64_t code = dwarf_cursor_uleb(&cursor);
+		const DwarfAbbrev *abbrev;
+		uint64_t sibling;
+
+		if (code == 0)
+			continue;
+		abbrev = dwarf_abbrevs_find(unit->abbrevs, code);
+		if (abbrev == NULL)
+			return false;
+		if (abbrev->is_code)
+			return dwarf_unit_read_entry(unit, unit->abbrevs, (uint64_t) (before - section), entry);
+		if (!skip_attributes(&cursor, section, unit->abbrevs, abbrev, &sibling))
+			return false;
+		if (abbrev->has_children && !abbrev->is_file_level && !everywhere &&
+			!skip_children(unit, &cursor, sibling))
+			return false;
+	}
+	return false;
+}
+
 uint64_t
 dwarf_entry_after(const DwarfEntry *entry)
 {
-	uint64_t sibling;
-	uint64_t at = entry->next;
-	DwarfEntry inner;
-	unsigned depth = 1;
+	const DwarfValue *value = &entry->values[DWARF_SIBLING];
+	const uint8_t *section = entry->unit->file->sections[DWARF_INFO].bytes;
+	DwarfCursor cursor = { section + entry->next, section + entry->unit->end, false };
+	bool has_sibling = dwarf_entry_has(entry, DWARF_SIBLING) && is_unit_offset(value->form);
 
-	if (!entry->has_children)
-		return at;
-	if (dwarf_entry_has(entry, DWARF_SIBLING))
-	{
-		sibling = entry->unit->offset + entry->values[DWARF_SIBLING].number;
-		if (sibling > at && sibling <= entry->unit->end)
-			return sibling;
-	}
-	while (depth > 0 && dwarf_entry_read(entry->unit, at, &inner))
-	{
-		at = inner.next;
-		if (inner.tag == 0)
-			depth--;
-		else if (inner.has_children)
-			depth++;
-	}
-	return at;
+	if (entry->has_children &&
+		!skip_children(entry->unit, &cursor, has_sibling ? value->number : 0))
+		return entry->unit->end;
+	return (uint64_t) (cursor.at - section);
 }
 
-/* Sets the kind of a unit by its root. */
+/* Sets the kind of a unit from its root. */
 static void
 set_kind(DwarfUnit *unit, const DwarfEntry *root)
 {
@@ -319,8 +420,8 @@ set_kind(DwarfUnit *unit, const DwarfEntry *root)
 }
 
 /*
- * Returns the bytes of the header that a part of a section begins with in DWARF 5: bases are behind
- * it. A split unit has no attribute that gives a base, because its part begins at 0.
+ * Returns the length of the header of a section's part in DWARF 5, which precedes the base. A split
+ * unit has no attribute with a base, because its part begins at 0.
  */
 static uint64_t
 base_of(const DwarfEntry *root, DwarfSlot slot, unsigned header_bytes)
@@ -334,8 +435,8 @@ base_of(const DwarfEntry *root, DwarfSlot slot, unsigned header_bytes)
 	return header_bytes + (sizes->offset_bytes == 8 ? 12 : 4);
 }
 
-#define STR_OFFSETS_HEADER 4 /* version, padding; behind the length, like the next */
-#define LISTS_HEADER	   8 /* version, sizes, number of offsets */
+#define STR_OFFSETS_HEADER 4 /* version and padding, after the length */
+#define LISTS_HEADER	   8 /* version, sizes and number of offsets, after the length */
 
 bool
 dwarf_unit_read_root_entry(DwarfUnit *unit, DwarfEntry *root)
@@ -343,7 +444,10 @@ dwarf_unit_read_root_entry(DwarfUnit *unit, DwarfEntry *root)
 	DwarfAbbrevs *first = NULL;
 	bool read;
 
-	/* the root's abbreviation is the first of the table, which may never be needed as a whole */
+	/*
+	 * The root's abbreviation is the first one of the table; the rest of the table may never be
+	 * needed.
+	 */
 	if (unit->abbrevs == NULL)
 		first = dwarf_abbrevs_read(&unit->file->sections[DWARF_ABBREV], unit->abbrev_offset,
 								   &unit->sizes, 1);
@@ -402,19 +506,19 @@ dwarf_file_unit_at(DwarfFile *file, uint64_t offset)
 	unit = low > 0 ? &file->units[low - 1] : NULL;
 	if (unit == NULL || offset >= unit->end)
 		return NULL;
-	/* the root of a unit to which others refer is read when that happens */
+	/* the roots of other units are read when an entry refers to them */
 	return unit->root_read || dwarf_unit_read_root(unit, NULL) ? unit : NULL;
 }
 
 bool
-dwarf_entry_follow(const DwarfEntry *entry, DwarfSlot slot, DwarfEntry *target)
+dwarf_entry_target(const DwarfEntry *entry, DwarfSlot slot, DwarfUnit **unit, uint64_t *offset)
 {
 	const DwarfValue *value = &entry->values[slot];
-	DwarfUnit *unit = entry->unit;
-	uint64_t offset = value->number;
+	DwarfFile *file = entry->unit->file;
 
 	if (!dwarf_entry_has(entry, slot))
 		return false;
+	*offset = value->number;
 	switch (value->form)
 	{
 		case DW_FORM_ref1:
@@ -422,22 +526,31 @@ dwarf_entry_follow(const DwarfEntry *entry, DwarfSlot slot, DwarfEntry *target)
 		case DW_FORM_ref4:
 		case DW_FORM_ref8:
 		case DW_FORM_ref_udata:
-			offset += unit->offset;
+			*unit = entry->unit;
+			*offset += entry->unit->offset;
 			break;
 		case DW_FORM_ref_addr:
-			unit = dwarf_file_unit_at(unit->file, offset);
+			*unit = dwarf_file_unit_at(file, *offset);
 			break;
 		case DW_FORM_GNU_ref_alt:
 		case DW_FORM_ref_sup4:
 		case DW_FORM_ref_sup8:
-			unit = unit->file->supplement != NULL
-					   ? dwarf_file_unit_at(unit->file->supplement, offset)
-					   : NULL;
+			*unit = file->supplement != NULL ? dwarf_file_unit_at(file->supplement, *offset) : NULL;
 			break;
 		default:
 			return false;
 	}
-	return unit != NULL && dwarf_entry_read(unit, offset, target) && target->tag != 0;
+	return *unit != NULL;
+}
+
+bool
+dwarf_entry_follow(const DwarfEntry *entry, DwarfSlot slot, DwarfEntry *target)
+{
+	DwarfUnit *unit;
+	uint64_t offset;
+
+	return dwarf_entry_target(entry, slot, &unit, &offset) &&
+		   dwarf_entry_read(unit, offset, target) && target->tag != 0;
 }
 
 /* Reads an item of an array in a section: an offset or an address. */

@@ -11,44 +11,45 @@
 #include "symbols/dwarf/dwarf_abbrevs.h"
 #include "symbols/dwarf/dwarf_file.h"
 
-#define DWARF_NOWHERE UINT64_MAX /* an offset or address that is unknown */
+#define DWARF_NOWHERE UINT64_MAX /* marks an offset or address as not known */
 
 typedef enum DwarfUnitKind
 {
-	DWARF_UNIT_CODE,	 /* may have functions */
-	DWARF_UNIT_SKELETON, /* its functions are in a split unit */
-	DWARF_UNIT_OTHER	 /* partial, types: has only what others refer to */
+	DWARF_UNIT_CODE,	 /* the unit may contain functions */
+	DWARF_UNIT_SKELETON, /* the unit's functions are in a split unit */
+	DWARF_UNIT_OTHER	 /* partial or type unit: contains only entries to which others refer */
 } DwarfUnitKind;
 
 struct DwarfUnit
 {
 	DwarfFile *file;
-	uint64_t offset; /* in .debug_info, like the next two */
-	uint64_t root;	 /* of the first entry */
+	uint64_t offset; /* offset in .debug_info; the next two fields are, too */
+	uint64_t root;	 /* offset of the first entry */
 	uint64_t end;
 	uint64_t abbrev_offset;
 	DwarfSizes sizes;
 	uint8_t type; /* DW_UT_…; 0 before DWARF 5 */
 	bool root_read;
-	DwarfUnitKind kind;	   /* of the root, like all that follow */
+	DwarfUnitKind kind;	   /* this and all fields below come from the root */
 	uint16_t language;	   /* DW_LANG_… */
-	uint64_t line_table;   /* in .debug_line */
+	uint64_t line_table;   /* offset in .debug_line */
 	const char *directory; /* NULL if unknown */
 	const char *split_name;
-	uint64_t split_id; /* of a skeleton and its split unit */
+	uint64_t split_id; /* id of a skeleton and of its split unit */
 	uint64_t str_base;
 	uint64_t addr_base;
 	uint64_t lists_base;
 	uint64_t ranges_base;
-	uint64_t low_pc;				  /* that ranges are relative to */
-	const DwarfAbbrevs *abbrevs;	  /* NULL: not read yet */
-	const struct DwarfUnit *skeleton; /* of a split unit; has its addresses */
+	uint64_t low_pc;			 /* address to which ranges are relative */
+	const DwarfAbbrevs *abbrevs; /* NULL: not read yet */
+	/* split unit: its skeleton, which has the addresses; otherwise NULL */
+	const struct DwarfUnit *skeleton;
 };
 
-/* A value of an attribute, as it stands in the entry. */
+/* The value of an attribute as it is stored in the entry. */
 typedef struct DwarfValue
 {
-	uint64_t number; /* of a string in the entry: its offset in .debug_info */
+	uint64_t number; /* the number; for a string in the entry, its offset in .debug_info */
 	uint16_t form;	 /* DW_FORM_… */
 } DwarfValue;
 
@@ -56,11 +57,11 @@ typedef struct DwarfEntry
 {
 	DwarfUnit *unit;
 	uint64_t offset;
-	uint64_t next; /* behind it: its first child, if it has any */
+	uint64_t next; /* offset after the entry: of its first child, if it has children */
 	uint32_t has;  /* set of 1 << DwarfSlot */
 	uint16_t tag;  /* 0: the end of a list of children */
 	bool has_children;
-	DwarfValue values[DWARF_SLOTS + 1]; /* the last is of attributes that are not read */
+	DwarfValue values[DWARF_SLOTS + 1]; /* the last slot receives attributes that are not used */
 } DwarfEntry;
 
 static inline bool
@@ -73,14 +74,18 @@ dwarf_entry_has(const DwarfEntry *entry, DwarfSlot slot)
 int dwarf_units_read(DwarfFile *file);
 
 /*
- * Reads the root of a unit. skeleton: of a split unit; NULL: none. Returns false if it is damaged.
+ * Reads the root of a unit. skeleton is that of a split unit, otherwise NULL. Returns false if the
+ * root is damaged.
  */
 bool dwarf_unit_read_root(DwarfUnit *unit, const DwarfUnit *skeleton);
 
-/* Reads the entry of a unit's root, whose children are not read. Returns false if it is damaged. */
+/* Reads only the entry of a unit's root. Returns false if it is damaged. */
 bool dwarf_unit_read_root_entry(DwarfUnit *unit, DwarfEntry *root);
 
-/* Returns the unit that holds an offset of .debug_info, with its root; NULL if there is none. */
+/*
+ * Returns the unit that contains an offset of .debug_info, with its root read; NULL if there is
+ * none.
+ */
 DwarfUnit *dwarf_file_unit_at(DwarfFile *file, uint64_t offset);
 
 /*
@@ -90,32 +95,47 @@ DwarfUnit *dwarf_file_unit_at(DwarfFile *file, uint64_t offset);
 bool dwarf_entry_read(DwarfUnit *unit, uint64_t offset, DwarfEntry *entry);
 
 /*
- * Reads the next entry, from an offset on, that is a function, an inlined call, the end of a list
- * of children, or may have functions inside. Others are skipped, which takes a fraction of the
- * time. Adds to *depth the number of skipped entries that the entry is inside of. Returns false at
+ * Reads the next entry at or after an offset that is a function, an inlined call, the end of a list
+ * of children, or may contain functions. Other entries are skipped, which takes a fraction of the
+ * time; *depth is increased by the number of skipped entries around the result. Returns false at
  * the end of the unit, or if it is damaged.
  */
 bool dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfEntry *entry);
 
-/* Returns the offset behind an entry and all its children. */
+/*
+ * Reads the next entry at or after an offset that is a function with addresses. Looks into units,
+ * namespaces and modules only; if everywhere is true, also into types and other functions. Returns
+ * false at the end of the unit, or if it is damaged.
+ */
+bool dwarf_entry_next_function(DwarfUnit *unit, uint64_t offset, bool everywhere,
+							   DwarfEntry *entry);
+
+/* Returns the offset after an entry and all its children. */
 uint64_t dwarf_entry_after(const DwarfEntry *entry);
 
-/* Reads the entry that a value refers to. Returns false if there is none. */
+/* Finds unit and offset of the entry to which a value refers. Returns false if there is none. */
+bool dwarf_entry_target(const DwarfEntry *entry, DwarfSlot slot, DwarfUnit **unit,
+						uint64_t *offset);
+
+/* Reads the entry to which a value refers. Returns false if there is none. */
 bool dwarf_entry_follow(const DwarfEntry *entry, DwarfSlot slot, DwarfEntry *target);
 
 /* Returns the string of an attribute; NULL if there is none. It lives as long as the file. */
 const char *dwarf_entry_string(const DwarfEntry *entry, DwarfSlot slot);
 
-/* Gets an unsigned number of an attribute. Returns false if it has none. */
+/* Reads an attribute as an unsigned number. Returns false if the entry lacks it. */
 bool dwarf_entry_number(const DwarfEntry *entry, DwarfSlot slot, uint64_t *number);
 
-/* Gets the address of an attribute. Returns false if it has none. */
+/* Reads an attribute as an address. Returns false if the entry lacks it. */
 bool dwarf_entry_address(const DwarfEntry *entry, DwarfSlot slot, uint64_t *address);
 
-/* Gets an address by its index in the unit's part of .debug_addr. */
+/* Reads an address by its index in the unit's part of .debug_addr. */
 bool dwarf_unit_address(const DwarfUnit *unit, uint64_t index, uint64_t *address);
 
-/* Reads a value of a form, as in line tables, where offsets are those of sizes. */
+/*
+ * Reads a value of a form outside of entries, as line tables have them; sizes determines the size
+ * of offsets.
+ */
 bool dwarf_value_read(DwarfCursor *cursor, const uint8_t *section, unsigned form,
 					  const DwarfSizes *sizes, DwarfValue *value);
 

@@ -1,11 +1,11 @@
 /*
  * debug_files.c
- *		Searches separate debug files.
+ *		Searches for separate debug files.
  *
- * The file system of a container belongs to the processes in it. Therefore paths are resolved below
- * its root, so that a link cannot lead to a file of the host, and only regular files are opened.
- * The file system may not answer, so the search runs on a thread that can be abandoned. The
- * caller's thread asks the symbol worker for checksums.
+ * The processes in a container control its file system. Therefore paths are resolved below its
+ * root, so that a link cannot lead to a file of the host, and only regular files are opened. The
+ * file system may not answer, so the search runs on a thread that can be abandoned. The caller's
+ * thread asks the symbol worker for checksums.
  */
 #include "symbols/elf/debug_files.h"
 
@@ -29,8 +29,9 @@ typedef struct Found
 {
 	ElfFile file;
 	FileIdentity identity;
-	DebugLinks links; /* a relative path of a supplement is completed with the file's folder */
-	bool proven;	  /* by its build ID; otherwise its checksum must match */
+	/* if the path of a supplement is relative, the file's folder has been put before it */
+	DebugLinks links;
+	bool proven; /* proven by its build ID; otherwise its checksum must match */
 } Found;
 
 /* One search. It owns all its data, because the caller may have given up waiting. */
@@ -40,7 +41,7 @@ typedef struct Search
 	void (*find)(struct Search *search);
 	int (*describe)(ElfFile *file, const ElfSource *source);
 	uint32_t root_pid;
-	dev_t device; /* of the binary */
+	dev_t device; /* device of the binary */
 	uid_t owner;
 	char *name;
 	char *directory;
@@ -48,7 +49,7 @@ typedef struct Search
 	char *link;			 /* NULL: search by build ID only */
 	int root_fds[ROOTS];
 	int root_count;
-	int foreign_fd; /* the descriptor in root_fds of the process's root; -1: none */
+	int foreign_fd; /* index in root_fds of the process's root; -1: none */
 	Found found[FOUND_MANY];
 	uint32_t count;
 } Search;
@@ -74,7 +75,7 @@ read_link(DebugLinks *links, const ElfFile *file)
 
 /*
  * Reads .gnu_debugaltlink: the path of the supplement that dwz made for several debug files, NUL,
- * its build ID.
+ * and the supplement's build ID.
  */
 static void
 read_alternative(DebugLinks *links, const ElfFile *file)
@@ -128,8 +129,8 @@ is_another(const Search *search, const ElfFile *file, bool *proven)
 }
 
 /*
- * Returns whether the binary's owner, or root, owns a file. Otherwise a binary could name the
- * private files of others, below any root, and have their functions shown.
+ * Returns true if the binary's owner, or root, owns the file. Otherwise a binary could name private
+ * files of other users, below any root, and have their functions shown.
  */
 static bool
 belongs_to_owner(const Search *search, const struct stat *status)
@@ -138,20 +139,23 @@ belongs_to_owner(const Search *search, const struct stat *status)
 }
 
 /*
- * Checks whether a file below a process's root may be trusted. A process can mount other files over
- * its directories while other processes map the same binary, so a file counts only if a user who
- * can write the binary can write it.
+ * Returns true if a file may be used. A process can mount other files over its directories while
+ * other processes map the same binary, so below its root a file counts only if a user who can write
+ * the binary can write the file. is_named: the path contains the binary's name, or a name in the
+ * binary, and is not in the directory of debug files.
  */
 static bool
-counts_there(const Search *search, int root_fd, const struct stat *status)
+counts_there(const Search *search, int root_fd, const struct stat *status, bool is_named)
 {
-	return root_fd != search->foreign_fd ||
-		   (status->st_dev == search->device && belongs_to_owner(search, status));
+	return root_fd != search->foreign_fd
+			   ? !is_named || belongs_to_owner(search, status)
+			   : status->st_dev == search->device && belongs_to_owner(search, status);
 }
 
 /*
- * Completes a relative path of a supplement with the folder of the file that names it. Such a path
- * cannot leave the root that is searched; one that gets too long stays relative, and is not tried.
+ * Makes the path of a supplement. A relative path is completed with the folder of the file that
+ * names it, and cannot leave the root that is searched. If the result is too long, the path stays
+ * relative and is not tried.
  */
 static char *
 supplement_path(const char *alternative, const char *file)
@@ -181,11 +185,11 @@ read_links_at(DebugLinks *links, const ElfFile *file, const char *path)
 }
 
 /*
- * Adds the file of a path to the candidates if it may be the wanted one. Returns true if its build
- * ID proves it.
+ * Adds the file of a path to the candidates if it may be the wanted one; is_named as for
+ * counts_there(). Returns true if its build ID proves it.
  */
 static bool
-try_path(Search *search, int root_fd, const char *path)
+try_path(Search *search, int root_fd, const char *path, bool is_named)
 {
 	Found *found = &search->found[search->count];
 	struct stat status;
@@ -195,7 +199,8 @@ try_path(Search *search, int root_fd, const char *path)
 		return false;
 	source.size_bytes = (uint64_t) status.st_size;
 	found->identity = file_identity_of(&status);
-	if (counts_there(search, root_fd, &status) && search->describe(&found->file, &source) == 0)
+	if (counts_there(search, root_fd, &status, is_named) &&
+		search->describe(&found->file, &source) == 0)
 	{
 		if (!is_another(search, &found->file, &found->proven))
 		{
@@ -222,7 +227,7 @@ try_build_id(Search *search, int root_fd)
 	elf_build_id_text(id, digits);
 	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", search->directory, digits,
 			 digits + 2);
-	return try_path(search, root_fd, path);
+	return try_path(search, root_fd, path, false);
 }
 
 /* Tries the three places of a file that .gnu_debuglink names. */
@@ -237,15 +242,15 @@ try_link(Search *search, int root_fd)
 	if (name[0] != '/' || end - name > PATH_MAX)
 		return false;
 	snprintf(path, sizeof(path), "%.*s/%s", length, name, search->link);
-	if (strcmp(path, name) != 0 && try_path(search, root_fd, path))
+	if (strcmp(path, name) != 0 && try_path(search, root_fd, path, true))
 		return true;
 	snprintf(path, sizeof(path), "%.*s/.debug/%s", length, name, search->link);
-	if (try_path(search, root_fd, path))
+	if (try_path(search, root_fd, path, true))
 		return true;
 	if (search->directory[0] == '\0')
 		return false;
 	snprintf(path, sizeof(path), "%s%.*s/%s", search->directory, length, name, search->link);
-	return try_path(search, root_fd, path);
+	return try_path(search, root_fd, path, false);
 }
 
 /* Searches the debug file: by build ID below each root, then by name. */
@@ -254,7 +259,7 @@ find_debug_file(Search *search)
 {
 	char *link = search->link;
 
-	/* at these paths only a file with the build ID counts */
+	/* for the paths below, only a file with the build ID counts */
 	search->link = NULL;
 	for (int i = 0; i < search->root_count; i++)
 	{
@@ -275,15 +280,14 @@ find_supplement(Search *search)
 	for (int i = 0; i < search->root_count; i++)
 	{
 		if (try_build_id(search, search->root_fds[i]) ||
-			(search->name[0] == '/' && try_path(search, search->root_fds[i], search->name)))
+			(search->name[0] == '/' && try_path(search, search->root_fds[i], search->name, true)))
 			return;
 	}
 }
 
 /*
- * Takes the file at a path, whose content the worker checks. is_named: the binary's own name, or a
- * name in it, is part of the path; it is not in the directory of debug files. Returns false if
- * there is no file that counts.
+ * Opens the file at a path, whose content the worker checks later; is_named as for counts_there().
+ * Returns false if there is no usable file.
  */
 static bool
 search_take_path(Search *search, int root_fd, const char *path, bool is_named)
@@ -294,7 +298,7 @@ search_take_path(Search *search, int root_fd, const char *path, bool is_named)
 
 	if (fd < 0)
 		return false;
-	if (!counts_there(search, root_fd, &status) || (is_named && !belongs_to_owner(search, &status)))
+	if (!counts_there(search, root_fd, &status, is_named))
 	{
 		close(fd);
 		return false;
@@ -306,7 +310,7 @@ search_take_path(Search *search, int root_fd, const char *path, bool is_named)
 	return true;
 }
 
-/* Like search_take_path(), but makes the path; false if it is too long. */
+/* Like search_take_path(), but formats the path. Returns false also if the path is too long. */
 __attribute__((format(printf, 4, 5))) static bool
 take_made_path(Search *search, int root_fd, bool is_named, const char *format, ...)
 {
@@ -357,7 +361,7 @@ find_package(Search *search)
 	}
 }
 
-/* Searches the file of a split unit: the link is its path. */
+/* Searches for the file of a split unit, whose path is in link. */
 static void
 search_find_split(Search *search)
 {
@@ -395,8 +399,8 @@ run_search(Probe *probe)
 }
 
 /*
- * Closes a candidate. patience: closes on another thread if closing may block; NULL: closes on this
- * one.
+ * Closes the candidates. If patience is not NULL, another thread closes a file whose close may
+ * block.
  */
 static void
 end_search(Search *search, Patience *patience)
@@ -418,14 +422,14 @@ end_search(Search *search, Patience *patience)
 	free(search);
 }
 
-/* Frees a search, with the files that nobody took. */
+/* Frees a search together with the files that the caller did not take. */
 static void
 discard_search(Probe *probe)
 {
 	end_search((Search *) probe, NULL);
 }
 
-/* Parameters of a search. */
+/* The parameters of a search. */
 typedef struct Quest
 {
 	void (*find)(Search *search);
@@ -468,8 +472,8 @@ start_search(const Quest *quest, const DebugPlaces *places, Search **result)
 }
 
 /*
- * Takes the first candidate that is proven or has the checksum; its file belongs to the caller.
- * Returns 0, also if there is none; -EINPROGRESS or -EAGAIN if a checksum is not known yet.
+ * Chooses the first candidate that is proven or has the right checksum; its file belongs to the
+ * caller. Returns 0, even if there is none; -EINPROGRESS or -EAGAIN if a checksum is not known yet.
  */
 static int
 choose_found(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *file,
@@ -514,9 +518,7 @@ open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces 
 	return err;
 }
 
-/*
- * Opens the supplement of the file that has DWARF, by the build ID or the path that the file names.
- */
+/* Opens the supplement of the file with DWARF, by the build ID or the path in that file. */
 static int
 search_open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *places)
 {

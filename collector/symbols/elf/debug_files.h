@@ -11,7 +11,7 @@
 #include "symbols/elf/elf_file.h"
 #include "symbols/elf/file_identity.h"
 
-/* References of a binary to its debug files. */
+/* A binary's references to its debug files. */
 typedef struct DebugLinks
 {
 	char *link; /* name in .gnu_debuglink; NULL: none */
@@ -35,15 +35,16 @@ typedef struct DebugWanted
 /* Describes where to search. */
 typedef struct DebugPlaces
 {
-	Patience *patience;	   /* with the file systems there */
-	uint32_t root_pid;	   /* process whose root directory is searched first; 0: none */
-	const char *name;	   /* path of the binary below that root */
-	dev_t device;		   /* of the binary */
-	uid_t owner;		   /* of the binary */
-	const char *directory; /* such as /usr/lib/debug; below that root and on the host */
+	Patience *patience; /* backoff and deadlines for the file systems there */
+	uint32_t root_pid;	/* process whose root directory is searched first; 0: none */
+	const char *name;	/* path of the binary below that root */
+	dev_t device;		/* device of the binary */
+	uid_t owner;		/* owner of the binary */
+	/* a directory such as /usr/lib/debug, searched below that root and on the host */
+	const char *directory;
 	/*
-	 * Returns 0 if the file has this CRC-32; -EBADMSG if not; -EINPROGRESS or -EAGAIN if that is
-	 * not known yet. The file may be large.
+	 * Returns 0 if the file has this CRC-32; -EBADMSG if not; -EINPROGRESS or -EAGAIN if the result
+	 * is not known yet, because the file may be large.
 	 */
 	int (*compare_checksum)(void *context, int fd, const FileIdentity *identity, uint32_t checksum);
 	void *context;
@@ -54,7 +55,7 @@ typedef struct DebugFiles
 	ElfFile debug;		   /* source.fd is -1 if there is none */
 	int alt_fd;			   /* supplement of the file with DWARF, or -1 */
 	int package_fd;		   /* package of its split units (.dwp), or -1 */
-	FileIdentity identity; /* of debug, zeroed if there is none */
+	FileIdentity identity; /* identity of debug; zeroed if there is none */
 	FileIdentity alt_identity;
 	FileIdentity package_identity;
 } DebugFiles;
@@ -66,8 +67,8 @@ typedef struct DebugFiles
  * device and belong to the binary's owner or root, because a process can mount other files over its
  * directories.
  *
- * A package is searched beside the binary and under the directory, as NAME.dwp, where NAME may lose
- * ".debug", and by build ID. Its index has the IDs of the units that it belongs to.
+ * A package is looked up beside the binary and under the directory, as NAME.dwp, where NAME may
+ * lose ".debug", and by build ID. Its index has the IDs of the units that it belongs to.
  *
  * A search without result succeeds. Returns 0; -EAGAIN if a file system does not answer;
  * -EINPROGRESS if the search must be repeated for a checksum; -ENOMEM. debug_files_close() closes
@@ -79,9 +80,9 @@ void debug_files_close(DebugFiles *files, Patience *patience);
 #define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .alt_fd = -1, .package_fd = -1 })
 
 /*
- * Opens the file of a split unit (.dwo), which belongs to the binary's owner or root: at its path,
- * or beside the binary. Returns 0, also if there is none: *fd is then -1; -EAGAIN if a file system
- * does not answer; -ENOMEM.
+ * Opens the file of a split unit (.dwo), which must belong to the binary's owner or root: at its
+ * path, or beside the binary. Returns 0, even if there is none, with *fd -1; -EAGAIN if a file
+ * system does not answer; -ENOMEM.
  */
 int debug_split_open(const char *path, const DebugPlaces *places, int *fd);
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ELF_CODE_KEPT_MAX 1024 /* executable segments, and executable sections */
+#define ELF_CODE_KEPT_MAX 1024 /* limit of executable segments, and of executable sections */
 #define ELF_READ_SYMBOLS  256
 
 /* Reads the executable segments, and the build ID from notes. */
@@ -107,7 +107,7 @@ note_code(ElfFile *file, const char *name, const Elf64_Shdr *section)
 	};
 }
 
-/* Sets what belongs to sections that are known by their names. */
+/* Sets the fields of sections that are recognized by their names. */
 static void
 note_named(ElfFile *file, const char *name, const Elf64_Shdr *section)
 {
@@ -175,7 +175,7 @@ read_sections(ElfFile *file, ElfHeaders *headers)
 	return 0;
 }
 
-/* Describes the file of headers whose reading ended with err. Returns like elf_file_init(). */
+/* Describes the file whose headers were read with the result err. Returns like elf_file_init(). */
 static int
 elf_file_describe_file(ElfFile *file, ElfHeaders *headers, int err)
 {
@@ -225,8 +225,8 @@ elf_file_address(const ElfFile *file, uint64_t offset, uint64_t *address)
 	const uint64_t page_mask = 4095;
 
 	/*
-	 * the kernel maps whole pages, so code may run beside a segment on its first or last page; a
-	 * segment that holds the offset itself wins
+	 * The kernel maps whole pages, so code may run in the rest of a segment's first or last page. A
+	 * segment that contains the offset itself has precedence.
 	 */
 	for (int whole_pages = 0; whole_pages < 2; whole_pages++)
 	{

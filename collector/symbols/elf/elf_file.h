@@ -102,7 +102,7 @@ typedef struct ElfSymbol
  */
 int elf_file_init(ElfFile *file, const ElfSource *source);
 
-/* Like elf_file_init(), but also of a supplement of DWARF (elf_headers_read_supplement()). */
+/* Like elf_file_init(), but also accepts a supplement of DWARF (elf_headers_read_supplement()). */
 int elf_file_init_supplement(ElfFile *file, const ElfSource *source);
 void elf_file_fini(ElfFile *file);
 
@@ -126,12 +126,12 @@ uint32_t elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_
 bool elf_file_find_symbol(const ElfFile *file, ElfSymbolsKind kind, const char *name,
 						  uint32_t types, ElfSymbol *found);
 
-/* Like elf_file_find_symbol(), in .dynsym and, if it is not there, in .symtab. */
+/* Like elf_file_find_symbol(), but searches .dynsym and then .symtab. */
 bool elf_file_find_any_symbol(const ElfFile *file, const char *name, uint32_t types,
 							  ElfSymbol *found);
 
 /*
- * Gets the name of the dynamic symbol of the relocation for a slot of the global offset table.
+ * Finds the name of the dynamic symbol whose relocation fills a slot of the global offset table.
  * Returns false if there is none.
  */
 bool elf_file_slot_symbol(const ElfFile *file, uint64_t slot, char *name, size_t size_bytes);

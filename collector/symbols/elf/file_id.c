@@ -13,7 +13,7 @@
 #define PART_BYTES	4096
 #define BLOCK_BYTES 64
 #define INPUT_BYTES (2 * PART_BYTES + sizeof(uint64_t))
-#define TAIL_BYTES	(1 + sizeof(uint64_t)) /* what padding adds at least */
+#define TAIL_BYTES	(1 + sizeof(uint64_t)) /* padding adds at least this many bytes */
 
 static const uint32_t round_constants[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

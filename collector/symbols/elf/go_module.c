@@ -1,7 +1,7 @@
 /*
  * go_module.c
- *		Searches the description of a Go module in data sections or, if the loader fills them, in
- *		relocations.
+ *		Searches for the description of a Go module: in data sections or, if the loader fills these,
+ *		in relocations.
  */
 #include "symbols/elf/go_module.h"
 
@@ -13,11 +13,12 @@
 #define MODULE_DATA_1_18 304
 #define MODULE_DATA		 320
 
-#define SCAN_BYTES		(UINT64_C(64) << 20) /* of data sections */
+/* limit of the bytes of data sections that are searched */
+#define SCAN_BYTES		(UINT64_C(64) << 20)
 #define RELOCATIONS_MAX (UINT64_C(1) << 21)
 #define CHUNK_WORDS		4096
 
-/* A search for the place of the description. */
+/* A search for the description. */
 typedef struct Search
 {
 	ElfHeaders headers;
@@ -38,7 +39,7 @@ go_module_read_word(Search *search, uint64_t address, uint64_t *word)
 	return elf_headers_read_at(&search->headers, address, word, sizeof(*word));
 }
 
-/* Reads the address of the data if the description is at this address. */
+/* Reads the address of the data from the description, if the description is at this address. */
 static bool
 read_description(Search *search, uint64_t address, uint64_t *data)
 {
@@ -127,7 +128,7 @@ search_relocations(Search *search, const Elf64_Shdr *section, uint64_t *data)
 	return false;
 }
 
-/* Converts an address to the part of the file from there to the end of the segment. */
+/* Finds the part of the file from an address to the end of its segment. */
 static bool
 find_extent(Search *search, uint64_t address, ElfExtent *extent)
 {

@@ -1,10 +1,11 @@
 /*
  * go_module.h
- *		Finds the data that functions of a Go program refer to, in the description of the module.
+ *		Finds, through the description of the module, the data to which functions of a Go program
+ *		refer.
  *
- * Offsets of trees of inlined calls count from an address (go:func.*) whose symbol is stripped. The
- * runtime reads it from a variable (runtime.firstmoduledata), which begins with the address of the
- * function table.
+ * Offsets of trees of inlined calls are relative to an address (go:func.*) whose symbol is
+ * stripped. The runtime reads this address from a variable (runtime.firstmoduledata), which begins
+ * with the address of the function table.
  */
 #ifndef COLLECTOR_GO_MODULE_H
 #define COLLECTOR_GO_MODULE_H
@@ -18,8 +19,8 @@
 typedef struct GoModule
 {
 	uint64_t table; /* ELF virtual address of the function table */
-	uint64_t names; /* of its names */
-	uint64_t text;	/* of the code that functions are relative to */
+	uint64_t names; /* ELF virtual address of the names in the function table */
+	uint64_t text;	/* ELF virtual address to which the addresses of functions are relative */
 	bool is_1_18;	/* Go 1.18 or 1.19: the description lacks two words before the data */
 } GoModule;
 

@@ -20,25 +20,79 @@
 #include "symbols/elf/symbol_table.h"
 #include "unwind/cfi/cfi_sections.h"
 
-/* Offsets in the header of the offsets of parts. */
-#define HEADER_NAMES  32
-#define HEADER_UNITS  40 /* numbers of files, by compilation unit */
-#define HEADER_FILES  48
-#define HEADER_VALUES 56
+/* Parts of the table, in the order in which the header has their offsets. */
+typedef enum GoPart
+{
+	PART_NAMES,
+	PART_UNITS, /* numbers of files, by compilation unit */
+	PART_FILES,
+	PART_VALUES,
+	PARTS
+} GoPart;
 
-#define START_BYTES 8
-#define NO_FILE		UINT32_MAX
+#define MAGIC_1_16 0xfffffffaU
 
-/* Offsets in an entry. */
-#define ENTRY_NAME		 4
-#define ENTRY_FILES		 20
-#define ENTRY_LINES		 24
-#define ENTRY_DATA_COUNT 28
-#define ENTRY_UNIT		 32
-#define ENTRY_START_LINE 36 /* since Go 1.20; older tables have the flags here */
-#define ENTRY_BYTES_1_18 40
-#define ENTRY_BYTES_1_20 44 /* the last byte of an entry is the number of its parts of the data */
-#define FLAGS_1_20		 41 /* where pclntab.h has them */
+#define START_BYTES		 8
+#define START_BYTES_1_16 16
+#define NO_FILE			 UINT32_MAX
+
+/* The layout of some versions: offsets within the header, an entry and an inlined call. */
+typedef struct GoLayout
+{
+	uint32_t parts; /* offset in the header of the offsets of the parts, 8 bytes each */
+	/* offsets in an entry, whose last byte is the number of its parts of the data */
+	uint32_t name;
+	uint32_t files;
+	uint32_t lines;
+	uint32_t data_count;
+	uint32_t unit;
+	uint32_t start_line; /* 0: there is none, also in an inlined call */
+	uint32_t bytes;
+	/* offsets in an inlined call */
+	uint32_t call_name;
+	uint32_t call_place;
+	uint32_t call_start_line;
+	uint32_t call_bytes;
+	bool has_addresses; /* instead of offsets: starts of functions, parts of the data */
+} GoLayout;
+
+static const GoLayout layout_1_16 = { .parts = 24,
+									  .name = 8,
+									  .files = 24,
+									  .lines = 28,
+									  .data_count = 32,
+									  .unit = 36,
+									  .bytes = 44,
+									  .call_name = 12,
+									  .call_place = 16,
+									  .call_bytes = 20,
+									  .has_addresses = true };
+static const GoLayout layout_1_18 = { .parts = 32,
+									  .name = 4,
+									  .files = 20,
+									  .lines = 24,
+									  .data_count = 28,
+									  .unit = 32,
+									  .bytes = 40,
+									  .call_name = 12,
+									  .call_place = 16,
+									  .call_bytes = 20 };
+static const GoLayout layout_1_20 = { .parts = 32,
+									  .name = 4,
+									  .files = 20,
+									  .lines = 24,
+									  .data_count = 28,
+									  .unit = 32,
+									  .start_line = 36,
+									  .bytes = 44,
+									  .call_name = 4,
+									  .call_place = 8,
+									  .call_start_line = 12,
+									  .call_bytes = 16 };
+
+#define ENTRY_BYTES_MAX 44
+#define CALL_BYTES_MAX	20
+#define FLAGS_1_20		41 /* in tables of Go 1.20 and later the flags are here, as in pclntab.h */
 
 /*
  * Index of the table of inlined calls among the tables whose offsets follow an entry, and of the
@@ -47,28 +101,23 @@
 #define DATA_INLINED 2
 #define PART_INLINED 3
 
-/* Offsets in an inlined call. */
-#define CALL_NAME_1_18	12
-#define CALL_PLACE_1_18 16
-#define CALL_BYTES_1_18 20
-#define CALL_NAME		4
-#define CALL_PLACE		8
-#define CALL_START_LINE 12
-#define CALL_BYTES		16
-
-#define VALUES_CHUNK	 512		 /* bytes read at once */
-#define VALUES_BYTES_MAX (256 << 10) /* of one function's table */
+#define VALUES_CHUNK	 512		 /* number of bytes that are read at once */
+#define VALUES_BYTES_MAX (256 << 10) /* limit of one function's table */
 #define FILE_BYTES		 4096
-#define TEXT_BYTES		 32768 /* of all strings of an answer */
+#define TEXT_BYTES		 32768 /* limit of all strings of an answer */
 
 struct GoTable
 {
 	ElfSource source;
 	ElfExtent section;
-	ElfExtent data; /* of the module, with inlined calls; empty: not found */
-	Pclntab layout; /* its bytes are freed */
-	uint64_t parts[4];
-	uint32_t *starts; /* pairs; layout.count of them, and one for the end */
+	ElfExtent data; /* data of the module, which contains inlined calls; empty: not found */
+	const GoLayout *layout;
+	Pclntab header; /* the bytes to which it refers are freed */
+	uint64_t parts[PARTS];
+	uint32_t *starts; /* pairs: header.count of them, and one for the end */
+	/* if the layout has addresses: those that the loader writes, and headers to read at one */
+	GoAddresses addresses;
+	ElfHeaders headers;
 	char text[TEXT_BYTES];
 	size_t text_used;
 };
@@ -76,8 +125,8 @@ struct GoTable
 /* A function's entry. */
 typedef struct Entry
 {
-	uint64_t offset; /* in the section */
-	uint8_t bytes[ENTRY_BYTES_1_20];
+	uint64_t offset; /* offset in the section */
+	uint8_t bytes[ENTRY_BYTES_MAX];
 } Entry;
 
 static bool
@@ -85,12 +134,6 @@ go_table_read_bytes(const GoTable *table, uint64_t offset, void *bytes, size_t l
 {
 	return offset <= table->section.size_bytes && length <= table->section.size_bytes - offset &&
 		   elf_source_read(&table->source, table->section.offset + offset, bytes, length);
-}
-
-static uint64_t
-table_part(const GoTable *table, uint32_t header_offset)
-{
-	return table->parts[(header_offset - HEADER_NAMES) / sizeof(uint64_t)];
 }
 
 /* Finds the section of the table. Returns false if there is none. */
@@ -113,47 +156,154 @@ find_section(const ElfSource *source, Elf64_Shdr *section)
 	return false;
 }
 
-/* Returns true if entries and inlined calls have start lines. */
-static bool
-has_start_lines(const GoTable *table)
+/* Makes a table without its starts. */
+static GoTable *
+go_table_alloc(const ElfSource *source, const ElfExtent *section, const GoLayout *layout,
+			   const Pclntab *header)
 {
-	return table->layout.id_offset == FLAGS_1_20;
-}
+	GoTable *table = calloc(1, sizeof(*table));
 
-static size_t
-entry_bytes(const GoTable *table)
-{
-	return has_start_lines(table) ? ENTRY_BYTES_1_20 : ENTRY_BYTES_1_18;
+	if (table == NULL)
+		return NULL;
+	table->source = *source;
+	table->section = *section;
+	table->layout = layout;
+	table->header = *header;
+	table->header.data = NULL;
+	table->starts = malloc(START_BYTES * (size_t) header->count + sizeof(uint32_t));
+	if (table->starts == NULL)
+	{
+		free(table);
+		return NULL;
+	}
+	return table;
 }
 
 int
 go_table_make(const ElfSource *source, const ElfExtent *section, const ElfExtent *data,
-			  const Pclntab *layout, GoTable **result)
+			  const Pclntab *header, GoTable **result)
 {
-	size_t bytes = START_BYTES * (size_t) layout->count + sizeof(uint32_t);
-	GoTable *table = calloc(1, sizeof(*table));
+	size_t bytes = START_BYTES * (size_t) header->count + sizeof(uint32_t);
+	const GoLayout *layout = header->id_offset == FLAGS_1_20 ? &layout_1_20 : &layout_1_18;
+	GoTable *table = go_table_alloc(source, section, layout, header);
 
 	if (table == NULL)
 		return -ENOMEM;
-	*table = (GoTable){
-		.source = *source,
-		.section = *section,
-		.data = *data,
-		.layout = *layout,
-		.starts = malloc(bytes),
-	};
-	table->layout.data = NULL;
-	if (table->starts == NULL ||
-		!go_table_read_bytes(table, HEADER_NAMES, table->parts, sizeof(table->parts)) ||
-		!go_table_read_bytes(table, layout->functions, table->starts, bytes))
+	table->data = *data;
+	if (!go_table_read_bytes(table, layout->parts, table->parts, sizeof(table->parts)) ||
+		!go_table_read_bytes(table, header->functions, table->starts, bytes))
 	{
-		int err = table->starts == NULL ? -ENOMEM : -ENOENT;
-
 		go_table_close(table);
-		return err;
+		return -ENOENT;
 	}
 	*result = table;
 	return 0;
+}
+
+/* Reads the header of a table of Go 1.16 or 1.17. Returns false if it is another one. */
+static bool
+read_header_1_16(const ElfSource *source, const ElfExtent *section, Pclntab *header)
+{
+	struct
+	{
+		uint32_t magic;
+		uint16_t zero;
+		uint8_t quantum;
+		uint8_t address_bytes;
+		uint64_t count;
+		uint64_t files;
+		uint64_t parts[PARTS];
+		uint64_t functions;
+	} bytes;
+
+	if (section->size_bytes < sizeof(bytes) ||
+		!elf_source_read(source, section->offset, &bytes, sizeof(bytes)) ||
+		bytes.magic != MAGIC_1_16 || bytes.address_bytes != sizeof(uint64_t) ||
+		bytes.quantum == 0 || bytes.functions >= section->size_bytes ||
+		bytes.count >= (section->size_bytes - bytes.functions) / START_BYTES_1_16)
+		return false;
+	*header = (Pclntab){ .count = (uint32_t) bytes.count,
+						 .quantum = bytes.quantum,
+						 .functions = bytes.functions };
+	return bytes.count > 0;
+}
+
+/*
+ * Converts starts with addresses to those of later versions, which are relative to the first.
+ * Returns false if they are not in 4 GiB.
+ */
+static bool
+convert_starts(GoTable *table, const uint64_t *pairs)
+{
+	table->header.text = pairs[0];
+	for (uint32_t i = 0; i <= table->header.count; i++)
+	{
+		uint64_t offset = pairs[2 * i] - pairs[0];
+
+		if (offset > UINT32_MAX)
+			return false;
+		table->starts[2 * i] = (uint32_t) offset;
+		if (i < table->header.count)
+			table->starts[2 * i + 1] = (uint32_t) pairs[2 * i + 1];
+	}
+	return true;
+}
+
+int
+go_table_make_1_16(const ElfSource *source, const ElfExtent *section, GoAddresses *addresses,
+				   GoTable **result)
+{
+	Pclntab header;
+	GoTable *table;
+	uint64_t *pairs;
+	size_t bytes;
+	bool is_good;
+
+	if (!read_header_1_16(source, section, &header))
+		return -ENOENT;
+	bytes = START_BYTES_1_16 * (size_t) header.count + sizeof(uint64_t);
+	pairs = malloc(bytes);
+	table = pairs != NULL ? go_table_alloc(source, section, &layout_1_16, &header) : NULL;
+	if (table == NULL)
+	{
+		free(pairs);
+		return -ENOMEM;
+	}
+	table->addresses = *addresses;
+	*addresses = (GoAddresses){ NULL, 0 };
+	(void) elf_headers_read(&table->headers, source); /* without it no inlined calls are found */
+	is_good = go_table_read_bytes(table, layout_1_16.parts, table->parts, sizeof(table->parts)) &&
+			  go_table_read_bytes(table, header.functions, pairs, bytes);
+	if (is_good)
+	{
+		go_addresses_apply(&table->addresses, header.functions, pairs, bytes);
+		is_good = convert_starts(table, pairs);
+	}
+	free(pairs);
+	if (!is_good)
+	{
+		go_table_close(table);
+		return -ENOENT;
+	}
+	*result = table;
+	return 0;
+}
+
+static int
+open_1_16(const ElfSource *source, const Elf64_Shdr *section, GoTable **result)
+{
+	const ElfExtent extent = { section->sh_offset, section->sh_size };
+	GoAddresses addresses = { NULL, 0 };
+	Pclntab header;
+	int err = -ENOENT;
+
+	if (!read_header_1_16(source, &extent, &header))
+		return -ENOENT;
+	err = go_addresses_read(&addresses, source, section);
+	if (err == 0)
+		err = go_table_make_1_16(source, &extent, &addresses, result);
+	go_addresses_fini(&addresses);
+	return err;
 }
 
 int
@@ -161,25 +311,28 @@ go_table_open(const ElfSource *source, GoTable **result)
 {
 	CfiSections sections;
 	Elf64_Shdr section;
-	Pclntab layout;
+	Pclntab header;
 	ElfExtent data = { 0, 0 };
 	int err;
 
 	if (source->fd < 0 || !find_section(source, &section))
 		return -ENOENT;
+	err = open_1_16(source, &section, result);
+	if (err != -ENOENT)
+		return err;
 	err = cfi_sections_init(&sections, source->fd);
 	if (err != 0)
 		return err;
-	if (pclntab_open(&sections.input, &layout))
+	if (pclntab_open(&sections.input, &header))
 	{
 		const GoModule module = { .table = section.sh_addr,
-								  .names = section.sh_addr + layout.names,
-								  .text = layout.text,
-								  .is_1_18 = layout.id_offset != FLAGS_1_20 };
+								  .names = section.sh_addr + header.names,
+								  .text = header.text,
+								  .is_1_18 = header.id_offset != FLAGS_1_20 };
 
 		(void) go_module_find_data(source, &module, &data);
 		err = go_table_make(source, &(ElfExtent){ section.sh_offset, section.sh_size }, &data,
-							&layout, result);
+							&header, result);
 	}
 	else
 		err = -ENOENT;
@@ -193,6 +346,7 @@ go_table_close(GoTable *table)
 	if (table == NULL)
 		return;
 	free(table->starts);
+	go_addresses_fini(&table->addresses);
 	free(table);
 }
 
@@ -200,7 +354,7 @@ go_table_close(GoTable *table)
 typedef struct Values
 {
 	const GoTable *table;
-	uint64_t offset; /* of the next byte to read */
+	uint64_t offset; /* offset of the next byte to read */
 	uint64_t end;
 	uint8_t chunk[VALUES_CHUNK];
 	size_t at;
@@ -249,11 +403,11 @@ next_varint(Values *values, uint32_t *value)
 static int32_t
 value_at(const GoTable *table, uint32_t offset, uint64_t distance)
 {
-	Values values = { .table = table, .offset = table_part(table, HEADER_VALUES) + offset };
+	Values values = { .table = table, .offset = table->parts[PART_VALUES] + offset };
 	uint32_t value = UINT32_MAX; /* initial value of every table */
 	uint64_t covered = 0;
 
-	if (offset == 0 || table_part(table, HEADER_VALUES) > table->section.size_bytes ||
+	if (offset == 0 || table->parts[PART_VALUES] > table->section.size_bytes ||
 		values.offset > table->section.size_bytes)
 		return -1;
 	values.end = table->section.size_bytes - values.offset > VALUES_BYTES_MAX
@@ -268,7 +422,7 @@ value_at(const GoTable *table, uint32_t offset, uint64_t distance)
 			!next_varint(&values, &length) || length == 0)
 			return -1;
 		value += change >> 1 ^ -(change & 1);
-		covered += (uint64_t) length * table->layout.quantum;
+		covered += (uint64_t) length * table->header.quantum;
 	}
 	return (int32_t) value;
 }
@@ -306,37 +460,82 @@ u32_at(const uint8_t *bytes, size_t offset)
 static const char *
 function_name(GoTable *table, uint32_t at)
 {
-	return go_table_read_string(table, table_part(table, HEADER_NAMES), at, SYMBOL_NAME_MAX_BYTES);
+	return go_table_read_string(table, table->parts[PART_NAMES], at, SYMBOL_NAME_MAX_BYTES);
 }
 
 /*
- * Returns the path of a file by its number. Numbers count from the compilation unit's first entry,
- * which holds the offset of the path.
+ * Returns the path of a file by its number. Numbers are relative to the compilation unit's first
+ * entry, which contains the offset of the path.
  */
 static const char *
 file_name(GoTable *table, const Entry *entry, int32_t file)
 {
 	uint64_t place =
-		table_part(table, HEADER_UNITS) +
-		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, ENTRY_UNIT) + (uint32_t) file);
+		table->parts[PART_UNITS] +
+		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, table->layout->unit) + (uint32_t) file);
 	uint32_t name;
 
 	if (file < 0 || !go_table_read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE)
 		return "";
-	return go_table_read_string(table, table_part(table, HEADER_FILES), name, FILE_BYTES);
+	return go_table_read_string(table, table->parts[PART_FILES], name, FILE_BYTES);
 }
 
-/* Returns the number of the inlined call that code at a distance belongs to; -1 if none. */
+/*
+ * Returns the number of the inlined call to which code belongs, by its distance from the function's
+ * start; -1 if none.
+ */
 static int32_t
 inlined_call(const GoTable *table, const Entry *entry, uint64_t distance)
 {
-	uint64_t place = entry->offset + entry_bytes(table) + sizeof(uint32_t) * DATA_INLINED;
+	uint64_t place = entry->offset + table->layout->bytes + sizeof(uint32_t) * DATA_INLINED;
 	uint32_t offset;
 
-	if (u32_at(entry->bytes, ENTRY_DATA_COUNT) <= DATA_INLINED ||
+	if (u32_at(entry->bytes, table->layout->data_count) <= DATA_INLINED ||
 		!go_table_read_bytes(table, place, &offset, sizeof(offset)))
 		return -1;
 	return value_at(table, offset, distance);
+}
+
+/* Returns the offset after the tables of an entry, where its parts of the data are. */
+static uint64_t
+entry_data(const GoTable *table, const Entry *entry)
+{
+	return entry->offset + table->layout->bytes +
+		   sizeof(uint32_t) * (uint64_t) u32_at(entry->bytes, table->layout->data_count);
+}
+
+/* Reads an inlined call whose offset in the module's data the entry has. */
+static bool
+read_call_in_data(const GoTable *table, const Entry *entry, int32_t number, uint8_t *call)
+{
+	const size_t size_bytes = table->layout->call_bytes;
+	uint64_t place = entry_data(table, entry) + sizeof(uint32_t) * PART_INLINED;
+	uint32_t offset;
+	uint64_t at;
+
+	if (!go_table_read_bytes(table, place, &offset, sizeof(offset)) || offset == UINT32_MAX)
+		return false;
+	at = offset + (uint64_t) number * size_bytes;
+	return at <= table->data.size_bytes && table->data.size_bytes - at >= size_bytes &&
+		   elf_source_read(&table->source, table->data.offset + at, call, size_bytes);
+}
+
+/* Reads an inlined call whose address the entry has. Addresses are aligned in the table. */
+static bool
+read_call_at_address(GoTable *table, const Entry *entry, int32_t number, uint8_t *call)
+{
+	uint64_t place = entry_data(table, entry);
+	uint64_t address;
+
+	place = (place + sizeof(address) - 1) / sizeof(address) * sizeof(address) +
+			sizeof(address) * PART_INLINED;
+	if (!go_table_read_bytes(table, place, &address, sizeof(address)))
+		return false;
+	go_addresses_apply(&table->addresses, place, &address, sizeof(address));
+	return address != 0 &&
+		   elf_headers_read_at(&table->headers,
+							   address + (uint64_t) number * table->layout->call_bytes, call,
+							   table->layout->call_bytes);
 }
 
 /*
@@ -347,29 +546,18 @@ static bool
 read_call(GoTable *table, const Entry *entry, int32_t number, GoFunction *function,
 		  uint64_t *distance)
 {
-	bool has_lines = has_start_lines(table);
-	size_t size_bytes = has_lines ? CALL_BYTES : CALL_BYTES_1_18;
-	uint64_t place =
-		entry->offset + entry_bytes(table) +
-		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, ENTRY_DATA_COUNT) + PART_INLINED);
-	uint8_t call[CALL_BYTES_1_18];
-	uint32_t offset;
-	uint64_t at;
+	const GoLayout *layout = table->layout;
+	uint8_t call[CALL_BYTES_MAX];
 
-	if (entry->bytes[entry_bytes(table) - 1] <= PART_INLINED ||
-		!go_table_read_bytes(table, place, &offset, sizeof(offset)) || offset == UINT32_MAX)
+	if (entry->bytes[layout->bytes - 1] <= PART_INLINED ||
+		!(layout->has_addresses ? read_call_at_address(table, entry, number, call)
+								: read_call_in_data(table, entry, number, call)))
 		return false;
-	at = offset + (uint64_t) number * size_bytes;
-	if (at > table->data.size_bytes || table->data.size_bytes - at < size_bytes ||
-		!elf_source_read(&table->source, table->data.offset + at, call, size_bytes))
-		return false;
-	*function = (GoFunction){
-		.name = function_name(table, u32_at(call, has_lines ? CALL_NAME : CALL_NAME_1_18)),
-		.file = "",
-	};
-	if (has_lines && u32_at(call, CALL_START_LINE) <= INT32_MAX)
-		function->start_line = (int32_t) u32_at(call, CALL_START_LINE);
-	*distance = u32_at(call, has_lines ? CALL_PLACE : CALL_PLACE_1_18);
+	*function =
+		(GoFunction){ .name = function_name(table, u32_at(call, layout->call_name)), .file = "" };
+	if (layout->start_line > 0 && u32_at(call, layout->call_start_line) <= INT32_MAX)
+		function->start_line = (int32_t) u32_at(call, layout->call_start_line);
+	*distance = u32_at(call, layout->call_place);
 	return function->name[0] != '\0';
 }
 
@@ -377,11 +565,12 @@ read_call(GoTable *table, const Entry *entry, int32_t number, GoFunction *functi
 static void
 set_place(GoTable *table, const Entry *entry, uint64_t distance, GoFunction *function)
 {
-	function->line = value_at(table, u32_at(entry->bytes, ENTRY_LINES), distance);
+	function->line = value_at(table, u32_at(entry->bytes, table->layout->lines), distance);
 	if (function->line < 0)
 		function->line = 0;
 	function->file =
-		file_name(table, entry, value_at(table, u32_at(entry->bytes, ENTRY_FILES), distance));
+		file_name(table, entry,
+				  value_at(table, u32_at(entry->bytes, table->layout->files), distance));
 }
 
 /* Finds the function whose code contains an offset. Returns false if there is none. */
@@ -389,7 +578,7 @@ static bool
 find_start(const GoTable *table, uint64_t offset, uint32_t *number)
 {
 	uint32_t low = 0;
-	uint32_t high = table->layout.count;
+	uint32_t high = table->header.count;
 
 	if (high == 0 || offset < table->starts[0] || offset >= table->starts[2 * high])
 		return false;
@@ -412,11 +601,11 @@ go_table_find_entry(GoTable *table, uint64_t address, Entry *entry, uint64_t *di
 {
 	uint32_t number;
 
-	if (address < table->layout.text || !find_start(table, address - table->layout.text, &number))
+	if (address < table->header.text || !find_start(table, address - table->header.text, &number))
 		return false;
-	*distance = address - table->layout.text - table->starts[2 * number];
-	entry->offset = table->layout.functions + table->starts[2 * number + 1];
-	return go_table_read_bytes(table, entry->offset, entry->bytes, entry_bytes(table));
+	*distance = address - table->header.text - table->starts[2 * number];
+	entry->offset = table->header.functions + table->starts[2 * number + 1];
+	return go_table_read_bytes(table, entry->offset, entry->bytes, table->layout->bytes);
 }
 
 int
@@ -431,13 +620,17 @@ go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max)
 	table->text_used = 0;
 	if (!go_table_find_entry(table, address, &entry, &distance))
 		return 0;
-	function.name = function_name(table, u32_at(entry.bytes, ENTRY_NAME));
+	function.name = function_name(table, u32_at(entry.bytes, table->layout->name));
 	if (function.name[0] == '\0')
 		return 0;
-	if (has_start_lines(table) && u32_at(entry.bytes, ENTRY_START_LINE) <= INT32_MAX)
-		function.start_line = (int32_t) u32_at(entry.bytes, ENTRY_START_LINE);
+	if (table->layout->start_line > 0 &&
+		u32_at(entry.bytes, table->layout->start_line) <= INT32_MAX)
+		function.start_line = (int32_t) u32_at(entry.bytes, table->layout->start_line);
 
-	/* each call has the place of its own caller's line; a call that leads back has a bound */
+	/*
+	 * The place of each call's caller is that of the instruction with the call's line. The number
+	 * of steps is bounded, in case a call leads back to itself.
+	 */
 	call = inlined_call(table, &entry, distance);
 	while (call >= 0 && count < max - 1)
 	{
@@ -449,12 +642,12 @@ go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max)
 		distance = caller;
 		call = inlined_call(table, &entry, distance);
 	}
-	/* if a call is not known, its line is not the function's, but the file may be */
+	/* if an inlined call cannot be read, the line is not the function's, but the file may be */
 	if (call < 0)
 		set_place(table, &entry, distance, &function);
 	else
 		function.file =
-			file_name(table, &entry, value_at(table, u32_at(entry.bytes, ENTRY_FILES), 0));
+			file_name(table, &entry, value_at(table, u32_at(entry.bytes, table->layout->files), 0));
 	functions[count++] = function;
 	return count;
 }

@@ -47,12 +47,12 @@ mask_x86(const MaskedCode *place, uint8_t *code, size_t size_bytes)
 	return masked_bytes;
 }
 
-/* A form of an AArch64 instruction with a distance. */
+/* A form of an AArch64 instruction that contains a distance. */
 typedef struct Branch
 {
 	uint32_t mask;
 	uint32_t opcode;
-	uint8_t shift; /* of the distance, which counts instructions */
+	uint8_t shift; /* position of the distance, which counts instructions */
 	uint8_t bits;
 } Branch;
 
@@ -76,9 +76,12 @@ static const Branch branches[] = {
 #define OFFSET_DISTANCE	 0x003ffc00U
 #define CALL_MASK		 0xfc000000U
 #define CALL_OPCODE		 0x94000000U
-#define CALLEE_REGISTERS 0x0007ffffU /* that a call changes */
+#define CALLEE_REGISTERS 0x0007ffffU /* registers that a call may change */
 
-/* Returns the bits of a distance that leads out of the function, to another place in the image. */
+/*
+ * Returns the bits of an instruction that are a distance out of the function, to another place in
+ * the image.
+ */
 static uint32_t
 branch_distance(const MaskedCode *place, uint64_t at, size_t size_bytes, uint32_t instruction)
 {
@@ -104,8 +107,8 @@ branch_distance(const MaskedCode *place, uint64_t at, size_t size_bytes, uint32_
 }
 
 /*
- * Returns the bits of an address's distance or of its place in a page. *pages is the set of
- * registers that have the address of a page.
+ * Returns the bits of an instruction that are the distance of an address, or its place in a page.
+ * *pages is the set of registers that contain the address of a page.
  */
 static uint32_t
 data_distance(uint32_t instruction, uint32_t *pages)
@@ -124,7 +127,7 @@ data_distance(uint32_t instruction, uint32_t *pages)
 		return 0;
 	if ((instruction & ADD_MASK) == ADD_OPCODE ||
 		(instruction & (ACCESS_MASK | ACCESS_IS_LOAD)) == (ACCESS_OPCODE | ACCESS_IS_LOAD))
-		*pages &= ~to; /* has another value now */
+		*pages &= ~to; /* the register has another value from here on */
 	else if ((instruction & ACCESS_MASK) != ACCESS_OPCODE)
 		return 0;
 	return OFFSET_DISTANCE;

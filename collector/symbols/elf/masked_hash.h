@@ -1,6 +1,6 @@
 /*
  * masked_hash.h
- *		Hash of a function's code that does not depend on where code and data lie.
+ *		Computes a hash of a function's code that does not depend on the addresses of code and data.
  *
  * Another build of a file moves functions, so that distances between them differ. The hash reads
  * these distances as zero: the operand of a call or jump out of the function, and the operand of an
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a function lies. ELF virtual addresses; image_end is exclusive. */
+/* The place of a function, in ELF virtual addresses; image_end is exclusive. */
 typedef struct MaskedCode
 {
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */

@@ -12,8 +12,8 @@
 
 typedef struct MiniDebug
 {
-	ElfFile file;	/* of the bytes */
-	uint8_t *bytes; /* NULL if there are none */
+	ElfFile file;	/* ELF file in bytes */
+	uint8_t *bytes; /* NULL: there are no such symbols */
 } MiniDebug;
 
 /*

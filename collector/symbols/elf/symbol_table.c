@@ -2,9 +2,10 @@
  * symbol_table.c
  *		Builds and searches the sorted symbol array of a binary.
  *
- *   1. Candidates of all tables are collected with the properties that decide between them.
- *   2. They are sorted by address, best first.
- *   3. One per address stays. Untyped labels inside of a sized function are dropped.
+ * 1. Candidates of all tables are collected with the properties that decide between them.
+ * 2. They are sorted by address, best first.
+ * 3. One candidate for each address is kept. Untyped labels inside a function with a size are
+ *    dropped.
  */
 #include "symbols/elf/symbol_table.h"
 
@@ -19,7 +20,7 @@
 
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions that a search considers */
-#define SYMBOL_ALIASES_MAX 64 /* names of one address that are compared */
+#define SYMBOL_ALIASES_MAX 64 /* limit of the names of one address that are compared */
 
 typedef struct Candidate
 {
@@ -62,8 +63,8 @@ symbol_table_read_name(const ElfFile *const *files, uint32_t place, const ElfSym
 }
 
 /*
- * Returns true if a symbol names code. An untyped symbol does if it lies in an executable section
- * and is no mark.
+ * Returns true if a symbol names code. An untyped symbol names code if it is in an executable
+ * section and is no mark.
  */
 static bool
 symbol_is_code(const ElfFile *file, ElfSymbolsKind kind, const ElfSymbol *symbol, SymbolRank *rank)
@@ -223,7 +224,7 @@ candidates_reduce(Candidates *candidates)
 bool
 symbol_table_needs_dynsym(const ElfFile *const *files, uint32_t file_count)
 {
-	/* mini debug information, which has no descriptor, holds only what .dynsym lacks */
+	/* mini debug information, which has no descriptor, contains only symbols that .dynsym lacks */
 	for (uint32_t i = 0; i < file_count; i++)
 	{
 		if (files[i]->symbols[ELF_SYMTAB].count > 0 && files[i]->source.fd >= 0)

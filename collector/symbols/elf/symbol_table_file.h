@@ -25,7 +25,7 @@
 
 #include "symbols/elf/symbol_table.h"
 
-/* Raise this when symbol_table.c chooses or orders symbols in another way. */
+/* Increment this when symbol_table.c chooses or orders symbols differently. */
 #define SYMBOL_TABLE_VERSION 1
 
 #define SYMBOL_TABLE_FILE_MAX (8U << 20) /* bytes of a table file */

@@ -1,6 +1,6 @@
 /*
  * symbol_table_parts.h
- *		Internals of a symbol table, for symbol_table.c and symbol_table_file.c.
+ *		Internal structures of a symbol table, for symbol_table.c and symbol_table_file.c.
  */
 #ifndef COLLECTOR_SYMBOL_TABLE_PARTS_H
 #define COLLECTOR_SYMBOL_TABLE_PARTS_H
@@ -11,8 +11,9 @@
 #include "symbols/elf/elf_file.h"
 
 /*
- * Place of a symbol in the files: 2 bits for the file, 1 for .dynsym, 28 for the index. The bit
- * above is set if an earlier symbol of the sorted table extends beyond this symbol's start.
+ * A place identifies a symbol in the files: 2 bits for the file, 1 for .dynsym, 28 for the index.
+ * The bit above these is set if an earlier symbol of the sorted table extends beyond this symbol's
+ * start.
  */
 #define PLACE_INDEX_BITS 28
 #define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
@@ -21,7 +22,7 @@
 
 typedef struct SymbolEntry
 {
-	uint32_t start; /* address - base */
+	uint32_t start; /* address relative to base */
 	uint32_t place;
 } SymbolEntry;
 

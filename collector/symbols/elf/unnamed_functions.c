@@ -16,7 +16,8 @@
 
 #define KEY_BITS	   48
 #define FIRST_BYTES	   4096
-#define OWN_KEPT_MIN   16 /* bytes other than distances, without which code is no evidence */
+/* code with fewer bytes other than distances does not identify a function */
+#define OWN_KEPT_MIN   16
 #define NEAR_KEPT_MIN  32
 #define ROOM_SHARE	   8
 #define FUNCTIONS_MORE 4096
@@ -102,7 +103,9 @@ functions_sort(UnnamedFunctions *functions)
 	functions->count = kept;
 }
 
-/* Reads the entries of .eh_frame; code outside of the executable segments is none. */
+/*
+ * Reads the entries of .eh_frame. Entries for code outside of the executable segments are skipped.
+ */
 static int
 functions_read_entries(UnnamedFunctions *functions, const ElfFile *file, const Elf64_Shdr *section,
 					   const uint8_t *bytes, size_t room_bytes)
@@ -155,7 +158,7 @@ functions_read_cfi(UnnamedFunctions *functions, ElfHeaders *headers, const ElfFi
 	return err;
 }
 
-/* Reads code from the segment that has all of it in the file. */
+/* Reads code, which one segment must have completely in the file. */
 static bool
 unnamed_read_code(const ElfFile *file, uint64_t address, uint8_t *code, size_t size_bytes)
 {
@@ -171,7 +174,7 @@ unnamed_read_code(const ElfFile *file, uint64_t address, uint8_t *code, size_t s
 	return false;
 }
 
-/* Hashes the code of each function on its own. */
+/* Hashes the code of each function. */
 static int
 functions_hash_own(UnnamedFunctions *functions, const ElfFile *file, MaskedCode place)
 {
@@ -199,7 +202,7 @@ functions_hash_own(UnnamedFunctions *functions, const ElfFile *file, MaskedCode 
 	return 0;
 }
 
-/* Hashes each function with its neighbours. */
+/* Hashes each function together with its neighbours. */
 static void
 functions_hash_near(UnnamedFunctions *functions)
 {
@@ -220,7 +223,7 @@ functions_hash_near(UnnamedFunctions *functions)
 	}
 }
 
-/* Returns whether a sorted array has a number just once. */
+/* Returns true if a sorted array contains the number exactly once. */
 static bool
 is_unique(const uint64_t *sorted, size_t count, uint64_t number)
 {
@@ -239,7 +242,7 @@ is_unique(const uint64_t *sorted, size_t count, uint64_t number)
 	return low + 1 == count || sorted[low + 1] != number;
 }
 
-/* Takes the keys away that several functions share. */
+/* Removes keys that several functions share. */
 static int
 functions_keep_unique(UnnamedFunctions *functions)
 {
@@ -266,7 +269,7 @@ functions_keep_unique(UnnamedFunctions *functions)
 	return 0;
 }
 
-/* Hashes the code; machines that are not known have distances of other forms. */
+/* Hashes the code, unless the machine's instructions are not known. */
 static int
 functions_hash(UnnamedFunctions *functions, ElfHeaders *headers, const ElfFile *file)
 {
@@ -293,7 +296,7 @@ functions_hash(UnnamedFunctions *functions, ElfHeaders *headers, const ElfFile *
 	return functions_keep_unique(functions);
 }
 
-/* Hashes what identifies the build. */
+/* Hashes the identity of the build. */
 static uint64_t
 hash_build(const ElfFile *file)
 {
@@ -399,7 +402,7 @@ unnamed_functions_find(const UnnamedFunctions *functions, const ElfFile *file, u
 
 	if (function == NULL)
 		return false;
-	/* one entry of .eh_frame covers all stubs of a section */
+	/* all stubs of a section share one entry of .eh_frame */
 	if (section != NULL && section->kind == ELF_SECTION_PLT && section->entry_bytes > 0)
 	{
 		address -= (address - section->range.address) % section->entry_bytes;

@@ -30,8 +30,8 @@ address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t 
 }
 
 /*
- * Sorts by begin, and ranges of one begin by length, longest first: a search backwards meets the
- * innermost range first.
+ * Compares the starts of ranges; at equal starts the longest range comes first, so that a search
+ * backwards finds the innermost range first.
  */
 static int
 compare_ranges(const void *a, const void *b)

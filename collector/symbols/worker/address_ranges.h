@@ -12,7 +12,8 @@
 typedef struct AddressRange
 {
 	uint64_t low;
-	uint64_t reach; /* greatest end up to this range: where looking back ends */
+	/* largest end of this range and those before it; a search backwards stops there */
+	uint64_t reach;
 	uint32_t size_bytes;
 	uint32_t value;
 } AddressRange;
@@ -26,17 +27,18 @@ typedef struct AddressRanges
 } AddressRanges;
 
 /*
- * Adds low up to and excluding high, of which 4 GiB count. Ignores an empty range. Returns 0 or
- * -ENOMEM.
+ * Adds the range from low up to, but not including, high; at most 4 GiB of it. Ignores an empty
+ * range. Returns 0 or -ENOMEM.
  */
 int address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t value);
-void address_ranges_sort(AddressRanges *ranges); /* once all are added, before the first search */
+/* call it once, after all ranges were added and before the first search */
+void address_ranges_sort(AddressRanges *ranges);
 void address_ranges_fini(AddressRanges *ranges);
 
 /*
- * Finds the value of the range that covers an address: of several, the one that begins last, of
- * those the shortest, and of those the one of the smallest value. Returns false if no range covers
- * it.
+ * Finds the value of the range that covers an address. If several do, chooses the one that begins
+ * last; among those the shortest; among those the one with the smallest value. Returns false if no
+ * range covers the address.
  */
 bool address_ranges_find(const AddressRanges *ranges, uint64_t address, uint32_t *value);
 

@@ -1,6 +1,6 @@
 /*
  * demangler.c
- *		Calls libiberty, and keeps its answers.
+ *		Calls libiberty, and caches its answers.
  */
 #include "symbols/worker/demangler.h"
 
@@ -14,13 +14,27 @@
 #include "base/hash.h"
 #include "symbols/worker/simple_name.h"
 
-#define KEPT_MAX_BYTES 2048 /* of a name and its form; longer ones are rare */
+/* limit of a name and its demangled form together; longer ones are rare */
+#define KEPT_MAX_BYTES 2048
+/* limit of a name of D, because libiberty's reader of these recurses without one */
+#define D_NAME_MAX	   4096
 #define OPTIONS		   (DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO)
 
 void
 demangler_init(Demangler *demangler)
 {
 	demangler->seed = hash_seed();
+}
+
+/* Demangles a name without mark. libiberty finds out every scheme by itself but that of D. */
+static char *
+demangle_plain(const char *name)
+{
+	char *demangled = cplus_demangle(name, OPTIONS);
+
+	if (demangled == NULL && strncmp(name, "_D", 2) == 0 && strlen(name) <= D_NAME_MAX)
+		demangled = dlang_demangle(name, OPTIONS);
+	return demangled;
 }
 
 /* Demangles a name that may have the mark of a stub. */
@@ -33,9 +47,9 @@ demangle(const char *name)
 	char *marked;
 
 	if (mark == NULL)
-		return cplus_demangle(name, OPTIONS);
+		return demangle_plain(name);
 	plain = strndup(name, (size_t) (mark - name));
-	demangled = plain != NULL ? cplus_demangle(plain, OPTIONS) : NULL;
+	demangled = plain != NULL ? demangle_plain(plain) : NULL;
 	free(plain);
 	if (demangled == NULL || asprintf(&marked, "%s%s", demangled, mark) < 0)
 		marked = NULL;
@@ -43,7 +57,7 @@ demangle(const char *name)
 	return marked;
 }
 
-/* Keeps a form in a slot, in place of an older one. */
+/* Stores a form in a slot, replacing an older one. */
 static void
 keep(Demangled *slot, const char *name, const char *text)
 {
@@ -75,7 +89,7 @@ demangler_full_name(Demangler *demangler, const char *name)
 	return text;
 }
 
-/* Returns true for names of C++, and not for those of Rust that begin like them. */
+/* Returns true for mangled names of C++, but not for those of Rust, which begin like them. */
 static bool
 is_cpp(const char *name)
 {

@@ -1,9 +1,9 @@
 /*
  * demangler.h
- *		Readable forms of linkage names, in the worker process.
+ *		Demangles linkage names, in the worker process.
  *
- * libiberty knows C++, Rust (legacy and v0) and D. A name decides how much time it takes, so the
- * worker limits its CPU time.
+ * libiberty supports C++, Rust (legacy and v0) and D. The time that it takes depends on the name,
+ * so the worker limits its CPU time.
  */
 #ifndef COLLECTOR_DEMANGLER_H
 #define COLLECTOR_DEMANGLER_H
@@ -12,17 +12,17 @@
 
 #include "symbols/worker/name_style.h"
 
-#define DEMANGLED_KEPT 2048 /* names whose forms are kept */
+#define DEMANGLED_KEPT 2048 /* number of names whose forms are cached */
 
 typedef struct Demangled
 {
 	char *mangled; /* NULL: the slot is free */
-	char *text;	   /* full; NULL: the name is not mangled */
+	char *text;	   /* full demangled form; NULL: the name is not mangled */
 } Demangled;
 
 /*
- * Keeps forms by a hash of the name, because inlined functions recur: demangling takes as long as
- * finding the function. Bounded, and freed with the process.
+ * Cache of demangled forms, by a hash of the name. Inlined functions recur, and demangling a name
+ * takes as long as finding the function. The cache is bounded, and freed with the process.
  */
 typedef struct Demangler
 {

@@ -1,9 +1,9 @@
 /*
  * dwarf_session.c
- *		Finds frames of an address in DWARF.
+ *		Finds the frames of an address in DWARF.
  *
- * Two indexes of ranges are built: units of a file when it is opened, functions and inlined calls
- * of a unit at its first lookup. .debug_aranges is not used, because some compilers do not write
+ * The ranges of the units of a file are indexed when it is opened, those of functions when a lookup
+ * needs them (function_index.h). .debug_aranges is not used, because some compilers do not write
  * it.
  */
 #include "symbols/worker/dwarf_session.h"
@@ -17,28 +17,22 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "symbols/dwarf/dwarf_lines.h"
 #include "symbols/dwarf/dwarf_package.h"
-#include "symbols/dwarf/dwarf_ranges.h"
 #include "symbols/worker/address_ranges.h"
+#include "symbols/worker/function_index.h"
 
-#define DEPTH_MAX	   128 /* of entries; deeper ones are ignored */
-#define REFERENCES_MAX 16  /* from an inlined call to the declaration of its function */
-#define NO_SCOPE	   UINT32_MAX
+/* limit of references from an inlined call to the declaration of its function */
+#define REFERENCES_MAX 16
+#define DESCRIBED_KEPT 4096 /* number of functions whose descriptions are cached */
 
 static const DwarfFrame no_frame = { .name = "", .directory = "", .filename = "" };
-
-/* A function, or a call that is inlined in one. Scopes precede those that are inside of them. */
-typedef struct Scope
-{
-	uint32_t entry;	 /* its place behind the unit's root */
-	uint32_t parent; /* scope around an inlined call; NO_SCOPE: this is a function */
-} Scope;
 
 /* The parts of sections that belong to a split unit. */
 typedef struct Split
 {
-	DwarfPackage own; /* of its own file; zeroed if it is in the session's package */
+	DwarfPackage own; /* package of its own file; zeroed if the unit is in the session's package */
 	DwarfFile part;
 } Split;
 
@@ -46,14 +40,21 @@ typedef struct Unit
 {
 	DwarfUnit *unit;	/* has the line table */
 	DwarfUnit *content; /* has the functions */
-	Split *split;		/* of a skeleton; NULL: not known, or there is none */
+	Split *split;		/* split unit of a skeleton; NULL: not known, or there is none */
 	bool split_known;
-	bool indexed;
-	Scope *scopes;
-	size_t scope_count;
-	size_t scope_room;
-	AddressRanges ranges; /* of scopes; values: scope_value() */
+	FunctionIndex functions; /* functions of content */
 } Unit;
+
+/* Names and declaration of a function, collected from several entries: the copy, its origin, … */
+typedef struct Described
+{
+	const DwarfUnit *unit; /* the function's unit and entry; NULL: the slot of the cache is free */
+	uint64_t offset;
+	const char *name;
+	const char *linkage_name;
+	DwarfFrame declared; /* file of the declaration */
+	uint64_t line;
+} Described;
 
 struct DwarfSession
 {
@@ -62,28 +63,18 @@ struct DwarfSession
 	Elf *alt_elf;
 	DwarfFile file;
 	DwarfFile alt;
-	DwarfPackage package; /* zeroed: none */
-	uint64_t room_bytes;  /* for sections that will be unpacked */
+	DwarfPackage package; /* zeroed if there is none */
+	uint64_t room_bytes;  /* memory that is left for unpacking sections */
 	const DwarfUnit *wanted;
 	DwarfLines *lines;
-	AddressRanges code;	  /* executable sections */
-	AddressRanges ranges; /* of units; values: indexes of units */
+	AddressRanges code;	  /* ranges of the executable sections */
+	AddressRanges ranges; /* ranges of units; their values are indexes of units */
 	Unit *units;
 	size_t unit_count;
 	size_t unit_room;
+	Described
+		*described; /* cache of DESCRIBED_KEPT descriptions, because inlined functions recur */
 };
-
-/*
- * Checks whether a range lies in executable code. Linkers leave the DWARF of discarded functions at
- * addresses near 0, where it must not hide the real functions.
- */
-static bool
-is_code(const DwarfSession *session, uint64_t address)
-{
-	uint32_t value;
-
-	return address_ranges_find(&session->code, address, &value);
-}
 
 static int
 index_code(DwarfSession *session)
@@ -103,135 +94,15 @@ index_code(DwarfSession *session)
 	return err;
 }
 
-/* Adds the ranges of an entry that lie in code, and notes whether it has any. */
-static int
-add_ranges(DwarfSession *session, const DwarfEntry *entry, AddressRanges *ranges, uint32_t value,
-		   bool *any)
-{
-	DwarfRanges walk;
-	uint64_t low;
-	uint64_t high;
-	int err = 0;
-
-	dwarf_ranges_begin(&walk, entry);
-	while (err == 0 && dwarf_ranges_next(&walk, &low, &high))
-	{
-		*any = true;
-		if (is_code(session, low))
-			err = address_ranges_add(ranges, low, high, value);
-	}
-	return err;
-}
-
 /*
- * Returns the value of a scope's ranges: of equal ranges the one of the smallest value is found,
- * which must be the innermost scope.
- */
-static uint32_t
-scope_value(size_t index)
-{
-	return UINT32_MAX - (uint32_t) index;
-}
-
-/*
- * Adds a function or an inlined call, with its ranges, to a unit's index. *scope is the scope
- * around it, and becomes its own: NO_SCOPE for a function without code.
- */
-static int
-session_add_scope(DwarfSession *session, Unit *unit, const DwarfEntry *entry, uint32_t *scope)
-{
-	uint64_t place = entry->offset - unit->content->root;
-	bool is_call = entry->tag == DW_TAG_inlined_subroutine;
-	bool any = false;
-	int err;
-
-	if (is_call && *scope == NO_SCOPE)
-		return 0;
-	if (place >= UINT32_MAX || unit->scope_count >= NO_SCOPE)
-	{
-		*scope = NO_SCOPE;
-		return 0;
-	}
-	err = grow_array(&unit->scopes, &unit->scope_room, unit->scope_count, sizeof(*unit->scopes));
-	if (err == 0)
-		err = add_ranges(session, entry, &unit->ranges, scope_value(unit->scope_count), &any);
-	if (err == 0 && !any && !is_call)
-		*scope = NO_SCOPE;
-	else if (err == 0)
-	{
-		unit->scopes[unit->scope_count] = (Scope){ (uint32_t) place, is_call ? *scope : NO_SCOPE };
-		*scope = (uint32_t) unit->scope_count++;
-	}
-	return err;
-}
-
-static void
-shrink_scopes(Unit *unit)
-{
-	Scope *scopes = realloc(unit->scopes, (unit->scope_count + 1) * sizeof(*scopes));
-
-	if (scopes != NULL)
-		unit->scopes = scopes;
-}
-
-/* Adds functions and inlined calls of a unit to its index. */
-static int
-index_unit(DwarfSession *session, Unit *unit)
-{
-	DwarfUnit *content = unit->content;
-	uint32_t around[DEPTH_MAX] = { NO_SCOPE }; /* scopes around entries of each depth */
-	uint64_t at = content->root;
-	unsigned depth = 0;
-	DwarfEntry entry;
-	int err = 0;
-
-	if (unit->indexed)
-		return 0;
-	while (err == 0)
-	{
-		uint32_t scope = depth < DEPTH_MAX ? around[depth] : NO_SCOPE;
-		unsigned before = depth;
-
-		if (!dwarf_entry_next_scope(content, at, &depth, &entry))
-			break;
-		while (before < depth && ++before < DEPTH_MAX)
-			around[before] = scope;
-		at = entry.next;
-		if (entry.tag == 0)
-			depth -= depth > 0;
-		else if (!dwarf_tag_holds_scopes(entry.tag))
-			at = dwarf_entry_after(&entry);
-		else
-		{
-			if (depth < DEPTH_MAX &&
-				(entry.tag == DW_TAG_subprogram || entry.tag == DW_TAG_inlined_subroutine))
-				err = session_add_scope(session, unit, &entry, &scope);
-			depth += entry.has_children;
-			if (entry.has_children && depth < DEPTH_MAX)
-				around[depth] = scope;
-		}
-	}
-	if (err != 0)
-	{
-		/* the next attempt begins anew, because scopes of this one would count twice */
-		unit->scope_count = 0;
-		unit->ranges.count = 0;
-		return err;
-	}
-	shrink_scopes(unit);
-	address_ranges_sort(&unit->ranges);
-	unit->indexed = true;
-	return 0;
-}
-
-/*
- * Adds a unit with its ranges to the session's index. DWARF 2 cannot describe a unit of several
- * parts, so compilers give the part in .text, and functions outside of it (.text.startup,
- * .text.unlikely) are found by their own ranges.
+ * Adds a unit with its ranges to the session's index. In DWARF 2 a unit has only one range, so
+ * compilers give the part in .text. Functions outside of it (.text.startup, .text.unlikely) are
+ * found by their own ranges.
  */
 static int
 add_unit(DwarfSession *session, DwarfUnit *added)
 {
+	uint32_t number = (uint32_t) session->unit_count;
 	Unit *unit;
 	DwarfEntry root;
 	bool any = false;
@@ -242,22 +113,21 @@ add_unit(DwarfSession *session, DwarfUnit *added)
 		return err;
 	unit = &session->units[session->unit_count++];
 	*unit = (Unit){ .unit = added, .content = added };
+	unit->functions = (FunctionIndex){ .unit = added, .code = &session->code };
 	unit->split_known = added->kind != DWARF_UNIT_SKELETON;
 	if (dwarf_unit_read_root_entry(added, &root))
-		err =
-			add_ranges(session, &root, &session->ranges, (uint32_t) session->unit_count - 1, &any);
+		err = code_ranges_add(&session->code, &root, &session->ranges, number, &any);
 	if (err != 0 || (any && added->sizes.version > 2))
 		return err;
 
-	/* a unit without ranges of its own has the ranges of its functions */
-	err = index_unit(session, unit);
-	for (size_t i = 0; i < unit->ranges.count && err == 0; i++)
+	/* a unit without ranges gets the ranges of its functions */
+	err = function_index_list_all(&unit->functions);
+	for (size_t i = 0; i < unit->functions.ranges.count && err == 0; i++)
 	{
-		const AddressRange *range = &unit->ranges.items[i];
+		const AddressRange *range = &unit->functions.ranges.items[i];
 
-		if (unit->scopes[scope_value(range->value)].parent == NO_SCOPE)
-			err = address_ranges_add(&session->ranges, range->low, range->low + range->size_bytes,
-									 (uint32_t) session->unit_count - 1);
+		err = address_ranges_add(&session->ranges, range->low, range->low + range->size_bytes,
+								 number);
 	}
 	return err;
 }
@@ -280,7 +150,7 @@ index_units(DwarfSession *session)
 	return err;
 }
 
-/* Opens the supplement; without it names are missing. Returns 0, -EFBIG or -ENOMEM. */
+/* Opens the supplement; without it some names are missing. Returns 0, -EFBIG or -ENOMEM. */
 static int
 session_open_supplement(DwarfSession *session)
 {
@@ -297,7 +167,7 @@ session_open_supplement(DwarfSession *session)
 	return dwarf_units_read(&session->alt);
 }
 
-/* Opens the file and what belongs to it. Returns 0, -EFBIG, -ENODATA or -ENOMEM. */
+/* Opens the file, its supplement and its package. Returns 0, -EFBIG, -ENODATA or -ENOMEM. */
 static int
 open_files(DwarfSession *session)
 {
@@ -368,8 +238,7 @@ split_free(Split *split)
 static void
 fini_unit(Unit *unit)
 {
-	address_ranges_fini(&unit->ranges);
-	free(unit->scopes);
+	function_index_fini(&unit->functions);
 	split_free(unit->split);
 }
 
@@ -382,6 +251,7 @@ dwarf_session_close(DwarfSession *session)
 	for (size_t i = 0; i < session->unit_count; i++)
 		fini_unit(&session->units[i]);
 	free(session->units);
+	free(session->described);
 	address_ranges_fini(&session->ranges);
 	address_ranges_fini(&session->code);
 	dwarf_file_fini(&session->file);
@@ -400,7 +270,10 @@ give_back_file(Elf *elf)
 	size_t length = 0;
 	char *bytes = elf != NULL ? elf_rawfile(elf, &length) : NULL;
 
-	/* a mapping begins at a page; other pointers are memory that libelf allocated and must stay */
+	/*
+	 * Pointers to the start of a page are mappings; other pointers are memory that libelf
+	 * allocated, which must stay.
+	 */
 	if (bytes != NULL && (uintptr_t) bytes % page_bytes == 0)
 		(void) madvise(bytes, length, MADV_DONTNEED);
 }
@@ -419,12 +292,13 @@ dwarf_session_give_back(DwarfSession *session)
 }
 
 /*
- * Takes the functions of a skeleton's unit from a package, which may be the split's own. Takes the
- * split. Returns false if they are not there.
+ * Uses the functions of a skeleton's unit from a package, which may be that of split. Owns split.
+ * Returns false if the package lacks the unit.
  */
 static bool
 use_split(Unit *unit, const DwarfPackage *package, Split *split)
 {
+	const AddressRanges *code = unit->functions.code;
 	DwarfUnit *content =
 		split != NULL ? dwarf_package_find(package, unit->unit, &split->part) : NULL;
 
@@ -435,6 +309,9 @@ use_split(Unit *unit, const DwarfPackage *package, Split *split)
 	}
 	unit->split = split;
 	unit->content = content;
+	/* a skeleton without ranges was listed when the file was opened */
+	function_index_fini(&unit->functions);
+	unit->functions = (FunctionIndex){ .unit = content, .code = code };
 	unit->split_known = true;
 	return true;
 }
@@ -469,7 +346,7 @@ dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd)
 
 	if (unit != NULL)
 		unit->split_known = true;
-	/* opened at its final address, because tables refer to their file */
+	/* allocate it first, because tables refer to the address of its file */
 	if (split != NULL && dwarf_package_open(&split->own, fd, &session->room_bytes) == 0)
 		(void) use_split(unit, &split->own, split);
 	else
@@ -492,9 +369,7 @@ session_find_split(DwarfSession *session, Unit *unit)
 	return unit->split_known;
 }
 
-/*
- * Sets a frame's path. unit is the one whose directory applies if the path is relative.
- */
+/* Sets a frame's path. If the path is relative, the directory of unit applies. */
 static void
 set_path(DwarfFrame *frame, const DwarfUnit *unit, const char *path)
 {
@@ -505,14 +380,14 @@ set_path(DwarfFrame *frame, const DwarfUnit *unit, const char *path)
 }
 
 /*
- * Sets a frame's path to the file whose number an attribute holds. The file table is that of the
- * attribute's unit, which can differ from the function's after link-time optimization.
+ * Sets a frame's path to the file whose number is an attribute. The number refers to the file table
+ * of the attribute's unit, which may differ from the function's unit after link-time optimization.
  */
 static void
 set_path_by_number(const DwarfSession *session, DwarfFrame *frame, const DwarfEntry *entry,
 				   DwarfSlot slot)
 {
-	/* a split unit has the files and the directory of its skeleton */
+	/* a split unit uses the files and the directory of its skeleton */
 	const DwarfUnit *unit = entry->unit->skeleton != NULL ? entry->unit->skeleton : entry->unit;
 	uint64_t number;
 	const char *path;
@@ -525,8 +400,8 @@ set_path_by_number(const DwarfSession *session, DwarfFrame *frame, const DwarfEn
 }
 
 /*
- * Returns true for languages whose linkage names differ from the names in the source: a function
- * without a linkage name is then not fully named.
+ * Returns true for languages whose linkage names differ from the names in the source. A function
+ * without a linkage name then has no full name.
  */
 static bool
 is_mangling_language(uint16_t language)
@@ -547,16 +422,7 @@ is_mangling_language(uint16_t language)
 	}
 }
 
-/* Attributes of a function, collected from its entries: a copy, its origin, the declaration. */
-typedef struct Described
-{
-	const char *name;
-	const char *linkage_name;
-	DwarfFrame declared; /* its file */
-	uint64_t line;
-} Described;
-
-/* Adds what an entry says and earlier ones did not. */
+/* Adds the attributes of an entry that earlier entries lack. */
 static void
 describe_entry(const DwarfSession *session, const DwarfEntry *entry, Described *described)
 {
@@ -571,89 +437,127 @@ describe_entry(const DwarfSession *session, const DwarfEntry *entry, Described *
 }
 
 /*
- * Sets names and start line of a function or an inlined copy of it; filename and line are set
- * already.
+ * Follows the references of an entry to the entries that describe the function, and collects their
+ * attributes.
  */
 static void
-describe_function(const DwarfSession *session, const DwarfEntry *function, DwarfFrame *frame)
+collect_description(const DwarfSession *session, const DwarfEntry *function, Described *described)
 {
-	Described described = { .declared = no_frame };
 	DwarfEntry entry = *function;
 	DwarfEntry next;
 
-	describe_entry(session, &entry, &described);
+	*described = (Described){ .unit = entry.unit, .offset = entry.offset, .declared = no_frame };
+	describe_entry(session, &entry, described);
 	for (int i = 0; i < REFERENCES_MAX; i++)
 	{
 		if (!dwarf_entry_follow(&entry, DWARF_ORIGIN, &next) &&
 			!dwarf_entry_follow(&entry, DWARF_SPECIFICATION, &next))
 			break;
 		entry = next;
-		describe_entry(session, &entry, &described);
+		describe_entry(session, &entry, described);
 	}
-	frame->linkage_name = described.linkage_name;
-	frame->name = described.name != NULL ? described.name : "";
+}
+
+/* Returns true for an entry with a reference to its function and no description of its own. */
+static bool
+is_bare(const DwarfEntry *entry)
+{
+	const uint32_t own =
+		1U << DWARF_NAME | 1U << DWARF_LINKAGE_NAME | 1U << DWARF_DECL_FILE | 1U << DWARF_DECL_LINE;
+
+	return dwarf_entry_has(entry, DWARF_ORIGIN) && (entry->has & own) == 0;
+}
+
+/*
+ * Returns the description of a function, or of an inlined copy of it. It is valid until the next
+ * call.
+ */
+static const Described *
+session_describe(DwarfSession *session, const DwarfEntry *function)
+{
+	static const Described unknown = { .declared = {
+										   .name = "", .directory = "", .filename = "" } };
+	DwarfUnit *unit = function->unit;
+	uint64_t offset = function->offset;
+	DwarfEntry entry;
+	Described *slot;
+
+	if (session->described == NULL)
+		session->described = calloc(DESCRIBED_KEPT, sizeof(*session->described));
+	if (session->described == NULL)
+		return &unknown;
+	if (is_bare(function) && !dwarf_entry_target(function, DWARF_ORIGIN, &unit, &offset))
+		return &unknown; /* its origin is in a supplement that is missing */
+	slot = &session->described[hash_word((uint64_t) (uintptr_t) unit, offset) % DESCRIBED_KEPT];
+	if (slot->unit == unit && slot->offset == offset)
+		return slot;
+	if (offset == function->offset && unit == function->unit)
+		collect_description(session, function, slot);
+	else if (dwarf_entry_read(unit, offset, &entry) && entry.tag != 0)
+		collect_description(session, &entry, slot);
+	else
+		return &unknown;
+	return slot;
+}
+
+/*
+ * Sets names and start line of a function, or of an inlined copy of it; filename and line must be
+ * set already.
+ */
+static void
+describe_function(DwarfSession *session, const DwarfEntry *function, DwarfFrame *frame)
+{
+	const Described *described = session_describe(session, function);
+
+	frame->linkage_name = described->linkage_name;
+	frame->name = described->name != NULL ? described->name : "";
 	frame->needs_symbol =
-		described.name == NULL ||
+		described->name == NULL ||
 		(frame->linkage_name == NULL && is_mangling_language(function->unit->language));
 
 	/*
-	 * the start line counts only if the function's file is the frame's: the line may be from an
-	 * included file
+	 * The start line counts only if the function is declared in the frame's file, because the
+	 * frame's line may be in an included file. Equal paths have one address (dwarf_lines.h).
 	 */
-	if (described.line <= INT32_MAX &&
+	if (described->line <= INT32_MAX &&
 		(frame->filename[0] == '\0' ||
-		 (strcmp(described.declared.filename, frame->filename) == 0 &&
-		  strcmp(described.declared.directory, frame->directory) == 0)))
-		frame->start_line = (int32_t) described.line;
+		 (described->declared.filename == frame->filename &&
+		  strcmp(described->declared.directory, frame->directory) == 0)))
+		frame->start_line = (int32_t) described->line;
 }
 
 /* Reads the entry of a scope. */
 static bool
-session_read_scope(const Unit *unit, uint32_t scope, DwarfEntry *entry)
+session_read_scope(const Unit *unit, const Scope *scope, DwarfEntry *entry)
 {
-	return dwarf_entry_read(unit->content, unit->content->root + unit->scopes[scope].entry, entry);
+	return dwarf_entry_read(unit->content, unit->content->root + scope->entry, entry);
 }
 
-int
-dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
+/*
+ * Makes the frames of a chain of scopes, from the innermost outwards. *frame has the path and line
+ * of the address. Returns the number of frames.
+ */
+static int
+make_frames(DwarfSession *session, const Unit *unit, const ScopeChain *chain, DwarfFrame frame,
+			DwarfFrame *frames, int max)
 {
-	DwarfFrame frame = no_frame;
 	DwarfEntry entry;
-	const char *path;
-	uint32_t value;
-	uint32_t scope;
-	Unit *unit;
 	int count = 0;
 
-	if (!address_ranges_find(&session->ranges, address, &value))
-		return 0;
-	unit = &session->units[value];
-	if (!session_find_split(session, unit))
-		return -ENOLINK;
-	if (index_unit(session, unit) != 0)
-		return -ENOMEM;
-	if (dwarf_lines_find(session->lines, unit->unit, address, &path, &frame.line))
-		set_path(&frame, unit->unit, path);
-	if (!address_ranges_find(&unit->ranges, address, &value))
-	{
-		frame.needs_symbol = true;
-		frames[0] = frame;
-		return frame.filename[0] != '\0';
-	}
-
 	/*
-	 * from the innermost frame outwards: each call site gives the line of the next frame; if there
-	 * are too many, the middle ones are dropped
+	 * Each call site has the line of the next frame. If there are too many frames, the middle ones
+	 * are dropped.
 	 */
-	for (scope = scope_value(value); unit->scopes[scope].parent != NO_SCOPE;
-		 scope = unit->scopes[scope].parent)
+	for (uint32_t i = chain->innermost; i > 0; i = chain->scopes[i].parent)
 	{
 		uint64_t number;
 
-		if (!session_read_scope(unit, scope, &entry))
+		if (!session_read_scope(unit, &chain->scopes[i], &entry))
 			continue;
 		describe_function(session, &entry, &frame);
-		/* names may be in a supplement that was not found; the caller's line is then known still */
+		/*
+		 * the name may be in a supplement that was not found; the caller's line is known even then
+		 */
 		if (count < max - 1 && frame.name[0] != '\0')
 			frames[count++] = frame;
 		frame = no_frame;
@@ -661,8 +565,35 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 		if (dwarf_entry_number(&entry, DWARF_CALL_LINE, &number) && number <= INT32_MAX)
 			frame.line = (int32_t) number;
 	}
-	if (session_read_scope(unit, scope, &entry))
+	if (session_read_scope(unit, &chain->scopes[0], &entry))
 		describe_function(session, &entry, &frame);
 	frames[count++] = frame;
 	return count;
+}
+
+int
+dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
+{
+	DwarfFrame frame = no_frame;
+	ScopeChain chain;
+	const char *path;
+	uint32_t value;
+	Unit *unit;
+	int err;
+
+	if (!address_ranges_find(&session->ranges, address, &value))
+		return 0;
+	unit = &session->units[value];
+	if (!session_find_split(session, unit))
+		return -ENOLINK;
+	err = function_index_find(&unit->functions, address, &chain);
+	if (err == -ENOMEM)
+		return err;
+	if (dwarf_lines_find(session->lines, unit->unit, address, &path, &frame.line))
+		set_path(&frame, unit->unit, path);
+	if (err == 0)
+		return make_frames(session, unit, &chain, frame, frames, max);
+	frame.needs_symbol = true;
+	frames[0] = frame;
+	return frame.filename[0] != '\0';
 }

@@ -1,9 +1,10 @@
 /*
  * dwarf_session.h
- *		DWARF of one file, open in the worker process: functions, inlined calls and lines of an
+ *		Reads the DWARF of one file in the worker process: functions, inlined calls and lines of an
  *		address.
  *
- * Only the worker uses it: pages of the file are mapped, and its time and memory are the file's.
+ * Only the worker may use it, because pages of the file are mapped, and the file determines how
+ * much time and memory are used.
  */
 #ifndef COLLECTOR_DWARF_SESSION_H
 #define COLLECTOR_DWARF_SESSION_H
@@ -16,25 +17,26 @@ typedef struct DwarfSession DwarfSession;
 
 typedef struct DwarfFrame
 {
-	const char *name;		  /* "" if DWARF has lines but no function, as for assembly */
+	const char *name;		  /* "" if DWARF has lines but no function, as for assembly code */
 	const char *linkage_name; /* mangled; NULL if the name is not mangled */
-	const char *directory;	  /* of the compilation, if filename is relative to it; otherwise "" */
+	/* directory of the compilation, if filename is relative to it; otherwise "" */
+	const char *directory;
 	const char *filename;
 	int32_t start_line;
 	int32_t line;
 	bool needs_symbol; /* the symbol table may have a better name */
 } DwarfFrame;
 
-/* Descriptors; -1: none. */
+/* The descriptors of a file; -1: none. */
 typedef struct DwarfFds
 {
 	int file;
-	int alternative; /* supplement (.gnu_debugaltlink) */
-	int package;	 /* of split units (.dwp) */
+	int alternative; /* supplement named in .gnu_debugaltlink */
+	int package;	 /* package of split units (.dwp) */
 } DwarfFds;
 
 /*
- * Opens a file. Takes the descriptors, also on failure. Returns 0; -ENODATA if the file has no
+ * Opens a file. Owns the descriptors, even on failure. Returns 0; -ENODATA if the file has no
  * readable DWARF; -EFBIG if its compressed sections would take more than unpacked_max bytes;
  * -ENOMEM.
  */
@@ -54,17 +56,17 @@ int dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *fr
 /* The file of a split unit (.dwo). */
 typedef struct DwarfWanted
 {
-	uint64_t id;		   /* of the unit */
-	const char *directory; /* of the compilation; "" if unknown */
+	uint64_t id;		   /* id of the unit */
+	const char *directory; /* directory of the compilation; "" if not known */
 	const char *name;
 } DwarfWanted;
 
-/* Describes the file that the last lookup did not know. */
+/* Describes the file of the split unit that the last lookup needs. */
 DwarfWanted dwarf_session_wanted(const DwarfSession *session);
 
 /*
- * Adds the file of a split unit. Takes the descriptor; -1: there is none, and its functions have
- * their symbols' names.
+ * Adds the file of a split unit. Owns the descriptor; -1: there is no file, and its functions get
+ * the names of their symbols.
  */
 void dwarf_session_add_split(DwarfSession *session, uint64_t id, int fd);
 

@@ -1,6 +1,6 @@
 /*
  * name_style.h
- *		How names of functions are shown. The linkage name is kept beside them in any case.
+ *		How names of functions are shown. The linkage name is stored in any case.
  */
 #ifndef COLLECTOR_NAME_STYLE_H
 #define COLLECTOR_NAME_STYLE_H
@@ -8,7 +8,7 @@
 typedef enum NameStyle
 {
 	NAME_STYLE_FULL,
-	NAME_STYLE_SIMPLE, /* C++ without arguments of templates and parameters */
+	NAME_STYLE_SIMPLE, /* C++ without template arguments and parameters */
 	NAME_STYLE_NONE,   /* the linkage name */
 } NameStyle;
 

@@ -1,6 +1,6 @@
 /*
  * simple_name.c
- *		Copies a name onto itself, without the parts in brackets.
+ *		Shortens a name in place by leaving out the parts in brackets.
  */
 #include "symbols/worker/simple_name.h"
 
@@ -14,13 +14,13 @@
 static const char *const bracket_operators[] = { "()",	"<=>", "<<=", "<<", "<=",  "<",
 												 ">>=", ">>",  ">=",  ">",	"->*", "->" };
 
-/* The name that is written so far. */
+/* The part of the name that was written so far. */
 typedef struct Written
 {
 	char *name;
 	size_t length;
-	size_t begin;	  /* of the function's name: what precedes it is the type of the result */
-	bool in_operator; /* an operator of conversion, whose name may have spaces */
+	size_t begin;	  /* start of the function's name; the type of the result precedes it */
+	bool in_operator; /* inside a conversion operator, whose name may contain spaces */
 } Written;
 
 static bool
@@ -36,7 +36,7 @@ name_begins_with(const char *text, const char *prefix)
 }
 
 static bool
-ends_with(const Written *written, const char *suffix)
+name_ends_with(const Written *written, const char *suffix)
 {
 	size_t length = strlen(suffix);
 
@@ -51,7 +51,10 @@ write_bytes(Written *written, const char *bytes, size_t count)
 	written->length += count;
 }
 
-/* Returns the length of the word "operator" and the brackets of its symbol; 0: there is none. */
+/*
+ * Returns the length of the word "operator" and the brackets of its symbol; 0 if no such operator
+ * is here.
+ */
 static size_t
 operator_length(const Written *written, const char *at)
 {
@@ -69,8 +72,8 @@ operator_length(const Written *written, const char *at)
 }
 
 /*
- * Returns the length of a group from its bracket to the closing one; the rest of the text if there
- * is none. Angle brackets do not count inside of round ones, where they may be operators.
+ * Returns the length of a group from its bracket to the closing one; the rest of the text if it is
+ * not closed. Angle brackets inside round ones do not count, because they may be operators.
  */
 static size_t
 group_length(const char *at)
@@ -117,7 +120,7 @@ group_length(const char *at)
 	return length;
 }
 
-/* Returns the length of the qualifiers behind parameters. */
+/* Returns the length of the qualifiers after the parameters. */
 static size_t
 qualifiers_length(const char *at)
 {
@@ -132,7 +135,7 @@ qualifiers_length(const char *at)
 	return length;
 }
 
-/* Removes parameters that were read, and the type of the result before the function's name. */
+/* Removes the parameters that were read, and the type of the result before the function's name. */
 static void
 end_function(Written *written)
 {
@@ -150,7 +153,7 @@ read_round(Written *written, const char *at)
 	char before = written->length > 0 ? written->name[written->length - 1] : ' ';
 
 	/* parameters follow a name */
-	if (name_begins_with(at, "(anonymous namespace)") || ends_with(written, "decltype ") ||
+	if (name_begins_with(at, "(anonymous namespace)") || name_ends_with(written, "decltype ") ||
 		(!is_word(before) && strchr("}])>=<|!*+-/%^&~,\"", before) == NULL))
 	{
 		write_bytes(written, at, length);
@@ -159,7 +162,10 @@ read_round(Written *written, const char *at)
 	end_function(written);
 	length += qualifiers_length(at + length);
 	if (name_begins_with(at + length,
-						 "::")) /* of the function that a lambda or a type is inside of */
+						 /*
+						  * the parameters belong to the function that contains a lambda or a type
+						  */
+						 "::"))
 		write_bytes(written, "()", 2);
 	return length;
 }
@@ -173,7 +179,7 @@ read_angle(Written *written, const char *at)
 	bool is_name = written->length > 0 && (is_word(written->name[written->length - 1]) ||
 										   written->name[written->length - 1] == ']');
 
-	if (written->in_operator && ends_with(written, " "))
+	if (written->in_operator && name_ends_with(written, " "))
 		written->length--;
 	else if (!written->in_operator && !is_name)
 		write_bytes(written, at, length);
@@ -205,10 +211,12 @@ simple_name(char *name)
 			if (*at == ':')
 				written.in_operator = false;
 			write_bytes(&written, at, length);
-			/* the type of a result ends with a space; so do "guard variable for", "thunk to" */
-			if (ends_with(&written, " for ") || ends_with(&written, " to "))
+			/*
+			 * the type of a result ends with a space, but so do "guard variable for" and "thunk to"
+			 */
+			if (name_ends_with(&written, " for ") || name_ends_with(&written, " to "))
 				written.begin = 0;
-			else if (ends_with(&written, " ") && !written.in_operator)
+			else if (name_ends_with(&written, " ") && !written.in_operator)
 				written.begin = written.length;
 		}
 		at += length;

@@ -9,9 +9,15 @@
 
 typedef struct SymbolAsk
 {
-	/* CLOCK_MONOTONIC; the worker continues after the deadline, and the question may be repeated */
+	/*
+	 * CLOCK_MONOTONIC. The worker continues after the deadline, so that the question can be
+	 * repeated.
+	 */
 	int64_t deadline_ns;
-	/* accounts of the owners that map the file, a bit each (worker_accounts.h); 0: nobody pays */
+	/*
+	 * Accounts of the owners that map the file, one bit each (worker_accounts.h); 0: nobody is
+	 * charged.
+	 */
 	uint64_t owners;
 	/*
 	 * Number of the interval in which the address was sampled. DWARF is read only for a binary that

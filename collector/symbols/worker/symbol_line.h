@@ -18,18 +18,18 @@ typedef struct SymbolLine
 {
 	const char *name; /* demangled; not always valid UTF-8 */
 	const char *system_name;
-	const char *filename; /* "" if unknown */
+	const char *filename; /* "" if not known */
 	int32_t start_line;
-	int32_t line; /* 0: unknown; SYMBOL_LINE_UNNAMED */
+	int32_t line; /* 0: not known; or SYMBOL_LINE_UNNAMED */
 } SymbolLine;
 
 typedef struct SymbolLines
 {
-	uint32_t count;			 /* 0: nothing is known of the address */
+	uint32_t count;			 /* 0: nothing is known about the address */
 	const SymbolLine *lines; /* innermost first; valid until the next call of the symbolizer */
 } SymbolLines;
 
-/* Returns whether a symbol or debug information names the address. */
+/* Returns true if a symbol or debug information names the address. */
 static inline bool
 symbol_lines_are_named(const SymbolLines *lines)
 {

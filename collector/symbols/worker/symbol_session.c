@@ -1,7 +1,7 @@
 /*
  * symbol_session.c
- *		Looks up an address in DWARF, in the symbol table if that has more, without DWARF in Go's
- *		function table, and without all of them in the unwind information.
+ *		Looks up an address in DWARF; in the symbol table if that has more; without DWARF in Go's
+ *		function table; and if none of these has it, in the unwind information.
  */
 #include "symbols/worker/symbol_session.h"
 
@@ -19,7 +19,7 @@
 #include "symbols/elf/unnamed_functions.h"
 #include "symbols/worker/symbol_line.h"
 
-#define GO_FRAMES_MAX 64 /* of inlined calls of Go */
+#define GO_FRAMES_MAX 64 /* limit of the inlined calls of Go */
 
 struct SymbolSession
 {
@@ -27,18 +27,18 @@ struct SymbolSession
 	ElfFile binary;
 	ElfFile debug;
 	MiniDebug mini;
-	DwarfSession *dwarf; /* NULL: none, or not to be read */
-	bool left_out;		 /* it would take too much memory */
+	DwarfSession *dwarf; /* NULL: there is none, or it must not be read */
+	bool left_out;		 /* DWARF is not read, because it would take too much memory */
 	const ElfFile *symbol_files[SYMBOL_TABLE_FILES_MAX];
 	uint32_t symbol_file_count;
 	SymbolTable *table; /* made at the first lookup that needs it */
-	bool table_failed;	/* not tried again */
-	bool table_loaded;	/* from disk */
+	bool table_failed;	/* making the table failed, and is not tried again */
+	bool table_loaded;	/* the table was read from disk */
 	GoTable *go;		/* opened when first needed; NULL: none */
 	bool go_tried;
 	UnnamedFunctions *unnamed; /* read when first needed; NULL: none */
 	bool unnamed_tried;
-	size_t room_bytes; /* that the process may allocate */
+	size_t room_bytes; /* memory that the process may allocate */
 	char name[SYMBOL_NAME_MAX_BYTES];
 	char start[UNNAMED_TEXT_BYTES]; /* name and system_name of an unnamed function */
 	char identity[UNNAMED_TEXT_BYTES];
@@ -287,7 +287,7 @@ find_named(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max
 			outermost->name = symbol;
 	}
 	else if (outermost->name[0] == '\0')
-		count--; /* lines without a function */
+		count--; /* drop a last frame that has lines but no function */
 	return count;
 }
 

@@ -1,6 +1,6 @@
 /*
  * symbol_session.h
- *		One binary, open in the worker process, with its DWARF and symbol tables.
+ *		One binary that is open in the worker process, with its DWARF and symbol tables.
  */
 #ifndef COLLECTOR_SYMBOL_SESSION_H
 #define COLLECTOR_SYMBOL_SESSION_H
@@ -13,17 +13,17 @@
 
 typedef struct SymbolSession SymbolSession;
 
-/* Descriptors; -1: none. */
+/* The descriptors of a binary; -1: none. */
 typedef struct SessionFiles
 {
 	int binary;
 	int debug;		 /* its separate debug file */
 	int alternative; /* supplement of the file that has DWARF */
-	int package;	 /* of its split units */
+	int package;	 /* package of its split units */
 } SessionFiles;
 
 /*
- * Opens a binary. Takes the descriptors, also on failure. room_bytes is the memory that the process
+ * Opens a binary. Owns the descriptors, even on failure. room_bytes is the memory that the process
  * may allocate: debug information that would unpack to more than half of it is left out. Returns 0,
  * -ENOEXEC or -ENOMEM.
  */
@@ -35,7 +35,7 @@ void symbol_session_close(SymbolSession *session); /* accepts NULL */
 void symbol_session_read_dwarf(SymbolSession *session, size_t room_bytes);
 
 /*
- * Reads the symbol table from a file unless the session has one; the descriptor stays the caller's.
+ * Reads the symbol table from a file, unless the session has one; the caller keeps the descriptor.
  * Returns 0 or an error of symbol_table_read().
  */
 int symbol_session_load_table(SymbolSession *session, int fd);
@@ -46,7 +46,7 @@ int symbol_session_load_table(SymbolSession *session, int fd);
  */
 int symbol_session_keep_table(SymbolSession *session, int fd);
 
-/* Returns true if there is DWARF that was left out because it would take too much memory. */
+/* Returns true if there is DWARF that was left out to save memory. */
 bool symbol_session_left_out(const SymbolSession *session);
 
 /* Releases the pages of the files; later lookups read them again. */
@@ -62,7 +62,7 @@ void symbol_session_give_back(SymbolSession *session);
  */
 int symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max);
 
-/* Returns its DWARF; NULL if it is not read. */
+/* Returns the DWARF of the session; NULL if it was not read. */
 DwarfSession *symbol_session_dwarf(SymbolSession *session);
 
 #endif

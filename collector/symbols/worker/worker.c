@@ -37,37 +37,40 @@
 #include "symbols/worker/worker_sandbox.h"
 
 #define WORKER_SOCKET		   STDIN_FILENO
-#define WORKER_SESSIONS		   64 /* open binaries */
+#define WORKER_SESSIONS		   64 /* limit of open binaries */
 #define DESCRIPTORS_MAX		   (5 * WORKER_SESSIONS + 16)
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
-#define WORKER_CPU_MS		   2000 /* CPU time for one file or address */
+#define WORKER_CPU_MS		   2000 /* limit of CPU time for one file or address */
 #define WORKER_CPU_DEMANGLE_MS 250
-/* time to answer as many addresses as possible in one message */
+/* Time for answering as many addresses as possible in one message. */
 #define WORKER_ANSWER_NS	   INT64_C(20000000)
-#define WORKER_DATA_MIN		   (32UL << 20) /* the worker cannot work with less */
+#define WORKER_DATA_MIN		   (32UL << 20) /* the worker needs at least this much memory */
 #define WORKER_DATA_DEFAULT	   (128UL << 20)
-/* eighths of the memory limit: above it binaries are closed before another is opened */
+/* Eighths of the memory limit. Above this, binaries are closed before another one is opened. */
 #define WORKER_BUSY_SHARE	   4
-/* eighths of the memory limit: all binaries are closed if one grows memory by more */
+/*
+ * Eighths of the memory limit. If one binary increases the memory by more, all binaries are closed.
+ */
 #define WORKER_GROWTH_SHARE	   2
-#define WORKER_KEPT_SHARE	   2 /* private memory that an idle worker may hold */
-/* gives way to other programs, but gets its share on a busy machine */
+/* eighths of the memory limit that an idle worker may hold as private memory */
+#define WORKER_KEPT_SHARE	   2
+/* Lets other programs go first, but gets its share on a busy machine. */
 #define WORKER_NICE			   2
-#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* size of a file whose checksum is computed */
-#define WORKER_COMPARE_MAX	   (1ULL << 28) /* size of each of two files that are compared */
+#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* largest file whose checksum is computed */
+#define WORKER_COMPARE_MAX	   (1ULL << 28) /* largest size of files that are compared */
 
 typedef struct Session
 {
 	uint64_t binary;
-	uint64_t used; /* value of Worker.clock at the last use; 0: slot is free */
+	uint64_t used; /* value of Worker.clock at the last use; 0: the slot is free */
 	bool raw_names;
 	NameStyle style;
-	uint64_t with_files; /* the flags of its request that say which files exist */
-	int fd;				 /* of the binary; owned by symbols */
-	struct stat status;	 /* of the binary when it was opened */
-	uint64_t owners;	 /* accounts for which it was opened */
-	bool may_hang;		 /* on closing, because a file is of a user-space file system */
+	uint64_t with_files; /* flags of the WORKER_OPEN request that state which files exist */
+	int fd;				 /* descriptor of the binary; owned by symbols */
+	struct stat status;	 /* status of the binary when it was opened */
+	uint64_t owners;	 /* accounts for which the binary was opened */
+	bool may_hang;		 /* closing may block, because a file is on a user-space file system */
 	SymbolSession *symbols;
 } Session;
 
@@ -76,26 +79,27 @@ typedef struct Worker
 	Session sessions[WORKER_SESSIONS];
 	uint64_t clock;
 	/*
-	 * bytes of private memory above which all binaries are closed; they are opened again when
-	 * needed
+	 * Bytes of private memory above which all binaries are closed. They are opened again when
+	 * needed.
 	 */
 	size_t private_limit;
 	Demangler demangler;
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
-	char message[2 * WORKER_MESSAGE_BYTES]; /* a message, and one more answer that may not fit */
+	/* room for a message, and for one more answer that may not fit into it */
+	char message[2 * WORKER_MESSAGE_BYTES];
 } Worker;
 
 typedef struct MemoryUse
 {
-	size_t private; /* resident bytes without pages of files, which belong to the page cache */
+	size_t private; /* resident bytes except pages of files, which belong to the page cache */
 	size_t data;	/* bytes of address space for private writable memory */
 } MemoryUse;
 
-static int statm_fd = -1; /* of /proc/self/statm, opened before the sandbox forbids it */
+static int statm_fd = -1; /* descriptor of /proc/self/statm, opened before the sandbox forbids it */
 static size_t data_limit; /* bytes that may be allocated */
 static bool can_serve;	  /* the program called symbolizer_worker_main() */
 
-/* Reads the memory use of this process; zeroes if that fails. */
+/* Reads the memory use of this process; all fields are 0 if that fails. */
 static MemoryUse
 memory_use(void)
 {
@@ -143,8 +147,8 @@ static void
 set_limits(void)
 {
 	/*
-	 * relative to the collector, which has a higher priority while it starts: its first questions
-	 * are urgent
+	 * The priority is relative to the collector's, which is higher while the collector starts,
+	 * because its first questions are urgent.
 	 */
 	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
@@ -154,19 +158,19 @@ set_limits(void)
 		(size_t) strtoull(getenv(WORKER_MARK) != NULL ? getenv(WORKER_MARK) : "", NULL, 10);
 	if (data_limit < WORKER_DATA_MIN)
 		data_limit = data_limit == 0 ? WORKER_DATA_DEFAULT : WORKER_DATA_MIN;
-	/* the address space of a sanitizer exceeds the limit from the start */
+	/* a sanitizer uses more address space than the limit from the start */
 	if (memory_use().data < data_limit)
 		set_limit(RLIMIT_DATA, data_limit);
 }
 
-/* Returns eighths of the memory limit, in bytes. */
+/* Returns a number of eighths of the memory limit, in bytes. */
 static size_t
 limit_eighths(int share)
 {
 	return data_limit / 8 * (size_t) share;
 }
 
-/* Lets SIGPROF end the process once it has used this much more CPU time. */
+/* Makes SIGPROF end the process after it has used this much more CPU time. */
 static void
 limit_cpu_time(int ms)
 {
@@ -203,8 +207,9 @@ send_notice(const Session *session, bool closes)
 }
 
 /*
- * Closes a binary. The server of a user-space file system can delay closing without limit, during
- * any request. The notices let the collector blame the owners of these files only.
+ * Closes a binary. The server of a user-space file system can delay the close without limit, during
+ * any request. Notices are sent before and after, so that the collector blames only the owners of
+ * these files.
  */
 static void
 close_session(Session *session)
@@ -286,7 +291,7 @@ is_unchanged(const Session *session)
 		   now.st_ctim.tv_nsec == session->status.st_ctim.tv_nsec;
 }
 
-/* Sets how far private memory may grow before all binaries are closed. */
+/* Sets the limit to which private memory may grow before all binaries are closed. */
 static void
 set_private_limit(Worker *worker)
 {
@@ -314,8 +319,8 @@ add_dwarf(Worker *worker, const WorkerRequest *request)
 }
 
 /*
- * Opens a binary in the least recently used slot, and closes more binaries if memory is short.
- * Takes the descriptors. Returns 0, -EINVAL, -ENOEXEC or -ENOMEM.
+ * Opens a binary in the least recently used slot, and closes further binaries if memory is short.
+ * Owns the descriptors. Returns 0, -EINVAL, -ENOEXEC or -ENOMEM.
  */
 static int
 open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
@@ -401,8 +406,8 @@ limit_private(Worker *worker)
 
 /*
  * Reduces memory when the worker becomes idle. Binaries stay open for the questions of the next
- * interval, because making decompressed and indexed data again costs more than keeping it. Pages of
- * files are released; the page cache keeps them.
+ * interval, because decompressing and indexing again would cost more. Pages of files are released;
+ * the page cache keeps them.
  */
 static void
 give_back(Worker *worker)
@@ -413,10 +418,13 @@ give_back(Worker *worker)
 		if (worker->sessions[i].used != 0)
 			symbol_session_give_back(worker->sessions[i].symbols);
 	}
-	malloc_trim(0); /* return the free memory between allocations that stay */
+	malloc_trim(0); /* return free memory between remaining allocations to the kernel */
 }
 
-/* Makes a line of a frame. Returns the demangled name, which the caller frees, or NULL. */
+/*
+ * Makes the line of a frame. Returns the demangled name, which the caller frees; NULL if there is
+ * none.
+ */
 static char *
 make_line(Worker *worker, int index, const DwarfFrame *frame, const Session *session,
 		  SymbolLine *line)
@@ -427,7 +435,7 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, const Session *ses
 						  : NULL;
 
 	line->name = demangled != NULL ? demangled : frame->name;
-	/* the linkage name of an unnamed function has keys behind its name */
+	/* the linkage name of an unnamed function ends with keys, which must not be shown */
 	if (is_mangled && session->style == NAME_STYLE_NONE && frame->line != SYMBOL_LINE_UNNAMED)
 		line->name = frame->linkage_name;
 	line->system_name = frame->linkage_name != NULL ? frame->linkage_name : frame->name;
@@ -443,7 +451,7 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, const Session *ses
 	return demangled;
 }
 
-/* Asks for the file of a split unit. */
+/* Writes the answer that requests the file of a split unit. */
 static size_t
 ask_for_split(SymbolSession *symbols, char *reply)
 {
@@ -461,8 +469,8 @@ ask_for_split(SymbolSession *symbols, char *reply)
 }
 
 /*
- * Answers about one address. Returns the size of the answer. Sets *wants_split if the answer is
- * that a file is wanted.
+ * Answers about one address. Returns the size of the answer. Sets *wants_split if the answer is a
+ * request for a file.
  */
 static size_t
 answer_address(Worker *worker, Session *session, uint64_t address, char *reply, bool *wants_split)
@@ -524,7 +532,7 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 	return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
 }
 
-/* Compares a file's CRC-32. Takes the descriptor. Returns 0 or -EBADMSG. */
+/* Compares the CRC-32 of a file. Owns the descriptor. Returns 0 or -EBADMSG. */
 static int
 worker_compare_checksum(int fd, uint32_t expected)
 {
@@ -550,7 +558,7 @@ worker_compare_checksum(int fd, uint32_t expected)
 	return read && checksum == expected ? 0 : -EBADMSG;
 }
 
-/* Compares two files byte by byte. Takes the descriptors. Returns 0 or -EBADMSG. */
+/* Compares two files byte by byte. Owns the descriptors. Returns 0 or -EBADMSG. */
 static int
 worker_compare_files(const int fds[WORKER_FILES_MAX])
 {
@@ -579,7 +587,7 @@ worker_compare_files(const int fds[WORKER_FILES_MAX])
 	return equal ? 0 : -EBADMSG;
 }
 
-/* Reads or writes the symbol table of an open binary. Takes the descriptor. */
+/* Reads or writes the symbol table of an open binary. Owns the descriptor. */
 static int
 exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
 {
@@ -593,7 +601,7 @@ exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKE
 	return err;
 }
 
-/* Gives a binary the file of a split unit. Takes the descriptor. */
+/* Gives a binary the file of a split unit. Owns the descriptor. */
 static int
 add_split(Worker *worker, const WorkerRequest *request, int fds[WORKER_FILES_MAX])
 {
@@ -611,9 +619,31 @@ add_split(Worker *worker, const WorkerRequest *request, int fds[WORKER_FILES_MAX
 	return 0;
 }
 
+/* Demangles a name that belongs to no binary. Returns the size of the reply. */
+static size_t
+answer_demangle(Worker *worker, const WorkerRequest *request)
+{
+	NameStyle style =
+		request->size_bytes == NAME_STYLE_SIMPLE ? NAME_STYLE_SIMPLE : NAME_STYLE_FULL;
+	char name[WORKER_NAME_BYTES + 1];
+	SymbolLine line = { .name = name, .system_name = name, .filename = "" };
+	char *demangled;
+	size_t size_bytes;
+
+	memcpy(name, worker->message + sizeof(*request), request->argument);
+	name[request->argument] = '\0';
+	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
+	demangled = demangler_name(&worker->demangler, name, style);
+	if (demangled != NULL)
+		line.name = demangled;
+	size_bytes = worker_reply_encode(worker->message, 0, &line, 1);
+	free(demangled);
+	return size_bytes;
+}
+
 /*
- * Answers the request in worker->message, and overwrites it with the reply. Returns the size of the
- * reply.
+ * Answers the request in worker->message, replacing the message by the reply. Returns the size of
+ * the reply.
  */
 static size_t
 answer_request(Worker *worker, size_t size_bytes, int fds[WORKER_FILES_MAX])
@@ -638,12 +668,19 @@ answer_request(Worker *worker, size_t size_bytes, int fds[WORKER_FILES_MAX])
 			 request.argument <= WORKER_ADDRESSES_MAX &&
 			 size_bytes == sizeof(request) + request.argument * sizeof(uint64_t))
 		return answer_lookup(worker, &request);
+	else if (request.kind == WORKER_DEMANGLE && request.argument > 0 &&
+			 request.argument <= WORKER_NAME_BYTES &&
+			 size_bytes == sizeof(request) + request.argument)
+	{
+		worker_close_fds(fds);
+		return answer_demangle(worker, &request);
+	}
 	else
 		worker_close_fds(fds);
 	return worker_reply_encode(worker->message, err, NULL, 0);
 }
 
-/* Sets how long receive_request() waits. */
+/* Sets how long receive_request() waits for a request. */
 static void
 set_patience(int ms)
 {
@@ -672,7 +709,7 @@ receive_request(Worker *worker, int fds[WORKER_FILES_MAX])
 	struct cmsghdr *header;
 	ssize_t got;
 
-	/* a stopped and continued worker waits again */
+	/* after a stop and continue, recvmsg() returns early, so wait again */
 	do
 		got = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
@@ -689,8 +726,8 @@ receive_request(Worker *worker, int fds[WORKER_FILES_MAX])
 }
 
 /*
- * Waits for a request: for a short time with all binaries open, then for a longer time with reduced
- * memory. Returns its size; 0 if the worker is to end.
+ * Waits for a request: at first for a short time with all binaries open, then for longer with
+ * reduced memory. Returns the size of the request; 0 if the worker must end.
  */
 static ssize_t
 wait_for_request(Worker *worker, int fds[WORKER_FILES_MAX])
@@ -708,8 +745,8 @@ wait_for_request(Worker *worker, int fds[WORKER_FILES_MAX])
 }
 
 /*
- * Greets, then answers requests until the socket is closed or no request comes. Returns the exit
- * status.
+ * Sends the greeting, then answers requests until the socket is closed or no request comes for a
+ * while. Returns the exit status.
  */
 static int
 worker_serve(void)
@@ -751,11 +788,11 @@ symbolizer_worker_main(int argc, char **argv)
 	can_serve = true;
 	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
 		return;
-	/* its comm would otherwise be that of /proc/self/exe */
+	/* without this the process's name would be that of /proc/self/exe */
 	(void) prctl(PR_SET_NAME, WORKER_NAME, 0, 0, 0);
 	/*
-	 * signals that stop all processes of a terminal or a unit are for the collector: it closes the
-	 * socket when it ends
+	 * Signals that stop all processes of a terminal or a unit are meant for the collector, which
+	 * closes the socket when it ends.
 	 */
 	(void) signal(SIGHUP, SIG_IGN);
 	(void) signal(SIGINT, SIG_IGN);

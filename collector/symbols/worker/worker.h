@@ -1,6 +1,6 @@
 /*
  * worker.h
- *		Entry of the worker process, which reads files that may be hostile.
+ *		Starts the worker process, which reads files that may be hostile.
  */
 #ifndef COLLECTOR_WORKER_H
 #define COLLECTOR_WORKER_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * Must be the first call of main(). In a process that was started as a worker it serves and does
- * not return; otherwise it returns at once.
+ * Must be the first call of main(). In a process that was started as a worker it serves requests
+ * and does not return; otherwise it returns at once.
  */
 void symbolizer_worker_main(int argc, char **argv);
 

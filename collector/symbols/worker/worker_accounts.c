@@ -15,7 +15,7 @@ account_ahead_ns(const Allowance *account, uint64_t now_ns)
 	return account->paid_ns > now_ns ? account->paid_ns - now_ns : 0;
 }
 
-/* Returns the account that owes least; NULL for an empty set. */
+/* Returns the account with the smallest debt; NULL for an empty set. */
 static const Allowance *
 cheapest_account(const WorkerAccounts *accounts, uint64_t owners)
 {
@@ -54,7 +54,7 @@ worker_accounts_charge(WorkerAccounts *accounts, uint64_t owners, int64_t now_ns
 {
 	const Allowance *account = cheapest_account(accounts, owners);
 
-	/* a question starts only while the burst lasts, but its cost may exceed the burst */
+	/* a question starts only if some burst is left, but its cost may exceed that */
 	if (account != NULL)
 		(void) allowance_take(&accounts->accounts[account - accounts->accounts], (uint64_t) now_ns,
 							  (uint64_t) cost_ns * WORKER_ACCOUNT_SHARE, UINT64_MAX);

@@ -2,13 +2,13 @@
  * worker_client.c
  *		Starts, asks and ends the worker process.
  *
- *   1. The first question starts this program again, with one end of a socket pair as standard
- *      input. If it sends no greeting, the next start waits for a pause.
- *   2. A request carries the descriptors of its files. Their owners pay for its time.
- *   3. If an answer misses the deadline, the next question waits for it first, then drops it: the
- *      costly part (an open file, its index) is there when the question is repeated. Answers about
- *      checksums and failures are kept.
- *   4. Any failure ends the process; the next request starts another one.
+ * 1. The first question starts this program again, with one end of a socket pair as standard input.
+ *    If it sends no greeting, the next start waits for a pause.
+ * 2. A request carries the descriptors of its files. Their owners pay for its time.
+ * 3. If an answer misses the deadline, the next question waits for it first, then drops it: the
+ *    costly part (an open file, its index) is there when the question is repeated. Answers about
+ *    checksums and failures are kept.
+ * 4. Any failure ends the process; the next request starts another one.
  */
 #include "symbols/worker/worker_client.h"
 
@@ -35,59 +35,62 @@
 #include "symbols/worker/worker_accounts.h"
 #include "symbols/worker/worker_protocol.h"
 
-/* of wall-clock time; the worker itself limits CPU time */
+/* Wall-clock time; the worker itself limits CPU time. */
 #define ANSWER_TIMEOUT_NS	  INT64_C(10000000000)
 #define REAP_TRIES			  100 /* a killed worker may be blocked in the kernel for a while */
 #define REAP_PAUSE_NS		  (20 * NS_PER_MS)
 #define PAUSE_FIRST_NS		  INT64_C(1000000000)
 #define PAUSE_MAX_NS		  INT64_C(300000000000)
 #define FAILURES_BEFORE_PAUSE 3
-/* of starting another process, charged in addition to the time */
+/* Cost of starting another process, charged in addition to the CPU time. */
 #define FAILURE_COST_NS		  (20 * NS_PER_MS)
 #define SETTLED_MAX			  16
 #define STUCK_MAX			  8
-/* received in a row; an honest worker sends two for each binary */
+/* Limit of notices in a row; an honest worker sends two for each binary. */
 #define NOTICES_MAX			  256
 
-/* Files in which a worker may hang, by owners and devices. */
+/* The owners and devices of files in which a worker may block. */
 typedef struct Blame
 {
 	uint64_t owners;
 	uint64_t devices[WORKER_FILES_MAX]; /* 0: none */
 } Blame;
 
-/* The question that the worker is working on. */
+/* The question on which the worker is working. */
 typedef struct Outstanding
 {
-	WorkerRequest head; /* kind 0: none */
-	uint32_t limit;		/* greatest number of answers */
-	Blame blame;		/* the files of the question; their owners pay */
+	WorkerRequest head; /* kind 0: there is no question */
+	uint32_t limit;		/* largest allowed number of answers */
+	Blame blame;		/* files of the question, whose owners are charged */
 	int64_t asked_ns;
 	int64_t cpu_ns; /* CPU time of the worker when the question was sent */
 } Outstanding;
 
-/* A killed worker that has not ended, because it waits for a file system. */
+/* A worker that was killed but has not ended, because it waits for a file system. */
 typedef struct Stuck
 {
 	pid_t pid; /* 0: slot is free */
 	Blame blame;
 } Stuck;
 
-/* Result of a question after its caller stopped waiting: the answer if it is repeated. */
+/*
+ * Result of a question whose caller has stopped waiting. It becomes the answer if the question is
+ * repeated.
+ */
 typedef struct Settled
 {
-	WorkerRequest head; /* kind 0: free */
+	WorkerRequest head; /* kind 0: the slot is free */
 	int status;
 } Settled;
 
 struct WorkerClient
 {
-	int socket; /* -1: no worker */
+	int socket; /* -1: there is no worker */
 	_Atomic pid_t pid;
-	Stuck stuck[STUCK_MAX];				/* killed, but not ended */
-	uint64_t devices[WORKER_FILES_MAX]; /* of the files of the next question */
-	WorkerNotice notice;				/* last one received */
-	Blame suspects;						/* files whose closing may hang when the worker ends */
+	Stuck stuck[STUCK_MAX];				/* workers that were killed but have not ended */
+	uint64_t devices[WORKER_FILES_MAX]; /* devices of the files of the next question */
+	WorkerNotice notice;				/* the last notice received */
+	Blame suspects;						/* files whose closing may block when the worker ends */
 	size_t memory_bytes;
 	uint64_t failures;
 	uint64_t refused;
@@ -102,17 +105,21 @@ struct WorkerClient
 	Settled settled[SETTLED_MAX];
 	uint32_t next_settled; /* slot to overwrite next */
 	SymbolLine lines[WORKER_FRAMES_MAX];
-	uint32_t answers;	 /* number in the message */
+	uint32_t answers;	 /* number of answers in the message */
 	size_t answer_bytes; /* bytes of answers not taken yet */
 	size_t taken_bytes;	 /* bytes of answers taken */
 	char message[WORKER_MESSAGE_BYTES];
 };
 
-/* A request as it is sent: the addresses of a lookup follow its head. */
+/* A request as it is sent: the addresses of a lookup, or a name, follow its head. */
 typedef struct Question
 {
 	WorkerRequest head;
-	uint64_t addresses[WORKER_ADDRESSES_MAX];
+	union
+	{
+		uint64_t addresses[WORKER_ADDRESSES_MAX];
+		char name[WORKER_NAME_BYTES];
+	};
 } Question;
 
 int
@@ -128,7 +135,7 @@ worker_client_create(size_t memory_bytes, WorkerClient **client)
 	return 0;
 }
 
-/* Returns true if a killed process has ended; a hanging file system may delay that. */
+/* Returns true if a killed process has ended. A file system that does not answer may delay that. */
 static bool
 stuck_reap(Stuck *stuck, int *status)
 {
@@ -154,7 +161,7 @@ client_free_slot(WorkerClient *client)
 }
 
 /*
- * Returns true if another worker would hang, too: a stuck worker hangs on a device of the
+ * Returns true if another worker would block, too: a stuck worker waits for a device of the
  * question's files, or stuck workers are blamed on every owner of the question.
  */
 static bool
@@ -180,7 +187,7 @@ would_hang(const WorkerClient *client, uint64_t owners)
 	return owners != 0 && (owners & ~blamed) == 0;
 }
 
-/* Notes the devices of a question's files; does not ask a file system for them. */
+/* Records the devices of a question's files, without asking their file systems. */
 static void
 note_devices(WorkerClient *client, const int fds[WORKER_FILES_MAX])
 {
@@ -218,15 +225,15 @@ charge_question(WorkerClient *client, int64_t extra_ns)
 }
 
 /*
- * Ends the worker, if there is one. Its files are closed as it ends, so a hang is blamed on the
- * files that may hang on closing, unless the caller passes others. Returns its status as of
- * waitpid().
+ * Ends the worker, if there is one. Ending closes its files; if that blocks, the files that may
+ * block on closing are blamed, unless the caller passes others. Returns its status like waitpid().
  */
 static int
 end_worker(WorkerClient *client, const Blame *known)
 {
 	const struct timespec pause = { 0, REAP_PAUSE_NS };
-	Stuck *stuck = client_free_slot(client); /* start_worker() made sure that there is one */
+	/* not NULL, because start_worker() made sure that a slot is free */
+	Stuck *stuck = client_free_slot(client);
 	int status = SIGKILL;
 
 	if (client->socket < 0)
@@ -342,8 +349,8 @@ note_question(WorkerClient *client, const WorkerRequest *head, uint64_t owners)
 }
 
 /*
- * Starts a worker if there is none; it will send a greeting. Returns 0, or -EAGAIN if none can be
- * started now.
+ * Starts a worker if there is none; the worker will send a greeting. Returns 0; -EAGAIN if none can
+ * be started now.
  */
 static int
 start_worker(WorkerClient *client)
@@ -383,14 +390,17 @@ worker_client_start(WorkerClient *client)
 static int
 send_question(WorkerClient *client, const Question *question, const int *fds, size_t fd_count)
 {
-	size_t address_count = question->head.kind == WORKER_LOOKUP ? question->head.argument : 0;
+	size_t behind_bytes = question->head.kind == WORKER_LOOKUP
+							  ? question->head.argument * sizeof(question->addresses[0])
+						  : question->head.kind == WORKER_DEMANGLE ? question->head.argument
+																   : 0;
 	union
 	{
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(WORKER_FILES_MAX * sizeof(int))];
 	} control;
 	Question sent = *question;
-	struct iovec part = { &sent, sizeof(sent.head) + address_count * sizeof(sent.addresses[0]) };
+	struct iovec part = { &sent, sizeof(sent.head) + behind_bytes };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
 	if (fd_count > 0)
@@ -473,8 +483,8 @@ take_notice(WorkerClient *client, const void *message, size_t size_bytes)
 }
 
 /*
- * Waits for the answer to the current question, and takes notices before it. Returns 0;
- * -EINPROGRESS at the deadline; -EPIPE, -ETIMEDOUT or -EPROTO as receive_answers() does.
+ * Waits for the answer to the current question, and handles notices before it. Returns 0;
+ * -EINPROGRESS at the deadline; -EPIPE, -ETIMEDOUT or -EPROTO like receive_answers().
  */
 static int
 receive_message(WorkerClient *client, int64_t deadline_ns)
@@ -533,7 +543,7 @@ receive_answers(WorkerClient *client, int64_t deadline_ns)
 }
 
 /*
- * Adds the files of the current question to those that may hang on closing, until there is no room.
+ * Adds the files of the current question to those that may block on closing, while there is room.
  */
 static void
 suspect_files(WorkerClient *client)
@@ -555,7 +565,7 @@ suspect_files(WorkerClient *client)
 	}
 }
 
-/* Evaluates the flags of the reply to WORKER_OPEN. */
+/* Evaluates the flags in the reply to WORKER_OPEN. */
 static void
 note_opened(WorkerClient *client)
 {
@@ -570,7 +580,7 @@ note_opened(WorkerClient *client)
 	rewind_answers(client);
 }
 
-/* Returns the files in which the worker hangs if it does not answer the current question. */
+/* Returns the files for which the worker waits if it does not answer the current question. */
 static Blame
 hanging_files(const WorkerClient *client)
 {
@@ -582,8 +592,8 @@ hanging_files(const WorkerClient *client)
 }
 
 /*
- * Returns true if a worker ended because it was idle or was killed from outside; this is not a
- * failure.
+ * Returns true if a worker ended because it was idle, or because another program killed it. This is
+ * no failure.
  */
 static bool
 ended_quietly(int status)
@@ -602,7 +612,7 @@ settle_question(WorkerClient *client, int64_t deadline_ns)
 	bool starting = client->outstanding.head.kind == WORKER_HELLO;
 	int err = receive_answers(client, deadline_ns);
 	Blame hanging = hanging_files(client);
-	/* the worker hangs on closing a file that is not of the question */
+	/* the worker blocks on closing a file that does not belong to the question */
 	bool elsewhere = err == -ETIMEDOUT && client->notice.closes != 0 &&
 					 client->outstanding.head.kind != WORKER_CLOSING;
 	int status;
@@ -618,7 +628,10 @@ settle_question(WorkerClient *client, int64_t deadline_ns)
 		client->failures_in_row = 0;
 		return err;
 	}
-	/* a worker that waits for a file system uses no CPU time, but keeps other owners from asking */
+	/*
+	 * a worker that waits for a file system uses no CPU time, but delays the questions of other
+	 * owners
+	 */
 	client->outstanding.blame = hanging;
 	charge_question(client, err == -ETIMEDOUT ? ANSWER_TIMEOUT_NS : FAILURE_COST_NS);
 	status = end_worker(client, err == -ETIMEDOUT ? &hanging : NULL);
@@ -634,8 +647,8 @@ settle_question(WorkerClient *client, int64_t deadline_ns)
 }
 
 /*
- * Keeps the result of a question whose caller has stopped waiting, unless it can be had again at
- * once.
+ * Stores the result of a question whose caller has stopped waiting, unless asking again would
+ * answer at once.
  */
 static void
 keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
@@ -647,9 +660,9 @@ keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
 }
 
 /*
- * Returns true if a question repeats an earlier one. A checksum or comparison must be about the
- * same files, because its result is trusted. A binary with which the worker failed counts as the
- * same, whatever is asked about it.
+ * Returns true if a question repeats an earlier one. Questions about a checksum or comparison must
+ * be about the same files, because their results are trusted. For a binary with which the worker
+ * failed, all questions count as repeated.
  */
 static bool
 is_repeated(const WorkerRequest *head, const WorkerRequest *earlier)
@@ -659,7 +672,7 @@ is_repeated(const WorkerRequest *head, const WorkerRequest *earlier)
 	return head->kind == earlier->kind && head->binary == earlier->binary;
 }
 
-/* Takes the kept result of a repeated question. Returns false if there is none. */
+/* Removes the stored result of a repeated question. Returns false if there is none. */
 static bool
 take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 {
@@ -677,8 +690,8 @@ take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 }
 
 /*
- * Takes the notices of an idle worker. If it is closing a file, it is busy: closing then becomes
- * the current question, charged to the file's owners.
+ * Handles the notices of an idle worker. If the worker is closing a file, it is busy: closing then
+ * becomes the current question, and is charged to the file's owners.
  */
 static void
 follow_notices(WorkerClient *client)
@@ -725,7 +738,7 @@ make_free(WorkerClient *client, int64_t deadline_ns)
 
 /*
  * Asks a question and waits for its answer. Returns -EINPROGRESS at the deadline; the worker then
- * continues. A worker that had just ended because it was idle, or was killed from outside, is
+ * continues. If the worker has just ended because it was idle, or another program killed it, it is
  * replaced once without counting a failure.
  */
 static int
@@ -741,7 +754,7 @@ client_ask_worker(WorkerClient *client, const Question *question, const int *fds
 
 		if (err != 0)
 			return err;
-		client->answer_bytes = 0; /* of another question */
+		client->answer_bytes = 0; /* drop answers to an earlier question */
 		if (take_outcome(client, &question->head, &status))
 			return status;
 		err = send_question(client, question, fds, fd_count);
@@ -804,7 +817,7 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 }
 
 /*
- * Lets the worker read an open binary's symbol table from disk. Returns 0 also if the table is
+ * Makes the worker read an open binary's symbol table from disk. Returns 0 even if the table is
  * unusable.
  */
 static int
@@ -826,17 +839,21 @@ is_no_answer(int err)
 		   err == -ENOLINK;
 }
 
-/* Returns false if no owner can pay for the question, or if it would hang. */
+/*
+ * Returns false if no owner can be charged for the question, or if the worker would block on its
+ * files.
+ */
 static bool
 may_ask(WorkerClient *client, const int fds[WORKER_FILES_MAX], uint64_t owners)
 {
 	note_devices(client, fds);
-	(void) client_free_slot(client); /* workers that have ended are not charged */
+	/* this removes workers that have ended, so that they are not counted as stuck */
+	(void) client_free_slot(client);
 	return worker_accounts_may_ask(&client->accounts, owners, clock_ns(CLOCK_MONOTONIC)) &&
 		   !would_hang(client, owners);
 }
 
-/* Takes the answer that a file is wanted. Returns false if it does not name it. */
+/* Reads the answer that requests a file. Returns false if the answer does not name the file. */
 static bool
 take_wanted(WorkerClient *client)
 {
@@ -876,7 +893,7 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 	}
 	if (err == -EAGAIN)
 		client->unavailable += count;
-	/* lines[0] is the file that is wanted */
+	/* lines[0] describes the requested file */
 	if (err == -ENOLINK && !take_wanted(client))
 		return -EIO;
 	if (is_no_answer(err))
@@ -934,6 +951,26 @@ worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t ot
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
 	return client_ask_worker(client, &question, fds, 2, terms);
+}
+
+int
+worker_client_demangle(WorkerClient *client, const char *name, uint64_t hash, NameStyle style,
+					   const SymbolAsk *terms, SymbolLines *lines)
+{
+	Question question = { .head = { .kind = WORKER_DEMANGLE,
+									.binary = hash,
+									.argument = strlen(name),
+									.size_bytes = style } };
+	const int fds[WORKER_FILES_MAX] = { -1, -1, -1, -1 };
+	int err;
+
+	if (question.head.argument == 0 || question.head.argument > WORKER_NAME_BYTES)
+		return -ENAMETOOLONG;
+	if (!may_ask(client, fds, terms->owners))
+		return -EAGAIN;
+	memcpy(question.name, name, question.head.argument);
+	err = client_ask_worker(client, &question, NULL, 0, terms);
+	return err == 0 ? worker_client_take(client, lines) : err;
 }
 
 int

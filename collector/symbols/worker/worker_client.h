@@ -2,10 +2,10 @@
  * worker_client.h
  *		The symbolizer's side of its worker process: starts the worker, asks it, ends it.
  *
- * A question never waits beyond its deadline. A worker that dies or does not answer in time is
+ * A question never waits beyond its deadline. A worker that crashes or does not answer in time is
  * ended and counted; the next one starts at once. The cost of a question is charged to the owners
- * of its file. Owners whose allowance is used up are refused, so that files of one owner take no
- * time from those of others. If workers do not start, a pause grows between attempts.
+ * of its file. Owners whose allowance is used up are refused, so that their files take no time from
+ * those of other owners. If workers do not start, the pause between attempts grows.
  */
 #ifndef COLLECTOR_WORKER_CLIENT_H
 #define COLLECTOR_WORKER_CLIENT_H
@@ -23,24 +23,24 @@
 typedef struct WorkerClient WorkerClient;
 
 /*
- * memory_bytes is the memory that the process may allocate. Starts no process yet. Returns 0 or
- * -ENOMEM.
+ * Makes a client; memory_bytes is the memory that the worker may allocate. Starts no process yet.
+ * Returns 0 or -ENOMEM.
  */
 int worker_client_create(size_t memory_bytes, WorkerClient **client);
 void worker_client_free(WorkerClient *client); /* accepts NULL; ends the worker */
 
-/* Files that the worker reads; descriptors are -1 for none. */
+/* Descriptors of the files that the worker reads; -1: none. */
 typedef struct WorkerFiles
 {
 	int binary;
 	int debug;					  /* its separate debug file */
 	int alternative;			  /* supplement of the file that has DWARF */
-	int package;				  /* of its split units */
+	int package;				  /* package of its split units */
 	int table;					  /* symbol table on disk, read when the binary is opened */
-	const FileIdentity *identity; /* of the binary when it was opened; NULL: any */
+	const FileIdentity *identity; /* identity of the binary when it was opened; NULL: any */
 	bool no_dwarf;				  /* use symbol tables only */
 	bool raw_names;				  /* not demangled */
-	NameStyle style;			  /* the same in all questions about the binary */
+	NameStyle style;			  /* must be equal in all questions about the binary */
 } WorkerFiles;
 
 /*
@@ -66,16 +66,16 @@ typedef struct WorkerWanted
 WorkerWanted worker_client_wanted(const WorkerClient *client);
 
 /*
- * Gives the worker the file of a split unit of a binary; -1: there is none. The descriptor stays
- * the caller's. Returns 0; -ESTALE if the binary is not open; otherwise an error of
+ * Gives the worker the file of a split unit of a binary; -1: there is none. The caller keeps the
+ * descriptor. Returns 0; -ESTALE if the binary is not open; otherwise an error of
  * worker_client_ask().
  */
 int worker_client_add_split(WorkerClient *client, uint64_t binary, uint64_t id, int fd,
 							const SymbolAsk *terms);
 
 /*
- * Takes the next answer of the last question: frames at the address, count 0 if nothing covers it.
- * Lines are valid until the next call. Returns 0 or an -errno from the worker.
+ * Reads the next answer to the last question: the frames at the address, count 0 if nothing covers
+ * it. Lines are valid until the next call. Returns 0 or an -errno from the worker.
  */
 int worker_client_take(WorkerClient *client, SymbolLines *lines);
 
@@ -96,31 +96,50 @@ int worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_
 						  int other_fd, const SymbolAsk *terms);
 
 /*
+ * Demangles a name of at most WORKER_NAME_BYTES that belongs to no binary; hash identifies the
+ * question. The line is valid until the next question. Returns 0, -ENAMETOOLONG, or an error of
+ * worker_client_ask().
+ */
+int worker_client_demangle(WorkerClient *client, const char *name, uint64_t hash, NameStyle style,
+						   const SymbolAsk *terms, SymbolLines *lines);
+
+/*
  * Writes the worker's symbol table of a binary to an empty file. Returns 0; -EALREADY if it came
  * from disk; -ENOENT if there is none; otherwise an error of worker_client_ask().
  */
 int worker_client_keep(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms);
 
-/* Number of symbol tables read from disk, and of damaged files of symbol tables. */
+/*
+ * Return the number of symbol tables that were read from disk, and of those whose file was damaged.
+ */
 uint64_t worker_client_tables_loaded(const WorkerClient *client);
 uint64_t worker_client_tables_damaged(const WorkerClient *client);
 
-/* Returns the CPU time, in ns, that the owner who owes least has used of its burst. */
+/* Returns the CPU time, in ns, that the owner with the smallest debt has used of its burst. */
 int64_t worker_client_used(const WorkerClient *client, uint64_t owners);
 
-/* Number of addresses not asked about because their owners' allowance was used up. */
+/*
+ * Returns the number of addresses that were not looked up because their owners' allowance was used
+ * up.
+ */
 uint64_t worker_client_refused(const WorkerClient *client);
 
 /*
- * Number of addresses not asked about because no worker could be started: too many hang, or none
- * starts.
+ * Returns the number of addresses that were not looked up because no worker could be started: too
+ * many are stuck, or none starts.
  */
 uint64_t worker_client_unavailable(const WorkerClient *client);
 
-/* Number of binaries whose debug information was left out because it would take too much memory. */
+/*
+ * Returns the number of binaries whose debug information was left out because it would take too
+ * much memory.
+ */
 uint64_t worker_client_left_out(const WorkerClient *client);
 
-/* Starts a worker if there is none and one can be started; otherwise the first question does. */
+/*
+ * Starts a worker if there is none and one can be started. Otherwise the first question tries
+ * again.
+ */
 void worker_client_start(WorkerClient *client);
 
 void worker_client_end(WorkerClient *client); /* the next question starts another worker */

@@ -17,11 +17,13 @@
  *   load: fd                0 if the binary took its symbol table from the file; or -errno of
  *                           symbol_table_read()
  *   keep: fd                0 if the symbol table is in the file; -EALREADY, -ENOENT
+ *   demangle: a name        a line with the name
  *
  * Between two replies the worker sends a WorkerNotice before it closes a file of a user-space file
  * system, which may wait for the server of that file system, and another notice after it.
  *
- * The addresses of a lookup follow the request, 8 bytes each. The answers follow each other in one
+ * The addresses of a lookup follow the request, 8 bytes each; so does the name of a demangle
+ * request, without NUL. The answers follow each other in one
  * message, in the order of the addresses: at least one, and fewer than addresses if the message is
  * full or time is up.
  *
@@ -43,15 +45,21 @@
 #include "symbols/worker/symbol_line.h"
 
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
-#define WORKER_NAME			 "profstore-sym" /* its comm, and so the label of its own samples */
-/* environment variable of a worker; its value is the number of bytes that it may allocate */
+/* name of the worker's process, which its own samples have as label */
+#define WORKER_NAME			 "profstore-sym"
+/*
+ * Environment variable of a worker. Its value is the number of bytes that the worker may allocate.
+ */
 #define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER"
-#define WORKER_FRAMES_MAX	 64 /* of one address; middle frames of longer chains are dropped */
-#define WORKER_FILES_MAX	 4	/* descriptors of a request */
-#define WORKER_ADDRESSES_MAX 64 /* in a lookup */
-/* bytes of a string in a reply, with NUL; longer strings are cut */
+/* limit for one address; middle frames of longer chains are dropped */
+#define WORKER_FRAMES_MAX	 64
+#define WORKER_FILES_MAX	 4	 /* limit of the descriptors of a request */
+#define WORKER_ADDRESSES_MAX 64	 /* limit of the addresses in a lookup */
+#define WORKER_NAME_BYTES	 512 /* limit of the name in a request to demangle */
+/* Limit of a string in a reply, with its NUL; longer strings are cut. */
 #define WORKER_STRING_MAX	 2048
-#define WORKER_MESSAGE_BYTES 98304 /* of a message; fits into the default buffer of a socket */
+/* limit of a message, which fits into the default buffer of a socket */
+#define WORKER_MESSAGE_BYTES 98304
 
 typedef enum WorkerRequestKind
 {
@@ -61,25 +69,28 @@ typedef enum WorkerRequestKind
 	WORKER_COMPARE,	 /* carries the descriptors of two files */
 	WORKER_LOAD,	 /* carries the descriptor of a symbol table on disk */
 	WORKER_KEEP,	 /* carries the descriptor of an empty file */
-	WORKER_SPLIT,	 /* carries the descriptor of a split unit's file, or none: there is none */
-	WORKER_HELLO,	 /* never sent: the symbolizer waits for the greeting */
-	WORKER_CLOSING,	 /* never sent: the symbolizer waits for the notice of a closed file */
+	/* carries the descriptor of a split unit's file; none if the file does not exist */
+	WORKER_SPLIT,
+	/* carries a name that belongs to no binary; binary is its hash */
+	WORKER_DEMANGLE,
+	WORKER_HELLO,	/* never sent: the symbolizer waits for the greeting */
+	WORKER_CLOSING, /* never sent: the symbolizer waits for the notice of a closed file */
 } WorkerRequestKind;
 
 /* Flags in the argument of WORKER_OPEN. */
-#define WORKER_WITH_DEBUG		1  /* the separate debug file's descriptor is the next one */
-#define WORKER_WITH_ALTERNATIVE 2  /* the supplement's is the next one */
-#define WORKER_WITH_PACKAGE		32 /* the package's is the last one */
+#define WORKER_WITH_DEBUG		1  /* the next descriptor is that of the separate debug file */
+#define WORKER_WITH_ALTERNATIVE 2  /* the next descriptor is that of the supplement */
+#define WORKER_WITH_PACKAGE		32 /* the last descriptor is that of the package */
 #define WORKER_WITH_FILES		(WORKER_WITH_DEBUG | WORKER_WITH_ALTERNATIVE | WORKER_WITH_PACKAGE)
 #define WORKER_NO_DWARF			4
-#define WORKER_RAW_NAMES		8	/* not demangled */
-#define WORKER_WITH_IDENTITY	16	/* refuse a binary of another size or ctime */
+#define WORKER_RAW_NAMES		8	/* names must not be demangled */
+#define WORKER_WITH_IDENTITY	16	/* the worker must refuse a binary of another size or ctime */
 #define WORKER_SIMPLE_NAMES		64	/* NAME_STYLE_SIMPLE */
 #define WORKER_LINKAGE_NAMES	128 /* NAME_STYLE_NONE */
 
 /* Flags in the line of a reply to WORKER_OPEN. */
-#define WORKER_LEFT_OUT_DWARF 1 /* its debug information would take too much memory */
-/* closing its files may wait for a server of a user-space file system */
+#define WORKER_LEFT_OUT_DWARF 1 /* the debug information would take too much memory */
+/* Closing the binary's files may wait for the server of a user-space file system. */
 #define WORKER_MAY_HANG		  2
 
 typedef struct WorkerRequest
@@ -87,15 +98,21 @@ typedef struct WorkerRequest
 	uint64_t kind;
 	/* number of the binary: 4n, plus 1 without DWARF, plus 2 with raw names */
 	uint64_t binary;
-	/* number of addresses, CRC-32, number of the other binary, or ID of a split unit */
+	/*
+	 * number of addresses, CRC-32, number of the other binary, ID of a split unit, or the length of
+	 * a name
+	 */
 	uint64_t argument;
-	/* of the file of a checksum, or with WORKER_WITH_IDENTITY, like the next two */
-	uint64_t size_bytes;
+	/*
+	 * This and the next two describe the file of a checksum, or with WORKER_WITH_IDENTITY the
+	 * binary.
+	 */
+	uint64_t size_bytes; /* of a request to demangle: the NameStyle */
 	int64_t changed_s;
 	int64_t changed_ns;
-	uint64_t device; /* of the file of a checksum, like inode; not read by the worker */
+	uint64_t device; /* device of the file of a checksum; the worker reads neither this nor inode */
 	uint64_t inode;
-	uint64_t owners; /* of an open: sent in the notice before the file is closed */
+	uint64_t owners; /* owners of the file, in WORKER_OPEN only; see WorkerNotice */
 } WorkerRequest;
 
 typedef struct WorkerReply
@@ -105,13 +122,13 @@ typedef struct WorkerReply
 	uint32_t text_bytes;
 } WorkerReply;
 
-#define WORKER_NOTICE 1 /* status of a notice; no reply has it */
+#define WORKER_NOTICE 1 /* status that only notices have, no reply */
 
-/* Notice about a file that the worker closes next, with the owners that it was opened for. */
+/* Notice about a file that the worker will close, with the owners for which it was opened. */
 typedef struct WorkerNotice
 {
 	int32_t status;	 /* WORKER_NOTICE */
-	uint32_t closes; /* 0: the file is closed */
+	uint32_t closes; /* 0: the file has been closed */
 	uint64_t owners;
 	uint64_t device;
 } WorkerNotice;

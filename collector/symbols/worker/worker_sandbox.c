@@ -1,6 +1,6 @@
 /*
  * worker_sandbox.c
- *		Gives up rights, each before the rights that it needs are gone.
+ *		Gives up rights, in an order in which each step still has the rights that it needs.
  */
 #include "symbols/worker/worker_sandbox.h"
 
@@ -32,8 +32,8 @@
 #endif
 
 /*
- * Calls that concern the worker's memory, its time and its descriptors. newfstatat is fstat() of
- * newer C libraries: it may query a path, but opens nothing.
+ * Allowed system calls: those on the worker's memory, its time and its descriptors. newfstatat is
+ * fstat() of newer C libraries; it may query a path, but opens nothing.
  */
 /* clang-format off */
 static const uint16_t allowed_calls[] = {
@@ -62,11 +62,11 @@ typedef struct Narrowed
 } Narrowed;
 
 #define NARROWED_CALLS	  4
-#define NARROWED_COMMANDS 5 /* of the filter, for each call */
+#define NARROWED_COMMANDS 5 /* number of filter commands for each of these calls */
 
 /*
- * Enters an empty network namespace. Failure is ignored, because the filter allows no call for
- * networks.
+ * Enters an empty network namespace. Failure is ignored, because the filter allows no system call
+ * for networks.
  */
 static void
 leave_network(void)
@@ -103,15 +103,15 @@ drop_capabilities(void)
 }
 
 /*
- * Appends a check: the call fails with EPERM unless its argument has the value. Returns the number
- * of commands.
+ * Appends a check to the filter: the call fails with EPERM unless its argument has the value.
+ * Returns the number of commands.
  */
 static unsigned short
 narrow_call(struct sock_filter program[NARROWED_COMMANDS], const Narrowed *narrowed)
 {
 	const struct sock_filter commands[NARROWED_COMMANDS] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrowed->call, 0, 4),
-		/* the low half of the argument, which is all that the kernel uses of an int */
+		/* compare only the low half of the argument, because the kernel reads no more of an int */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 				 offsetof(struct seccomp_data, args) + 8U * narrowed->argument),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrowed->value, 1, 0),
@@ -124,8 +124,8 @@ narrow_call(struct sock_filter program[NARROWED_COMMANDS], const Narrowed *narro
 }
 
 /*
- * Lets all calls that are not allowed fail with EPERM. Returns false if the kernel has filters but
- * refuses this one.
+ * Installs a filter in which all system calls that are not listed fail with EPERM. Returns false if
+ * the kernel supports filters but refuses this one.
  */
 static bool
 filter_calls(void)
@@ -134,7 +134,7 @@ filter_calls(void)
 		{ SYS_tgkill, 0, (uint32_t) getpid() },
 		{ SYS_setpriority, 0, PRIO_PROCESS },
 		{ SYS_setpriority, 1, 0 },
-		{ SYS_fcntl, 1, F_GETFD }, /* for libelf; F_SETOWN and F_SETSIG could send signals */
+		{ SYS_fcntl, 1, F_GETFD }, /* libelf needs it; F_SETOWN and F_SETSIG could send signals */
 	};
 	struct sock_filter program[5 + NARROWED_CALLS * NARROWED_COMMANDS + 2 * ALLOWED_CALLS];
 	struct sock_fprog filter = { .filter = program };

@@ -1,6 +1,7 @@
 /*
  * fleet.c
- *		fleet NUMBER: so many processes, each of which computes for a moment, some times a second.
+ *		fleet NUMBER: this number of processes, each of which computes for a moment, some times a
+ *		second.
  */
 #include <signal.h>
 #include <stdio.h>

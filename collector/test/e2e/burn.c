@@ -1,6 +1,6 @@
 /*
  * burn.c
- *		burn SECONDS: burns so many seconds of CPU time, however long that takes.
+ *		burn SECONDS: burns this many seconds of CPU time, however long that takes.
  */
 #include <stdlib.h>
 #include <time.h>

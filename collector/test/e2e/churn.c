@@ -62,7 +62,7 @@ wait_for_one(void)
 	return status != 0;
 }
 
-/* CPU time of all children that were waited for. */
+/* Returns the CPU time of all children that were waited for. */
 static void
 print_childrens_time(void)
 {
@@ -101,8 +101,8 @@ processes(int count, char *ms, int at_once, int program_count, char **programs)
 }
 
 /*
- * The pid is given by clone3: free again as soon as the process before was waited for, unless
- * somebody else gets it.
+ * Starts a child whose pid is set by clone3(): it is free again as soon as the previous process was
+ * waited for, unless another process gets it.
  */
 static int
 reuse(int count, char *ms, int program_count, char **programs)
@@ -190,14 +190,14 @@ libraries(char **arguments)
 	return failed;
 }
 
-/* The code of a library that is loaded, and of its function "spin" in it. */
+/* The code of a loaded library, and the offset of its function "spin". */
 typedef struct Code
 {
 	const char *library;
 	int fd;
 	off_t offset;
 	size_t length;
-	size_t spin; /* from the segment's start, as it is mapped */
+	size_t spin; /* offset from the start of the mapped segment */
 } Code;
 
 static int
@@ -321,8 +321,8 @@ crowd_run(void *number)
 	prctl(PR_SET_NAME, name);
 	pthread_barrier_wait(&all_are_there);
 	/*
-	 * 2 ms, more or less: turns that are all alike could keep step with the samples, and a name be
-	 * never met
+	 * about 2 ms: turns of equal length could keep step with the samples, so that a name is never
+	 * sampled
 	 */
 	crowd_work(1000000 + (hash >> 12) * 2);
 	return NULL;
@@ -340,7 +340,7 @@ crowd(int count)
 		return 1;
 	for (int i = 0; i < count; i++)
 	{
-		/* those that wait already go with the process */
+		/* threads that wait already end with the process */
 		if (pthread_create(&threads[i], &attributes, crowd_run, (void *) (intptr_t) i) != 0)
 			return 1;
 	}

@@ -12,7 +12,7 @@ psql -qX -d postgres -c "ALTER DATABASE e2e_hidden WITH ALLOW_CONNECTIONS false"
 "$collector" agent --db "dbname=e2e_hidden" --node later --interval 1s --log-level info --summary "$work/later" 2>"$work/later.log" &
 later_pid=$!
 children+=("$later_pid")
-until_true 60 grep -q 'database is away' "$work/later.log"
+until_true 60 grep -q 'database is not available; batches stay queued' "$work/later.log"
 ok $? "no database at the start: the log says so" "$(cat "$work/later.log")"
 "$programs/burn_plain" 1
 before=$(date -u '+%F %T.%6NZ')
@@ -26,7 +26,7 @@ ok "$([ "$(sql -d e2e_hidden -c "SELECT count(*) FROM profstore.samples s JOIN p
 	WHERE r.labels ->> 'exe' = '$programs/burn_plain' AND s.time < '$before'")" -gt 0 ]; echo $?)" "those from before it came too"
 is "$(sql -d e2e_hidden -c "SELECT coalesce(sum(s.value / r.period), 0) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id")" \
 	"$(sed -n 's/^samples=//p' "$work/later")" "and none is lost"
-is "$(grep -c 'database is away' "$work/later.log")" "$(sed -n 's/^database_away=//p' "$work/later")" "each time that it is away is one line in the log, and counted"
+is "$(grep -c 'database is not available; batches stay queued' "$work/later.log")" "$(sed -n 's/^database_away=//p' "$work/later")" "each time that it is away is one line in the log, and counted"
 
 # SIGHUP: another database, interval and level; a line that is wrong changes nothing.
 cat >"$work/agent.yaml" <<-CONF

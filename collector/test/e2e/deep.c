@@ -19,7 +19,7 @@ descend(int depth, clock_t until)
 		while (clock() < until)
 			burn_ten();
 	}
-	sink++; /* so that no call is the last thing done */
+	sink++; /* so that the call is not a tail call */
 }
 
 int

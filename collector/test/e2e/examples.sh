@@ -3,7 +3,7 @@
 
 # But those that find nothing if all is well: no damage, no segment of that number, nothing as old, no memory that is shared, no build
 # that waits for symbols, no upload.
-silent='^(verify|remove_segment|drop_before|shared_cache|claim_symbol_work|open_addresses|find_debuginfo|read_debuginfo|source_text|same_functions|record_health|reset_health_limits|forget_collector|collector_metrics|regressions|anomalies)$'
+silent='^(verify|remove_segment|drop_before|shared_cache|claim_symbol_work|open_addresses|find_debuginfo|read_debuginfo|source_text|missing_sources|same_functions|record_health|reset_health_limits|forget_collector|collector_metrics|regressions|anomalies)$'
 
 # Whether an example answers with anything but nulls, rows of zeros and an empty root; what it changes is rolled back.
 finds_something()

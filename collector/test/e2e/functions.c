@@ -1,7 +1,6 @@
 /*
  * functions.c
- *		Three functions that burn 60, 30 and 10 parts of the CPU time: the same loop, run as many
- *		times.
+ *		Three functions that burn 60, 30 and 10 parts of the CPU time: equal loops, run that often.
  */
 #include "functions.h"
 

@@ -53,10 +53,20 @@ for target in (waits, waits_on):
     waiting = threading.Thread(target=target)
     waiting.daemon = True
     waiting.start()
-until = time.process_time() + float(sys.argv[1])
-while time.process_time() < until:
-    for _ in range(10):
-        list(Caller().generates())
+
+
+def burns(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        for _ in range(10):
+            list(Caller().generates())
+
+
+# Without the interpreter's lock a second thread executes a copy of the bytecode.
+burns(float(sys.argv[1]) / 2)
+burning = threading.Thread(target=burns, args=(float(sys.argv[1]) / 2,))
+burning.start()
+burning.join()
 for _ in range(10):
     for each in (sixty, thirty, ten):
         deep(600, each)

@@ -1,6 +1,7 @@
 /*
  * launcher.c
- *		Launches work of a GPU from three functions, by 60, 30 and 10 %, and prints how often.
+ *		Launches work of a GPU from three functions, by 60, 30 and 10 %, and prints the number of
+ *		launches.
  *
  * With an argument it only keeps a CPU busy, until it is killed.
  */

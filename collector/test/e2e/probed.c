@@ -2,8 +2,8 @@
  * probed.c
  *		probed [ROUNDS]: functions that touch new pages, and functions that allocate, 60 : 30 : 10.
  *
- * Prints what the kernel counted of page faults, and how many bytes were asked for: "faults NUMBER"
- * and "bytes NUMBER".
+ * Prints the kernel's count of page faults, and the requested bytes: "faults NUMBER" and "bytes
+ * NUMBER".
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * waits.c
  *		waits SECONDS FILE: threads that sleep, wait for a lock, read FILE and compute.
  *
- * Prints how long each function took by the clock, and how long of that it ran by the thread's own,
- * "FUNCTION NANOSECONDS RAN", and as "all" how long all threads lived, and ran: what a profile is
- * held against, on whatever machine.
+ * Prints the duration of each function by the clock, and its running time by the thread's own
+ * clock, "FUNCTION NANOSECONDS RAN", and as "all" those of all threads together. Profiles are
+ * compared with these, on any machine.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -75,7 +75,7 @@ hold_lock(void)
 	pthread_mutex_lock(&lock);
 	sleep_ms(40);
 	pthread_mutex_unlock(&lock);
-	sleep_ms(5); /* or nobody else would get it */
+	sleep_ms(5); /* otherwise no other thread would get the lock */
 }
 
 __attribute__((noinline)) void
@@ -114,7 +114,7 @@ typedef struct Function
 	int64_t ran_ns;
 } Function;
 
-/* What a thread runs in turn, until the end. */
+/* The functions that a thread runs in turn, until the end. */
 typedef struct Thread
 {
 	Function functions[3];

@@ -1,10 +1,11 @@
 /*
  * work.c
- *		A program, or with WORK_LIBRARY a library, whose time goes into one function, named by WORK.
+ *		A program, or with WORK_LIBRARY a library, whose time is spent in one function, named by
+ *		WORK.
  *
- * Libraries with SPIN have another such function, which needs nothing but its code. WORK_PAD_BYTES
- * on the stack distinguish libraries by the frames of their functions, and nothing else: their code
- * is as long.
+ * Libraries with SPIN have another such function, which needs only its own code. WORK_PAD_BYTES on
+ * the stack distinguish libraries by the frames of their functions, and by nothing else: their code
+ * has equal length.
  */
 #include <stdlib.h>
 #include <sys/prctl.h>

@@ -5,7 +5,7 @@
 #ifndef E2E_WORK_H
 #define E2E_WORK_H
 
-/* Burns so many milliseconds of this process's CPU time, in the function that is named by WORK. */
+/* Uses ms milliseconds of this process's CPU time, in the function that is named by WORK. */
 void work_for(long ms);
 
 #endif

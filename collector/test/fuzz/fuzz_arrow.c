@@ -1,9 +1,10 @@
 /*
  * fuzz_arrow.c
- *		Any bytes as records of Parca's agents: no finding of the sanitizers, none takes long, and
- *		what is taken is what its rows say.
+ *		Any bytes as records of Parca's agents: no finding of the sanitizers, no slow input, and
+ *		accepted rows have the values of their record.
  *
- * Two bytes: how long the stacks are, which stand at the end. Before them: samples.
+ * The last two bytes are the length of the stacks, which come before them. The first bytes are the
+ * samples.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static const AttributeRule rule = { "thread_id,cpu*" };
 
-/* No byte too many, for the sanitizer to see. */
+/* Returns a copy of exactly the length, for the sanitizer. */
 static Span
 copy_of(const uint8_t *bytes, size_t length)
 {

@@ -1,7 +1,7 @@
 /*
  * fuzz_config.c
  *		Any bytes as a document of YAML, and as a rule's regular expression: no finding of the
- *		sanitizers, and none takes long.
+ *		sanitizers, and no slow input.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * fuzz_debug_image.c
- *		Any bytes as a container image: no finding of the sanitizers, and every file passed on
- *		begins as an ELF file.
+ *		Any bytes as a container image: no finding of the sanitizers, and every file that is found
+ *		begins like an ELF file.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "symbols/worker/dwarf_session.h"
 
 #define UNPACKED_MAX_BYTES (16U << 20)
-#define ADDRESSES		   4096 /* in steps of 16: programs that are seeds begin at 0 or 4 MiB */
+#define ADDRESSES		   4096 /* in steps of 16: programs among the seeds begin at 0 or 4 MiB */
 #define FRAMES_MAX		   64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /*
  * fuzz_elf.c
- *		Everything that the collector itself reads of an ELF file: headers, notes, symbols, stubs,
- *		strings, where labels are.
+ *		All parts of an ELF file that the collector itself reads: headers, notes, symbols, stubs,
+ *		strings, variables with labels.
  *
  * fuzz_dwarf reads DWARF.
  */
@@ -89,7 +89,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		look_up(&mini.file);
 	mini_debug_close(&mini);
 	elf_file_fini(&file);
-	label_place_read(&source, &place);
+	label_place_read(&source, size % 2 == 0 ? "python3.9" : "profstore.so", &place);
 	python_file_read(&source, "python3.9", &python);
 	(void) perl_file_read(&source, &perl);
 	(void) php_file_read(&source, &php);

@@ -1,8 +1,8 @@
 /*
  * fuzz_jitdump.c
- *		Any bytes as a jitdump: read at once, and as it grows, it says the same.
+ *		Any bytes as a jitdump: read at once, and in pieces as it grows, it has equal content.
  *
- * The first byte is how much comes at once.
+ * The first byte is the size of the pieces.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +22,10 @@ typedef struct Reading
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What has come of the file, from where the reader goes on: of its own size, so that ends show. */
+/*
+ * Returns the bytes of the file so far, from the reader's position on, in memory of exactly that
+ * size, for the sanitizer.
+ */
 static void
 take(Reading *reading, CodeTable *table, const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /*
  * fuzz_otlp.c
- *		Any bytes as a request of OTLP's profiles: no finding of the sanitizers, none takes long,
- *		and what is counted is there.
+ *		Any bytes as a request of OTLP profiles: no finding of the sanitizers, no slow input, and
+ *		the counts equal the content.
  *
  * A byte of flags: 1 for JSON, 2 for a row for each time. Then the request.
  */
@@ -41,7 +41,7 @@ try_request(Span body, bool is_json, bool keep_times)
 		abort();
 	end = otlp_decode(&request, batch, &result);
 
-	/* a profile without samples leaves a row, too */
+	/* a profile without samples is one row, too */
 	if ((end != DECODE_OK && end != DECODE_NO_MEMORY && result.message == NULL) ||
 		(end == DECODE_OK && batch_samples(batch, &samples) > result.samples + result.profiles))
 		abort();
@@ -67,7 +67,7 @@ try_json(Span text, bool keep_times)
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	uint8_t *copy; /* no byte too many, for the sanitizer to see */
+	uint8_t *copy; /* memory of exactly that size, for the sanitizer */
 	Span body;
 
 	if (length < 2)

@@ -1,7 +1,7 @@
 /*
  * fuzz_pyroscope.c
- *		Any bytes as a request of Pyroscope's clients: no finding of the sanitizers, none takes
- *		long, and what is refused says why.
+ *		Any bytes as a request of Pyroscope's clients: no finding of the sanitizers, no slow input,
+ *		and refused requests have a reason.
  *
  * A byte of flags: 1 for /ingest, 2 for the event of Datadog's tracers, otherwise Push. For /ingest
  * a line with the query string, and one with the content type. Then the body.
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-/* Removes a line from the bytes; a copy without its end. */
+/* Removes a line from the bytes; returns a copy without its end. */
 static char *
 take_line(const uint8_t **bytes, size_t *length)
 {
@@ -76,7 +76,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	const bool is_event = length > 0 && !is_ingest && (bytes[0] & FLAG_DATADOG) != 0;
 	char *query = NULL;
 	char *type = NULL;
-	uint8_t *copy; /* no byte too many, for the sanitizer to see */
+	uint8_t *copy; /* memory of exactly that size, for the sanitizer */
 
 	if (length < 2)
 		return 0;

@@ -1,6 +1,6 @@
 /*
  * fuzz_reply.c
- *		What a symbol worker may answer after a hostile file has taken it over.
+ *		Any bytes as the answer of a symbol worker that a hostile file has taken over.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length = 0;
 	size_t used_bytes;
 	uint32_t count;
-	char *message = malloc(size > 0 ? size : 1); /* no byte too many, for the sanitizer to see */
+	/* memory of exactly that size, for the sanitizer */
+	char *message = malloc(size > 0 ? size : 1);
 
 	if (message == NULL)
 		return 0;

@@ -1,8 +1,8 @@
 /*
  * fuzz_scrape.c
- *		Any bytes as input of the scraper: its configuration, a resource of Parca
- *		Operator, the answer of a token's server. No finding of the sanitizers, no leak, and what is
- *		refused is refused with a reason.
+ *		Any bytes as input of the scraper: its configuration, a resource of Parca Operator, the
+ *		answer of a token's server. No finding of the sanitizers, no leak, and refused input has a
+ *		reason.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,10 @@
 /*
  * fuzz_serve.c
  *		Any bytes as a request of Pyroscope's querier, as JSON of one, as a query string, and as a
- *		profile whose samples are cut: no finding of the sanitizers, and what is refused says why.
+ *		profile whose samples are cut: no finding of the sanitizers, and refused requests have a
+ *		reason.
  *
- * The first byte chooses.
+ * The first byte chooses the kind.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -94,7 +95,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static void (*const attempts[])(Span) = { try_request, try_json, try_query, try_profile };
-	uint8_t *copy; /* no byte too many, for the sanitizer to see */
+	uint8_t *copy; /* memory of exactly that size, for the sanitizer */
 
 	if (length < 2)
 		return 0;

@@ -1,11 +1,10 @@
 /*
  * fuzz_unwind.c
- *		The way of foreign CFI: sections of an ELF file, compiler, packed table, walks over foreign
+ *		Foreign CFI on its way: sections of an ELF file, compiler, packed table, walks over foreign
  *		stacks.
  *
- * An input is an ELF file, or a byte of flags and the bytes of one section, which are given an ELF
- * file around them. Its last bytes are taken for the registers and the stack of a process that maps
- * it.
+ * An input is an ELF file, or a byte of flags and the bytes of one section, around which an ELF
+ * file is built. Its last bytes are the registers and the stack of a process that maps it.
  */
 #include <elf.h>
 #include <stddef.h>
@@ -95,7 +94,7 @@ wrapped(uint8_t flags, const uint8_t *section, size_t length)
 	return fd;
 }
 
-/* Rows that are packed as they come give the same table as all of them at once. */
+/* Rows that are packed one after the other result in the table of all of them at once. */
 static void
 check_pieces(const CfiInput *input, RuleSet *rules, const PackedTable *whole)
 {
@@ -111,7 +110,7 @@ check_pieces(const CfiInput *input, RuleSet *rules, const PackedTable *whole)
 	packed_table_free(&pieces);
 }
 
-/* Rows ascend and neighbours differ; packing keeps what they say. */
+/* Rows ascend and neighbours differ; packing keeps their meaning. */
 static void
 check_table(const CfiInput *input)
 {
@@ -150,7 +149,7 @@ check_table(const CfiInput *input)
 }
 
 /*
- * The end of the input as the process sees it: registers, then the stack from the stack pointer on.
+ * The end of the input as a process's memory: registers, then the stack from the stack pointer on.
  */
 static void
 walk(const Unwinder *unwinder, const ExecImage *process, const uint8_t *bytes, size_t length)

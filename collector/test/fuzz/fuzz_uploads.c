@@ -1,9 +1,9 @@
 /*
  * fuzz_uploads.c
  *		Any bytes as a message about an upload of debug information: no finding of the sanitizers,
- *		and a build ID that is accepted can be part of a path.
+ *		and an accepted build ID can be part of a path.
  *
- * A byte says which message it is. Then the message.
+ * A byte chooses the message. Then the message.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	UploadQuestion question;
 	Span message;
-	uint8_t *copy; /* no byte too many, for the sanitizer to see */
+	uint8_t *copy; /* memory of exactly that size, for the sanitizer */
 
 	if (length < 2)
 		return 0;

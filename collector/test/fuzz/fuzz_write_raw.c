@@ -1,7 +1,7 @@
 /*
  * fuzz_write_raw.c
  *		Any bytes as a request of Parca's WriteRaw, in protobuf or JSON: no finding of the
- *		sanitizers, none takes long, and what is refused says why.
+ *		sanitizers, no slow input, and refused requests have a reason.
  *
  * A byte of flags: 1 for JSON. Then the request.
  */
@@ -38,7 +38,7 @@ try_request(Span body)
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	uint8_t *copy; /* no byte too many, for the sanitizer to see */
+	uint8_t *copy; /* memory of exactly that size, for the sanitizer */
 	uint8_t *protobuf;
 	const char *error;
 	size_t offset;

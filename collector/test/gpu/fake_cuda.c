@@ -6,7 +6,7 @@
 
 static volatile unsigned long launched;
 
-/* As in the driver's library, a name with a suffix is the same function. */
+/* As in the driver's library, the name with a suffix is an alias of one function. */
 EXPORT int
 cuLaunchKernel(void)
 {
@@ -23,7 +23,7 @@ cuGraphLaunch(void)
 	return 0;
 }
 
-/* No launch, and not to be counted. */
+/* A function that launches nothing, and must not be counted. */
 EXPORT int
 cuCtxSynchronize(void)
 {

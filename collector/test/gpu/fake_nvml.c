@@ -35,7 +35,7 @@ device_of(NvmlHandle handle)
 	return (uint32_t) (uintptr_t) handle - 1;
 }
 
-/* Returns the result of a call about a device that has this result while the driver answers. */
+/* Returns stale_result if it is set, otherwise result. Every call about a device ends with it. */
 static int
 device_result(int result)
 {
@@ -163,7 +163,7 @@ nvmlDeviceGetProcessUtilization(NvmlHandle device, NvmlProcessUtilization *sampl
 
 		if (process->device != device_of(device) || process->busy == 0)
 			continue;
-		/* one sample that was told before, and a new one */
+		/* one sample that was returned before, and a new one */
 		samples[found++] = (NvmlProcessUtilization){ process->pid, last_us, 99, 0, 0, 0 };
 		if (found < *count)
 			samples[found++] = (NvmlProcessUtilization){
@@ -202,7 +202,7 @@ nvmlGpmSampleGet(NvmlHandle device, void *sample)
 	return device_result(device_of(device) == 0 ? NVML_DONE : NVML_NOT_SUPPORTED);
 }
 
-/* Samples in the wrong order, or one that was never taken, are an error, as with the driver. */
+/* Samples in the wrong order, or one that was never taken, are an error, like in the driver. */
 EXPORT int
 nvmlGpmMetricsGet(NvmlGpmMetrics *metrics)
 {

@@ -19,7 +19,7 @@ typedef struct FakeProcess
 	uint32_t device;
 	uint32_t pid;
 	uint64_t bytes;
-	uint32_t busy; /* percent */
+	uint32_t busy; /* percentage of active cycles */
 } FakeProcess;
 
 typedef struct FakeNvml
@@ -27,15 +27,15 @@ typedef struct FakeNvml
 	int init_result;
 	atomic_int energy_result; /* result of reading the energy */
 	int processes_result;
-	atomic_uint missing;	 /* number of devices that there are not, the last ones */
-	atomic_uint starts;		 /* how often the library was started */
+	atomic_uint missing;	 /* number of devices, the last ones, that are missing */
+	atomic_uint starts;		 /* number of times that the library was started */
 	atomic_int stale_result; /* result of all calls about a device until the next start; 0: none */
-	uint64_t milliwatts;	 /* of each device */
+	uint64_t milliwatts;	 /* power of each device */
 	double percent;			 /* activity of device 0, which has GPM */
-	uint32_t utilization;	 /* activity of device 1, which has none */
+	uint32_t utilization;	 /* activity of device 1, which lacks GPM */
 	unsigned long long restart; /* subtracted from the energy */
 	uint64_t burn_ns;			/* CPU time of reading the energy */
-	atomic_bool hangs;			/* reading the energy does not return before this is false */
+	atomic_bool hangs;			/* the energy is not returned before this is false */
 	uint32_t process_count;
 	FakeProcess processes[FAKE_PROCESSES];
 } FakeNvml;

@@ -19,7 +19,7 @@
 #define LIBRARY_TEXT_AT		   0x1000
 #define LIBRARY_FUNCTIONS_AT   (LIBRARY_TEXT_AT + 64)
 #define LIBRARY_FUNCTION_BYTES 16
-#define LIBRARY_ROWS		   7 /* behind the first */
+#define LIBRARY_ROWS		   7 /* number of rows after the first */
 
 /* Counts its argument down. */
 static const uint8_t library_code[] = {
@@ -60,7 +60,7 @@ library_put(int fd, const void *bytes, size_t length, uint64_t *at)
 	*at += length;
 }
 
-/* Writes the rules of the functions, of which the one numbered "other" has others. */
+/* Writes the rules of the functions; those of the function with the number "other" differ. */
 static inline void
 library_put_frames(int fd, uint32_t functions, uint32_t other, uint64_t *at)
 {

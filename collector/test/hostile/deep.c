@@ -1,6 +1,7 @@
 /*
  * deep.c
- *		deep FRAMES BYTES: recurses so deep, with frames of that size, and burns CPU time there.
+ *		deep FRAMES BYTES: recurses to this depth, with frames of that size, and burns CPU time
+ *		there.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /*
  * dwbomb.c
- *		A program whose DWARF has a unit of many entries, all equal, of one byte each: compressed it
- *		is a file of some kilobytes, and unpacked as many bytes as there are entries.
+ *		A program whose DWARF has a unit of many entries, all equal, of one byte each: the
+ *		compressed file has some kilobytes, and its DWARF unpacks to as many bytes as there are
+ *		entries.
  */
 #ifndef ENTRIES
 #define ENTRIES 100000000

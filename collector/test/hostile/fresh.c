@@ -3,7 +3,7 @@
  *		fresh same|new DIRECTORY FUNCTIONS: runs a library whose CFI differs each time that it is
  *		mapped, so that each time it needs an unwind table of its own.
  *
- * "same": always one file, which is written anew. "new": a file each, which is removed.
+ * "same": one file, which is rewritten. "new": a new file each time, which is removed.
  */
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /*
  * fusehog.c
- *		Processes that come and go, and map a file of a FUSE file system that does not answer what
- *		is asked about it.
+ *		Processes that start and end, and map a file of a FUSE file system that does not answer
+ *		requests.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 static FuseFile fuse;
 
-/* CPU time of the process; sampled often enough to be looked at. */
+/* Burns CPU time, so that the process is sampled often enough for the agent to read it. */
 static void
 spin(void)
 {
@@ -45,7 +45,7 @@ main(void)
 		perror("mmap");
 		return 1;
 	}
-	close(fd); /* otherwise nobody but the server could end the wait of its exit */
+	close(fd); /* otherwise only the server could end the wait of its exit */
 	fuse_file_hold(&fuse, FUSE_GETATTR);
 	for (;;)
 	{
@@ -53,7 +53,7 @@ main(void)
 
 		if (pid == 0)
 		{
-			close(fuse.fd); /* all questions fail once nobody has it any more */
+			close(fuse.fd); /* all requests fail once no process has the descriptor any more */
 			spin();
 			_exit(0);
 		}

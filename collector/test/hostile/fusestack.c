@@ -36,7 +36,7 @@ main(void)
 		perror("mmap");
 		return 1;
 	}
-	close(fd); /* at the end nobody would answer to this */
+	close(fd); /* at exit this close would get no answer */
 	fuse_file_hold(&fuse, FUSE_READ);
 #ifdef __x86_64__
 	long result;

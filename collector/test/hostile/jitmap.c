@@ -33,7 +33,7 @@
 
 typedef void (*Code)(long);
 
-/* Sets up a frame record and counts its argument down. */
+/* Code that sets up a frame record and counts its argument down. */
 static const uint8_t code_bytes[] = {
 #ifdef __x86_64__
 	0x55, 0x48, 0x89, 0xe5, /* push %rbp; mov %rsp,%rbp */
@@ -50,7 +50,7 @@ static const uint8_t code_bytes[] = {
 #endif
 };
 
-/* One each: otherwise compilers make one function of both. */
+/* One counter for each function: otherwise compilers fold both into one. */
 static volatile long turns_with_map;
 static volatile long turns_without_map;
 

@@ -1,8 +1,9 @@
 /*
  * mapbomb.c
- *		mapbomb DIRECTORY FILES MAPPINGS DEPTH: maps files of a deep directory executable; spins.
+ *		mapbomb DIRECTORY FILES MAPPINGS DEPTH: maps files of a deep directory as executable, and
+ *		spins.
  *
- * It makes MAPPINGS mappings, of FILES files whose path has DEPTH names of 240 characters and one
+ * It creates MAPPINGS mappings, of FILES files whose path has DEPTH names of 240 characters and one
  * of 206. It runs until it is killed.
  */
 #include <fcntl.h>

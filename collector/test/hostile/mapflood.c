@@ -1,6 +1,6 @@
 /*
  * mapflood.c
- *		mapflood DIRECTORY DEPTH: maps a file executable and unmaps it, as fast as it can.
+ *		mapflood DIRECTORY DEPTH: maps a file as executable and unmaps it, as fast as it can.
  *
  * The file's path has DEPTH names of 240 characters. It runs until it is killed.
  */

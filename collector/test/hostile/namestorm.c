@@ -1,7 +1,7 @@
 /*
  * namestorm.c
- *		Children that give themselves a new name before each short sleep: each name asks for a
- *		series of its own, and no process asks for many.
+ *		Children that change their name before each short sleep: each name needs a series, but no
+ *		process needs many.
  */
 #include <signal.h>
 #include <stdio.h>

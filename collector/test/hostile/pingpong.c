@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Stays on the last CPU of those that this process may use. */
+/* Binds this process to the last of the CPUs that it may use. */
 static int
 stay_on_one_cpu(void)
 {

@@ -20,7 +20,7 @@
 #define PAGE_BYTES 4096
 #define TURNS	   3000000
 
-/* Fields of /proc/PID/stat, from 1. */
+/* Numbers of fields in /proc/PID/stat, from 1. */
 enum
 {
 	STAT_START_CODE = 26,
@@ -53,7 +53,9 @@ early_work(const char *until)
 			;
 }
 
-/* Needs nothing outside of itself, so that it runs wherever it is mapped. */
+/*
+ * Burns CPU time. Uses nothing outside of itself, so that it runs at whatever address it is mapped.
+ */
 __attribute__((noinline)) static void
 late_work(long turns)
 {
@@ -105,7 +107,7 @@ move_arguments(void)
 		fail("PR_SET_MM_MAP");
 }
 
-/* The mapping of this program that late_work() is in. */
+/* Finds the mapping of this program that contains late_work(). */
 static void
 find_code(uint64_t *start, uint64_t *end, uint64_t *offset)
 {

@@ -2,8 +2,8 @@
  * thrash.c
  *		Runs code of libraries in turn whose CFI is larger than any compiler's.
  *
- * thrash DIRECTORY COUNT FUNCTIONS writes the libraries there. Each has so many functions, and
- * differs from all others.
+ * thrash DIRECTORY COUNT FUNCTIONS writes the libraries into DIRECTORY. Each has FUNCTIONS
+ * functions, and differs from all others.
  */
 #include "cfi_library.h"
 

@@ -1,7 +1,7 @@
 /*
  * release.c
- *		Preloaded: uname says the release of FAKE_RELEASE, so that a kernel which is not to be had
- *		can be refused.
+ *		A library to preload: uname() returns the release FAKE_RELEASE, so that tests see how the
+ *		agent refuses a kernel that is not available.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * vhost.c
- *		vhost SECONDS: has a thread that the kernel makes in this process's name, for vhost, and
- *		keeps it at work: a queue of a device without a guest is looked at again and again.
+ *		vhost SECONDS: makes the kernel start a thread for this process, for vhost, and keeps it at
+ *		work: it polls the queue of a device without a guest again and again.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 #define ENTRIES	 4
 #define GUEST_ID 42
 
-/* The guest's memory: nothing but queues, which stay empty. */
+/* The guest's memory: only queues, which stay empty. */
 static struct Queue
 {
 	struct vring_desc descriptors[ENTRIES];

@@ -1,6 +1,5 @@
 """Samples a second that "receive" takes and commits, from 8 clients and known stacks: see .dev/bench receive."""
 
-import http.client
 import json
 import socket
 import struct
@@ -13,15 +12,16 @@ import grpc
 
 import otlp_requests
 import push
-import pyroscope_push
+import sdk_load
 from harness import Receiver, eventually, number, sql
 from push import SCRATCH
+from sdk_load import varint
 
 CLIENTS = 8
 SECONDS = 15
 STACKS = 5000
 SDK_STACKS, SDK_FUNCTIONS = 250, 300  # of a large request of Pyroscope's SDKs
-PROFILE_BEGIN = b"\x0a\x04\x08\x01\x10\x02\x1a"  # of raw_profile(): its sample type, and its mapping
+SDKS = (128, 8)  # connections, each of which waits for its answer
 DEPTH = 30
 
 
@@ -44,18 +44,11 @@ def otlp_body():
 MARK = 0x1122334455667788
 
 
-def varint(value):
-    out = b""
-    while value >= 0x80:
-        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
-    return out + bytes([value])
-
-
 def fixed64(value):
     return struct.pack("<Q", value)
 
 
-def raw_profile(stacks, functions=2000):
+def raw_profile(stacks, functions=2000, has_time=True):
     """A profile of pprof, not compressed: so that its time can be changed."""
     field = push.message_field
     number_ = lambda n, value: bytes([n << 3]) + varint(value)
@@ -68,35 +61,12 @@ def raw_profile(stacks, functions=2000):
         parts.append(field(4, number_(1, i + 1) + number_(2, 1) + number_(3, 4096 + 16 * i) + field(4, number_(1, i + 1) + number_(2, i + 1))))
         parts.append(field(5, number_(1, i + 1) + number_(2, i + 6) + number_(4, 3)))
     parts += [field(6, text.encode()) for text in texts]
-    parts += [number_(9, MARK), field(11, number_(1, 1) + number_(2, 2)), number_(12, 10_000_000)]
+    parts += [number_(9, MARK) * has_time, field(11, number_(1, 1) + number_(2, 2)), number_(12, 10_000_000)]
     return b"".join(parts)
 
 
 def raw_body():
     return push.write_raw_request({"__name__": "process_cpu", "service_name": "benchraw"}, raw_profile(STACKS))
-
-
-def pyroscope_body():
-    """A Push; send_to_pyroscope() makes every other one a multipart body of /ingest."""
-    return pyroscope_push.push_request({"__name__": "process_cpu", "service_name": "benchpush"}, raw_profile(SDK_STACKS, SDK_FUNCTIONS))
-
-
-connections = threading.local()
-
-
-def send_to_pyroscope(receiver, _, body):
-    """As SDKs do, over HTTP/1.1 with a connection for each client: Push and /ingest in turn."""
-    if getattr(connections, "port", None) != receiver.port:
-        connections.http, connections.port, connections.count = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60), receiver.port, 0
-    connections.count += 1
-    path, content = pyroscope_push.PUSH, pyroscope_push.PROTO
-    if connections.count % 2 == 0:
-        path = "/ingest?name=benchingest%7Bzone%3Deu%7D&spyName=gospy"
-        body, content = pyroscope_push.multipart(profile=body[body.index(PROFILE_BEGIN):-len(b"\x12\x080b9e77a5")])
-    connections.http.request("POST", path, body, {"Content-Type": content})
-    answer = connections.http.getresponse()
-    text = answer.read()
-    return "" if answer.status == 200 else f"{answer.status} {text}"
 
 
 def arrow_bodies(method):
@@ -203,6 +173,23 @@ def measure(receiver, name, send, body, code_time, stacks):
           f"{percentiles(latencies)}; one client: {percentiles(alone)}", flush=True)
 
 
+def measure_sdks(receiver, count):
+    """Pyroscope's SDKs: one request each, then the next one once it is answered; a warm-up makes stacks known."""
+    requests = sdk_load.sdk_requests(raw_profile(SDK_STACKS, SDK_FUNCTIONS, has_time=False))
+    first_ns = time.time_ns() - 3_000_000_000_000
+    sdk_load.run_sdks(receiver.port, min(count, 8), 2, requests, first_ns)
+    rows = number("SELECT count(*) FROM profstore.samples")
+    before = receiver.cpu_s(), backend_cpu_s(), time.process_time()
+    latencies, seconds, refused = sdk_load.run_sdks(receiver.port, count, SECONDS, requests, first_ns + 1_000_000_000_000)
+    spent = [after - was for after, was in zip((receiver.cpu_s(), backend_cpu_s(), time.process_time()), before)]
+    samples = len(latencies) * SDK_STACKS
+    if refused or number("SELECT count(*) FROM profstore.samples") - rows != samples:
+        sys.exit(f"Pyroscope: not all samples are there; refused: {refused[:3]}")
+    print(f"Pyroscope's SDKs, {count} connections: {samples / seconds / 1000:.0f} k samples/s committed (goal: 300); CPU s per million: receiver "
+          f"{spent[0] / samples * 1e6:.2f}, database {spent[1] / samples * 1e6:.2f} (Pyroscope 2.2: 52), client {spent[2] / samples * 1e6:.2f}; resident "
+          f"{receiver.memory_kb() / 1024:.0f} MB; from request to answer, which is after COMMIT: {percentiles(latencies)}", flush=True)
+
+
 def measure_idle(receiver):
     before = receiver.memory_kb()
     connections = []
@@ -219,8 +206,7 @@ if __name__ == "__main__":
     bench.ready()
     measure_idle(bench)
     bench.stop()
-    roads = [("OTLP", unary(push.EXPORT), otlp_body(), fixed64, STACKS), ("WriteRaw", unary(push.WRITE_RAW), raw_body(), varint, STACKS),
-             ("Pyroscope", send_to_pyroscope, pyroscope_body(), varint, SDK_STACKS)]
+    roads = [("OTLP", unary(push.EXPORT), otlp_body(), fixed64, STACKS), ("WriteRaw", unary(push.WRITE_RAW), raw_body(), varint, STACKS)]
     service = push.WRITE_RAW.rsplit("/", 1)[0]
     samples, = arrow_bodies("WriteArrow")
     roads.append(("WriteArrow", unary(service + "/WriteArrow"), samples, fixed64, STACKS))
@@ -233,4 +219,10 @@ if __name__ == "__main__":
         bench.ready()
         measure(bench, kind, road, request_body, time_code, count)
         bench.stop()
+    for clients in SDKS:
+        if not sys.argv[2:] or "Pyroscope" in sys.argv[2:]:
+            bench = Receiver("--client-requests=100000", "--answer-timeout=60s", "--max-memory=1GB")
+            bench.ready()
+            measure_sdks(bench, clients)
+            bench.stop()
     push.main.stop()

@@ -177,6 +177,71 @@ def test_pyroscope_java():
     same((chunked(push.main, path.replace("java.shop", "java.bad"), content, body), stored("java.bad", "count(*)")), (400, 0), "malformed labels: 400")
 
 
+def test_pyroscope_java_live():
+    """Objects that live are no sums over time. The numbers are those of "jfr summary", async-profiler's converter (live) and "jfr print" (malloc)."""
+    with gzip.open(f"{RECORDED}/java-live.jfr.gz") as file:
+        body, content = multipart(jfr=file.read())
+    begin = int(time.time()) - 60
+    for at in (begin, begin + 10):
+        path = f"/ingest?name=java.live&from={at}&until={at + 10}&spyName=javaspy&sampleRate=100&format=jfr"
+        same(chunked(push.main, path, content, body), 200, "a recording with objects that live")
+    live = "memory:live:count:objects:count"
+    same({kind for kind, _ in series_of("java.live")},
+         {live, "memory:malloc_objects:count:::delta", "memory:malloc_bytes:bytes:::delta", "memory:alloc_in_new_tlab_objects:count:space:bytes:delta",
+          "memory:alloc_in_new_tlab_bytes:bytes:space:bytes:delta"}, "types are those of Pyroscope; live is no delta")
+    same(sql("SELECT function, total FROM profstore.top('" + live + "{service_name=\"java.live\"}') WHERE function ~ '^Live' ORDER BY total DESC"),
+         [["Live.main", "244"], ["Live.keepMany", "193"], ["Live.keepFew", "48"]], "objects by the function that made them, averaged over both recordings")
+    sums = [stored("java.live", f"sum(value) FILTER (WHERE series_id IN (SELECT series_id FROM profstore.series('memory:{kind}')))") for kind in ("malloc_objects", "malloc_bytes")]
+    same(sums, [2 * 6, 2 * 6299648], "native allocations, summed over both")
+
+
+def with_time(profile, recorded, now):
+    """A profile with another time; times of these centuries have nine bytes."""
+    def varint(value):
+        out = bytearray()
+        while value >= 0x80:
+            out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+        return bytes(out + bytes([value]))
+    old = b"\x48" + varint(recorded)
+    assert profile.count(old) == 1
+    return profile.replace(old, b"\x48" + varint(now))
+
+
+def test_pyroscope_ruby():
+    """A request of Pyroscope's gem 1.1.1 with Ruby 3.1; the sums are those that "go tool pprof" shows of its profile."""
+    with open(f"{RECORDED}/ruby-push", "rb") as file:
+        request = with_time(gzip.decompress(file.read()), 1795858720000000000, now_ns())
+    status, _, text = push.main.request(PUSH, gzip.compress(request), {"Content-Type": PROTO, "Content-Encoding": "gzip", "Accept": "*/*"})
+    same((status, text, stored("ruby.shop")), (200, b"", 10_000_000_000), "Push of Pyroscope's gem")
+    own = {"service_name": "ruby.shop", "zone": "eu", "otel_scope_name": "com.grafana.pyroscope/ruby", "otel_scope_version": "1.1.1",
+           "process_runtime_name": "ruby", "process_runtime_version": "3.1.2"}
+    kind = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
+    same(series_of("ruby.shop"), [(kind, dict(own, job="nightly")), (kind, own)], "type, labels, and labels of tag_wrapper")
+    values = dict(sql(f"SELECT function, total FROM profstore.top('{kind}{{service_name=\"ruby.shop\"}}') WHERE function IN ('sixty', 'thirty', 'ten')"))
+    same(values, {"sixty": "5820000000", "thirty": "2910000000", "ten": "1220000000"}, "functions")
+    nightly = number(f"SELECT sum(value) FROM profstore.samples JOIN profstore.series('{kind}{{service_name=\"ruby.shop\", job=\"nightly\"}}') USING (series_id)")
+    same(nightly, 2_940_000_000, "samples within tag_wrapper")
+
+
+def test_pyroscope_dotnet():
+    """Requests in the form of Pyroscope's agent for .NET, after its published source; no registry here has its native library to record."""
+    profile = pprof("dotnet", 70, now_ns())
+    config = json.dumps({"cpu": {"units": "samples", "sampled": True}, "lock_time": {"units": "lock_nanoseconds", "display-name": "mutex_duration"}}).encode()
+    begin = now_ns() - 10 * 10**9
+    for name, parts in (("dotnet.old{zone=eu}", {"profile": profile, "sample_type_config": config}), ("dotnet.middle{zone=eu}", {"profile": profile})):
+        body, content = multipart(**parts)
+        status = ingest(push.main, body, content, name=name, from_=begin, until=begin + 10 * 10**9, spyName="dotnetspy", spyVersion="0.9.0")[0]
+        service = name.partition("{")[0]
+        same((status, stored(service)), (200, 70), f"{service}: /ingest with times in nanoseconds")
+        same(series_of(service), [("process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", {"service_name": service, "zone": "eu", "pyroscope_spy": "dotnetspy", "thread": "one"})],
+             f"{service}: type and labels")
+    for kind in ("process_cpu", "exception"):
+        labels = {"__name__": kind, "service_name": f"dotnet.{kind}", "zone": "eu", "pyroscope_spy": "dotnetspy"}
+        pairs = b"".join(message_field(1, message_field(1, k.encode()) + message_field(2, v.encode())) for k, v in labels.items())
+        same(pushed(push.main, message_field(1, pairs + message_field(2, message_field(1, profile)))), (200, PROTO, b""), f"{kind}: Push of a plain profile without an id")
+        same((stored(f"dotnet.{kind}"), series_of(f"dotnet.{kind}")[0][0].partition(":")[0]), (70, kind), f"{kind}: stored under its name")
+
+
 def test_pyroscope_push():
     labels = {"__name__": "process_cpu", "service_name": "pushed", "__delta__": "false", "__session_id__": "1", "otel.scope.name": "x"}
     same(pushed(push.main, push_request(labels, gzip.compress(pprof("work", 70, now_ns())), pprof("rest", 5, now_ns()))), (200, PROTO, b""),
@@ -376,9 +441,19 @@ def test_pyroscope_busy():
 def test_pyroscope_killed():
     """Killed with requests under way; what was not told is sent again, to another receiver: there once."""
     alloy = {"X-Alloy-Id": "1"}
-    roads = {"push": lambda receiver, body: pushed(receiver, body)[0] == 200,
+    begin, tries = int(time.time()) - 60, iter(range(1000))
+
+    def java_takes(receiver, parts):
+        """Each try has another boundary, as those of the agent for Java."""
+        body, content = multipart(**parts)
+        boundary = f"t{next(tries)}"
+        path = f"/ingest?name=killed.java&from={begin}&until={begin + 10}&spyName=javaspy&sampleRate=100&format=jfr"
+        return chunked(receiver, path, content.replace("b0", boundary), body.replace(b"--b0", b"--" + boundary.encode())) == 200
+
+    roads = {"push": lambda receiver, body: pushed(receiver, body)[0] == 200, "java": java_takes,
              "alloy": lambda receiver, body: ingest(receiver, body, name="killed-alloy", format="pprof", headers=alloy)[0] == 200}
-    bodies = {"push": push_request({"__name__": "process_cpu", "service_name": "killed-push"}, pprof("work", 5, now_ns())), "alloy": pprof("work", 5, now_ns())}
+    bodies = {"push": push_request({"__name__": "process_cpu", "service_name": "killed-push"}, pprof("work", 5, now_ns())), "alloy": pprof("work", 5, now_ns()),
+              "java": java("java-ingest")}
     receivers = [Receiver("--answer-timeout=60s")]
     receivers[0].ready()
 
@@ -387,7 +462,7 @@ def test_pyroscope_killed():
             try:
                 if roads[road](receivers[-1], bodies[road]):
                     return
-            except OSError:  # cut off
+            except (OSError, IndexError):  # cut off
                 pass
             time.sleep(0.1)
 
@@ -395,13 +470,15 @@ def test_pyroscope_killed():
     with Held() as held:
         for thread in threads:
             thread.start()
-        ok(held.waits() and eventually(lambda: receivers[0].metric("requests_total") >= 2), "both requests have come")
+        ok(held.waits() and eventually(lambda: receivers[0].metric("requests_total") >= 3), "all requests have come")
         receivers[0].kill()
         receivers.append(Receiver())
         receivers[1].ready()
     for thread in threads:
         thread.join()
     same([stored("killed-push"), stored("killed-alloy")], [5, 5], "kill -9 between tries: each is there once")
+    same(number("SELECT sum(value) FROM profstore.samples JOIN profstore.series('process_cpu:cpu{service_name=\"killed.java\"}') USING (series_id)"), 420_000_000,
+         "also the recording of Java's agent, whose tries have boundaries of their own")
     same(receivers[1].stop(), 0, "ends well")
 
 

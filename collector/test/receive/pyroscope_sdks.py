@@ -25,7 +25,7 @@ SDKS = {
     "java": (["java", f"-javaagent:{SCRATCH}/pyroscope-java/agent.jar", "-cp", f"{SCRATCH}/pyroscope-java/agent.jar:{SCRATCH}/pyroscope-java", "Work"],
              "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta",
              CPU | {"memory:alloc_in_new_tlab_objects delta", "memory:alloc_in_new_tlab_bytes delta", "memory:alloc_outside_tlab_objects delta",
-                    "memory:alloc_outside_tlab_bytes delta", "mutex:contentions delta", "mutex:delay delta"}),
+                    "memory:alloc_outside_tlab_bytes delta", "mutex:contentions delta", "mutex:delay delta", "block:contentions delta", "block:delay delta", "memory:live"}),
     "node": (["node", f"{SCRATCH}/pyroscope-node/work.js", "ADDRESS", "NAME"], "wall:wall:nanoseconds:wall:nanoseconds:delta",
              {"wall:wall delta", "wall:samples delta", "wall:cpu delta", "memory:inuse_objects", "memory:inuse_space"}),
     "python": ([f"{SCRATCH}/venv/bin/python", f"{HERE}/python/work.py", "ADDRESS", "NAME"], "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", CPU),
@@ -48,7 +48,7 @@ def environment(sdk):
         more["PYTHONPATH"] = f"{SCRATCH}/pyroscope-{sdk}"
     if sdk == "java":
         more = {"PYROSCOPE_SERVER_ADDRESS": f"http://{push.main.address}", "PYROSCOPE_APPLICATION_NAME": "java.sdk", "PYROSCOPE_LABELS": "zone=eu",
-                "PYROSCOPE_FORMAT": "jfr", "PYROSCOPE_PROFILER_ALLOC": "512k", "PYROSCOPE_PROFILER_LOCK": "1ms", "PYROSCOPE_LOG_LEVEL": "error"}
+                "PYROSCOPE_FORMAT": "jfr", "PYROSCOPE_PROFILER_ALLOC": "512k", "PYROSCOPE_PROFILER_LOCK": "1ms", "PYROSCOPE_ALLOC_LIVE": "true", "PYROSCOPE_LOG_LEVEL": "error"}
     return dict(os.environ, **more)
 
 
@@ -76,7 +76,7 @@ def check_types(sdk, types):
     rows = sql("SELECT DISTINCT name || ':' || sample_type || CASE WHEN delta THEN ' delta' ELSE '' END FROM profstore.series AS s"
                f" JOIN profstore.profile_types AS t ON t.id = s.profile_type WHERE labels->>'service_name' = '{sdk}.sdk'")
     found = {row[0] for row in rows}
-    optional = {kind for kind in types if re.match("mutex|block|memory:alloc_outside", kind)}  # of programs that wait, or allocate much at once
+    optional = {kind for kind in types if re.match("mutex|block|memory:alloc_outside|memory:live", kind)}  # of programs that wait, allocate much at once, or keep much
     ok(types - optional <= found <= types, f"{sdk}: types", f"got {sorted(found)}, expected {sorted(types)}")
 
 

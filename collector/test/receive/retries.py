@@ -218,7 +218,7 @@ def test_kill_database():
             while call(receiver, EXPORT, body)[0] != grpc.StatusCode.OK and time.time() < end:
                 time.sleep(0.2)
             told.append(body)
-            if "database is away" in receiver.text():
+            if "database is not available; batches" in receiver.text():
                 is_away.set()
             more -= is_away.is_set()
 

@@ -11,6 +11,7 @@ import grpc
 
 import push
 from harness import Receiver, eventually, number, ok, same, sql
+from parca import recorded
 from push import SCRATCH, call, message_field
 
 SERVICE = "/parca.debuginfo.v1alpha1.DebuginfoService/"
@@ -194,6 +195,34 @@ def test_upload_parca():
     same(receiver.stop(), 0, "ends well", receiver.text())
 
 
+def test_upload_recorded():
+    """As Parca's own package sent it (pkg/debuginfo of its source, GrpcUploadClient with the generated client): all messages of an upload, in
+    which only the id that the receiver has chosen is replaced."""
+    receiver = start()
+    build_id = "ab" * 20
+    questions, initiations, parts, marks = (recorded(f"{name}Request") for name in ("ShouldInitiateUpload", "InitiateUpload", "Upload", "MarkUploadFinished"))
+    recorded_id = fields(marks[0])[2]
+    same((fields(questions[0])[1].decode(), len(parts)), (build_id, 2), "a recorded upload of one chunk")
+
+    def ask(method, message):
+        code, _, answer = call(receiver, SERVICE + method, message, metadata=GOOD)
+        same(code, OK, f"{method} is answered")
+        return fields(answer)
+
+    same(ask("ShouldInitiateUpload", questions[0]).get(1), 1, "the file is wanted")
+    upload_id = fields(ask("InitiateUpload", initiations[0])[1])[2]
+    same(len(upload_id), len(recorded_id), "ids have one length")
+    with grpc.insecure_channel(receiver.address) as channel:
+        answer = fields(channel.stream_unary(SERVICE + "Upload")((part.replace(recorded_id, upload_id) for part in parts), timeout=60, metadata=GOOD))
+    data = fields(parts[1])[2]
+    same((answer[1].decode(), answer[2]), (build_id, len(data)), "it is received whole")
+    ask("MarkUploadFinished", marks[0].replace(recorded_id, upload_id))
+    same(uploaded(build_id), [["ready", "shop", "t", "0123456789abcdef"]], "and stored for symbolize")
+    ok(stored_bytes(build_id) == data, "byte for byte")
+    same(ask("ShouldInitiateUpload", questions[1])[2].decode(), EXISTS, "the client's next question is answered by the reason that it knows")
+    same(receiver.stop(), 0, "ends well", receiver.text())
+
+
 def test_upload_symbolize():
     """A program's address is stored, its debug information comes from an agent, and its name appears."""
     receiver = start()
@@ -241,9 +270,9 @@ def test_upload_content():
     receiver = start("--max-upload=4MB")
     data = program("d1" * 20, "-g")
     same(send(receiver, "d2" * 20, data), (INVALID, "the file has another build ID"), "another build ID inside")
-    same(send(receiver, "d3" * 20, os.urandom(5000)), (INVALID, "the file is no ELF file"), "garbage")
+    same(send(receiver, "d3" * 20, os.urandom(5000)), (INVALID, "the file is not an ELF file"), "garbage")
     same(send(receiver, "d1" * 20, data[:len(data) // 2])[0], INVALID, "a truncated file")
-    same(send(receiver, "d4" * 20, bytes(100000)), (INVALID, "the file is no ELF file"), "zeros")
+    same(send(receiver, "d4" * 20, bytes(100000)), (INVALID, "the file is not an ELF file"), "zeros")
     upload_id = initiate(receiver, "d5" * 20, 10000)
     same(upload(receiver, "d5" * 20, upload_id, [bytes(6000), bytes(6000)]), (INVALID, "the upload is longer than was declared"),
          "more bytes than declared")
@@ -311,7 +340,7 @@ def test_upload_limits():
     ok(isinstance(initiate(receiver, "a7" * 20, 4 << 20, OTHER), str), "the other one has its own")
     parts.put(None)
     thread.join()
-    same(result, [(INVALID, "the file is no ELF file")], "it ends as its content demands")
+    same(result, [(INVALID, "the file is not an ELF file")], "it ends as its content demands")
     ok(isinstance(initiate(receiver, "a7" * 20, 4 << 20), str), "and its space is free again")
     receiver.stop()
 
@@ -321,11 +350,11 @@ def test_upload_broken_off():
     parts = queue.Queue()
     channel = grpc.insecure_channel(receiver.address)
     for i in range(6):  # more than a tenant may have
-        upload_id = initiate(receiver, "ab" * 20, 10 << 20)
+        upload_id = initiate(receiver, "b7" * 20, 10 << 20)
         ok(isinstance(upload_id, str), "a client begins", upload_id)
 
         def messages():
-            yield message_field(1, text_field(1, "ab" * 20) + text_field(2, upload_id))
+            yield message_field(1, text_field(1, "b7" * 20) + text_field(2, upload_id))
             yield message_field(2, bytes(1 << 20))
             yield from slow(parts)
 
@@ -334,7 +363,7 @@ def test_upload_broken_off():
         ok(eventually(lambda: metric(receiver, "upload_bytes_total") == before + (1 << 20)), "sends a part")
         stream.cancel()
         parts.put(None)
-        ok(eventually(lambda: should(receiver, "ab" * 20)[0]), "leaves, and the next one may begin at once")
+        ok(eventually(lambda: should(receiver, "b7" * 20)[0]), "leaves, and the next one may begin at once")
     channel.close()
     data = program("ac" * 20, "-g", words=24 << 20)
     same(send(receiver, "ac" * 20, data, chunk=1 << 20), ("ac" * 20, len(data)), "a file three times the memory is received")

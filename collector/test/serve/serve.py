@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -103,8 +104,8 @@ def varint(value):
     return out + bytes([value])
 
 
-def pprof(kind, unit, stacks, labels=None):
-    """A profile in the format of pprof with stacks, root first; a frame that is a number is an address without a function."""
+def pprof(kind, unit, stacks, labels=None, has_duration=False):
+    """A profile in the format of pprof with stacks, root first; a frame that is a number is an address without a function. A duration makes it a delta."""
     texts, out = [""], b""
 
     def text(value):
@@ -124,7 +125,7 @@ def pprof(kind, unit, stacks, labels=None):
         out += field(4, field(1, i + 1) + (field(3, function) if is_address else field(4, field(1, i + 1))))
         out += field(5, field(1, i + 1) + field(2, text("" if is_address else function)))
     out += field(11, field(1, text(period[0])) + field(2, text(period[1]))) + field(12, 1)
-    if kind == "cpu":
+    if kind == "cpu" or has_duration:
         out += field(10, 1_000_000_000)
     return out + b"".join(field(6, t.encode()) for t in texts)
 
@@ -177,18 +178,26 @@ def test_series():
 
 def test_twins():
     """A type that exists with and without delta has two ids, and either selects its own."""
-    sql(f"SELECT profstore.import_folded('main 5', '{{\"__name__\": \"twin\", \"service_name\": \"twin\"}}', to_timestamp({NOW - 100}), 'x', 'count')")
-    base = sql("SELECT profile_type FROM profstore.profile_types() WHERE profile_type LIKE 'twin:%'")[0][0]
-    ok(base.endswith(":delta"), "folded stacks are a delta", base)
-    same(main.ask("LabelValues", {"name": "__profile_type__", "matchers": ['{service_name="twin"}']})[1]["names"], [base[:-len(":delta")]], "alone it has the short id")
-    sql("WITH t AS (INSERT INTO profstore.profile_types (name, sample_type, sample_unit, period_type, period_unit, delta)"
-        " SELECT name, sample_type, sample_unit, period_type, period_unit, false FROM profstore.profile_types WHERE name = 'twin' RETURNING id)"
-        " INSERT INTO profstore.series (profile_type, labels, labels_hash, period) SELECT t.id, s.labels, s.labels_hash, s.period FROM t, profstore.series s"
-        " WHERE s.labels->>'service_name' = 'twin'", check=False)
-    names = main.ask("LabelValues", {"name": "__profile_type__", "matchers": ['{service_name="twin"}']})[1]["names"]
-    if len(names) == 2:
-        same(names, [base[:-len(":delta")], base[:-len(":delta")] + ":instant"], "the type without delta has another id")
-    same(unfold(main.ask("SelectMergeStacktraces", selecting(profileTypeID=base[:-len(":delta")]))[1]["flamegraph"]), {"main": 5}, "the short id is the delta's")
+    def bring(has_duration, stack, value):
+        profile = base64.b64encode(pprof("inuse_space", "bytes", {stack: value}, has_duration=has_duration)).decode()
+        sql(f"SELECT profstore.import_pprof(decode('{profile}', 'base64'), '{{\"__name__\": \"twin\", \"service_name\": \"twin\"}}', to_timestamp({NOW - 100}))")
+    short = "twin:inuse_space:bytes:space:bytes"
+    instant = short + ":instant"
+    ids = lambda: main.ask("LabelValues", {"name": "__profile_type__", "matchers": ['{service_name="twin"}']})[1]["names"]
+    stacks = lambda kind: unfold(main.ask("SelectMergeStacktraces", selecting(profileTypeID=kind))[1]["flamegraph"])
+    bring(False, ("main", "kept"), 7)
+    same((ids(), stacks(short)), ([short], {"main;kept": 7}), "alone the type without delta has the short id")
+    bring(True, ("main", "made"), 5)
+    same(ids(), [short, instant], "beside one with delta it has another")
+    same((stacks(short), stacks(instant)), ({"main;made": 5}, {"main;kept": 7}), "flame graphs: each id selects its own")
+    listed = {t["ID"]: t for t in main.good("ProfileTypes", {"start": START, "end": END})[0]["profileTypes"]}
+    parts = {"name": "twin", "sampleType": "inuse_space", "sampleUnit": "bytes", "periodType": "space", "periodUnit": "bytes"}
+    same([{k: v for k, v in listed[kind].items() if k != "ID"} for kind in (short, instant)], [parts, parts], "both are listed, with the same parts")
+    for kind, stack, value in ((short, "main;made", 5), (instant, "main;kept", 7)):
+        same(main.ask("SelectMergeProfile", selecting(profileTypeID=kind))[2], {stack: value}, f"the profile of {kind}")
+        same(main.ask("LabelValues", {"name": "service_name", "matchers": [f'{{__profile_type__="{kind}"}}'], "start": START, "end": END})[1]["names"], ["twin"], f"labels of {kind}")
+        series = main.ask("SelectSeries", selecting(profileTypeID=kind, step=600))[1]["series"]
+        same([round(p["value"], 6) for s in series for p in s["points"]], [value], f"the points of {kind}: a sum, or a level")
 
 
 # --- profiles ---
@@ -313,21 +322,38 @@ def test_perses():
     same(sum(got["profile"]["timeline"]["samples"]), got["profile"]["numTicks"], "its timeline the total")
 
 
+def stepped(selector, by, start, end, step):
+    """Pyroscope's points, by plain SQL over the samples: at t the sum of those after t - step, to t; from the start on, as long as t is in the range."""
+    length = int(step * 1000)
+    points = {}
+    for at, labels, value in sql(f"SELECT s.time, (SELECT jsonb_object_agg(key, value) FROM jsonb_each(l.labels) WHERE key = ANY ('{{{','.join(by)}}}')), s.value FROM"
+                                 " (SELECT series_id, floor(extract(epoch FROM time) * 1000)::int8 AS time, sum(value) AS value FROM profstore.samples GROUP BY 1, 2) s"
+                                 f" JOIN profstore.series('{selector}') l USING (series_id) WHERE s.time > {start - length}"):
+        t = start + -(-(int(at) - start) // length) * length
+        if t <= end:
+            group = points.setdefault(tuple(sorted(json.loads(labels or "{}").items())), {})
+            group[t] = group.get(t, 0) + int(value)
+    return {labels: sorted(group.items()) for labels, group in points.items()}
+
+
 def test_select_series():
-    for by, step in (([], 60), (["service_name"], 15), (["service_name", "region"], 30)):
-        answer, _ = main.good("SelectSeries", selecting('{region="eu"}', step=step, groupBy=by))
-        got = {tuple((p["name"], p["value"]) for p in s.get("labels", [])): [(int(p["timestamp"]), round(p["value"])) for p in s["points"]] for s in answer["series"]}
-        expected = {}
-        for at, labels, value in sql(f"SELECT (extract(epoch FROM time) * 1000)::int8, labels, value FROM profstore.timeseries('{DELTA}{{region=\"eu\"}}', {RANGE},"
-                                     f" step => '{step} s', by => '{{{','.join(by)}}}') ORDER BY time"):
-            if float(value):
-                expected.setdefault(tuple(sorted(json.loads(labels).items())), []).append((min(int(at) + step * 1000, END), round(float(value) * 1e9 * step)))
-        same(got, expected, f"by {by}, {step} s: the rate of SQL times the step")
+    for by, step, start, end in (([], 60, START, END), (["service_name"], 15, START, END), (["service_name", "region"], 30, START, END), ([], 7, START, END),
+                                 (["service_name"], 12.5, START + 4321, END - 77), ([], 0.9, START + 100_000, START + 200_001), ([], 45, START + 100_000, START + 100_000),
+                                 ([], 1000, START + 300_000, END), ([], 2_592_000.5, END, END), ([], 11, START - 50_000, END + 3_000)):
+        answer, _ = main.good("SelectSeries", {**selecting('{region="eu"}', step=step, groupBy=by), "start": start, "end": end})
+        got = {tuple((p["name"], p["value"]) for p in s.get("labels", [])): [(int(p["timestamp"]), p["value"]) for p in s["points"]] for s in answer["series"]}
+        expected = stepped(f'{DELTA}{{region="eu"}}', by, start, end, step)
+        ok(sum(len(points) for points in expected.values()) > 0, "there are points", expected)
+        same(got, expected, f"by {by}, steps of {step} s from {start - START} ms: Pyroscope's sums")
     point = main.ask("SelectSeries", selecting('{service_name="shop"}', step=60))[1]["series"][0]["points"][3]["value"]
     same(point, 6 * 100 * 10_000_000, "a minute of the shop has its six profiles of a second")
     limited = main.ask("SelectSeries", selecting(step=60, groupBy=["service_name"], limit=1))[1]["series"]
     same([s["labels"][0]["value"] for s in limited], ["shop"], "the largest series alone")
     same([p["value"] for p in main.ask("SelectSeries", selecting(profileTypeID=INUSE, step=60))[1]["series"][0]["points"]], [4096], "a level is no sum")
+    profile = base64.b64encode(pprof("inuse_space", "nanoseconds", {("main", "keep"): 4097}, has_duration=False)).decode()
+    sql(f"SELECT profstore.import_pprof(decode('{profile}', 'base64'), '{{\"__name__\": \"age\"}}', to_timestamp({NOW - 300}))")
+    same([p["value"] for p in main.ask("SelectSeries", selecting(profileTypeID="age:inuse_space:nanoseconds:space:bytes", step=60))[1]["series"][0]["points"]], [4097],
+         "a level in nanoseconds stays in nanoseconds")
     for what, request in (("step of 0", {"step": 0}), ("too many steps", {"step": 0.001}), ("start after end", {"start": END + 1, "step": 15}),
                           ("no start", {"start": 0, "step": 15}), ("no end", {"end": 0, "step": 15}), ("no range", {"start": 0, "end": 0, "step": 15})):
         same(main.ask("SelectSeries", selecting(**request))[0], "invalid_argument", what)
@@ -425,6 +451,30 @@ def test_logins():
     ok("either users of the database" in refused.wait_for_end(), "logins and tokens exclude each other")
 
 
+def test_failed_logins():
+    """Whoever lacks a password cannot close the connections of users who have one."""
+    path = sql("SHOW hba_file")[0][0]
+    with open(path) as file:
+        text = file.read()
+    write_hba("".join(f"local all serve_{role} scram-sha-256\n" for role in ("all", "shop", "none")) + text, path)
+    server = Server("--authenticate=database", "--connections=2")
+    readers = [basic("serve_all", "changed"), basic("serve_shop", "shop:word")]
+    try:
+        for reader in readers:
+            same(server.ask(*SERVICES, authorization=reader)[0], "ok", "a user")
+        opened = server.metric("database_connections_total")
+        for password in ("a", "b", "c", "d"):
+            for user in ("serve_all", "serve_none", "serve_nobody"):
+                same(server.ask(*SERVICES, authorization=basic(user, password))[0], "unauthenticated", f"{user} with a wrong password")
+        for reader in readers:
+            same(server.ask(*SERVICES, authorization=reader)[0], "ok", "a user again")
+        same(server.metric("database_connections_total") - opened, 0, "has the connection of before")
+        same(number("SELECT count(*) FROM pg_stat_activity WHERE usename ~ '^serve_'"), 2, "and no other one is left")
+    finally:
+        server.stop()
+        write_hba(text, path)
+
+
 def test_tokens():
     sql("CREATE ROLE serve_gateway LOGIN; GRANT serve_shop, serve_all TO serve_gateway", check=True)
     tokens = f"{SCRATCH}/serve-tokens"
@@ -470,7 +520,7 @@ class Pooler:
 def test_pooled():
     """Behind a pooler of transactions a query has the rights of its reader, not of the reader before."""
     pooler = Pooler("serve_gateway")
-    server = Server(f"--tokens={SCRATCH}/serve-tokens", "--query-timeout=500ms", db=f"host=127.0.0.1 port={pooler.port} user=serve_gateway")
+    server = Server(f"--tokens={SCRATCH}/serve-tokens", "--query-timeout=4s", db=f"host=127.0.0.1 port={pooler.port} user=serve_gateway")
     shop, everything = ("Bearer shop-token", ["shop"]), ("Bearer all-token", ["api", "shop", "traced", "twin"])
     for authorization, expected in (shop, everything, shop, everything, everything, shop):
         same(services_of(server.ask(*SERVICES, authorization=authorization)), expected, f"{authorization} behind a pooler")
@@ -512,7 +562,7 @@ def test_timeout():
     same(server.ask("ProfileTypes", {})[0], "ok", "the next is answered")
     server.stop()
     refused = Server("--query-timeout=2m", expect_start=False)
-    ok("It takes from 100ms to 100s." in refused.wait_for_end(), "a limit beyond the time that the server is waited for")
+    ok("It takes values from 100ms to 100s." in refused.wait_for_end(), "a limit beyond the time that the server is waited for")
 
 
 def test_late():
@@ -610,6 +660,84 @@ def test_many_points():
     same(len(main.ask("SelectSeries", {**request, "step": 1})[1]["series"]), 46, "with a longer step they are answered")
     answer = main.ask("SelectSeries", {**request, "step": 0.055, "limit": 2})[1]
     ok(all(len(s["points"]) > 10800 for s in answer["series"]) and len(answer["series"]) == 2, "two of them as well", [len(s["points"]) for s in answer["series"]])
+
+
+def large_answers_at_once(question):
+    """A client has half of --max-memory: two answers of 11 MB of 64 MB, without a copy of them, over HTTP/1.1. A third comes later; pipelined ones in their order."""
+    server = Server("--max-memory=64MB", "--query-timeout=100s")
+    third_came = threading.Event()
+    body = json.dumps({**question, "limit": 26}).encode()
+
+    def ask(requests, slowly=False):
+        """Answers of requests, which are (method, body), on one connection: pairs of head and body."""
+        parts, answers = [], []
+        with socket.create_connection(("127.0.0.1", server.port), timeout=200) as connection:
+            connection.sendall(b"".join(b"POST /querier.v1.QuerierService/%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s" %
+                                        (method, len(text), b"" if i + 1 < len(requests) else b"Connection: close\r\n", text) for i, (method, text) in enumerate(requests)))
+            while part := connection.recv(1 << 16):
+                parts.append(part)
+                if slowly:
+                    third_came.wait(0.5)
+        rest = b"".join(parts)
+        while rest:
+            head, rest = rest.split(b"\r\n\r\n", 1)
+            length = int(re.search(rb"Content-Length: (\d+)", head).group(1))
+            answers.append((head, rest[:length]))
+            rest = rest[length:]
+        return answers
+
+    large = (b"SelectSeries", body)
+    whole = ask([large])[0][1]
+    ok(len(whole) > 10_800_000 and len(json.loads(whole)["series"]) == 26, "an answer of 11 MB", len(whole))
+    got = []
+    readers = [threading.Thread(target=lambda: got.extend(ask([large], slowly=True))) for _ in range(2)]
+    for number, reader in enumerate(readers, 1): # one after the other: while both are made, they could take more than the client's half
+        reader.start()
+        ok(eventually(lambda: server.metric("questions_answered_total") == 1 + number, 150), f"{number} of them being sent", server.metric("questions_answered_total"))
+    ok(server.metric("bytes_under_way") >= 2 * len(whole), "and charged", server.metric("bytes_under_way"))
+    head = ask([large])[0][0]
+    third_came.set()
+    ok(b" 429 " in head.split(b"\r\n")[0] and b"Retry-After" in head, "a third is asked to come again", head)
+    for reader in readers:
+        reader.join()
+    same([text == whole for _, text in got], [True, True], "both arrive whole")
+    same((server.metric("questions_answered_total"), server.metric("requests_throttled_total")), (3, 1), "they are counted as answered, the third as throttled")
+    answers = [text for _, text in ask([large, (b"ProfileTypes", b"{}"), large])]
+    ok(len(answers) == 3 and answers[0] == answers[2] == whole and b"profileTypes" in answers[1], "pipelined ones come in their order", [len(a) for a in answers])
+    ok(eventually(lambda: server.metric("bytes_under_way") < 1_000_000), "no memory stays charged", server.metric("bytes_under_way"))
+    server.stop()
+
+
+def test_large_answers():
+    """Answers are charged to memory, until their clients have read them; one of more than a fifth of it is refused."""
+    kind = sql("SELECT regexp_replace(profile_type, ':delta$', '') FROM profstore.profile_types() WHERE profile_type LIKE 'many:%'")[0][0]
+    request = json.dumps({**selecting(profileTypeID=kind, groupBy=["shard"]), "step": 0.055, "limit": 44})
+    server = Server()
+    path = f"http://{server.address}/querier.v1.QuerierService/SelectSeries"
+    command = ["curl", "-s", "--http2-prior-knowledge", "-H", f"Content-Type: {JSON}", "-d", request, path]
+    whole = subprocess.run(command, capture_output=True, check=True).stdout
+    ok(len(whole) > 15_000_000 and len(json.loads(whole)["series"]) == 44, "an answer of 19 MB", len(whole))
+    ok(eventually(lambda: server.metric("bytes_under_way") < 1_000_000), "leaves no memory charged", server.metric("bytes_under_way"))
+    slow = subprocess.Popen(command[:1] + ["--limit-rate", "100k"] + command[1:], stdout=subprocess.DEVNULL)
+    ok(eventually(lambda: server.metric("questions_answered_total") == 2, 120), "a client that reads slowly")
+    ok(eventually(lambda: server.metric("bytes_under_way") >= len(whole)), "its answer stays charged", server.metric("bytes_under_way"))
+    slow.kill()
+    slow.wait()
+    ok(eventually(lambda: server.metric("bytes_under_way") < 1_000_000), "until it has left", server.metric("bytes_under_way"))
+    server.stop()
+    enough = Server("--max-memory=150MB")
+    answer = subprocess.run([*command[:-1], path.replace(server.address, enough.address)], capture_output=True, check=True).stdout
+    same(len(answer), len(whole), "what is less than a fifth is answered, though its buffer has grown to more by doubling", answer[:200])
+    enough.stop()
+    large_answers_at_once({**selecting(profileTypeID=kind, groupBy=["shard"]), "step": 0.055})
+    small = Server("--max-memory=64MB")
+    for more in ([], ["--http1.1"]):
+        answer = subprocess.run([*[c for c in command[:-1] if not more or c != "--http2-prior-knowledge"], *more, path.replace(server.address, small.address)],
+                                capture_output=True, text=True, check=False)
+        ok(answer.returncode == 0 and json.loads(answer.stdout)["code"] == "resource_exhausted", "more than a fifth of --max-memory is refused",
+           answer.returncode, answer.stdout[:300])
+    same(small.ask("ProfileTypes", {})[0], "ok", "and the next is answered")
+    small.stop()
 
 
 def drop_roles():

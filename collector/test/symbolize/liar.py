@@ -35,6 +35,14 @@ class Liar(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             while True:
                 self.wfile.write(b"\0" * 65536)
+        elif what == "slow":
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(OTHER)))
+            self.end_headers()
+            for byte in OTHER:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(0.1)
         elif what == "silent":
             time.sleep(600)
 

@@ -1,6 +1,6 @@
 /*
  * program.c
- *		A program with functions in several files' lines, inlined calls, and much code.
+ *		A program with functions in lines of several files, inlined calls, and much code.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  *
  *   answer_addresses FILE [DEBUG_DIRECTORY]      hexadecimal addresses, one a line
  *
+ * Like "symbolize", it asks in the order of the addresses; it answers in the order of the input.
  * Each address with a symbol or line is followed by a line for each frame, innermost first: linkage
  * name, demangled name, file and line, separated by tabs. Standard error gets the time of all
  * questions, without that of the worker's start, and the peak of the worker's memory.
@@ -17,7 +18,7 @@
 #include "symbols/symbolizer.h"
 #include "symbols/worker/worker.h"
 
-#define BATCH		 4096
+#define BATCH		 32768
 #define CACHE_BYTES	 (64 << 20)
 #define WORKER_BYTES (1UL << 30)
 
@@ -53,13 +54,33 @@ print_answer(Binary *binary, uint64_t address)
 			   lines.lines[i].filename, (int) lines.lines[i].line);
 }
 
+static int
+compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *left = a;
+	const uint64_t *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* Asks about all addresses, in their order. */
+static void
+prepare_sorted(Binary *binary, const uint64_t *addresses, uint32_t count)
+{
+	const SymbolAsk terms = SYMBOL_ASK_PATIENT;
+	static uint64_t sorted[BATCH];
+
+	memcpy(sorted, addresses, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_addresses);
+	binary_prepare(binary, sorted, count, &terms);
+}
+
 int
 main(int argc, char **argv)
 {
 	SymbolizerOptions options = { .cache_bytes = CACHE_BYTES,
 								  .worker_bytes = WORKER_BYTES,
 								  .inlined_lines = true };
-	const SymbolAsk terms = SYMBOL_ASK_PATIENT;
 	static uint64_t addresses[BATCH];
 	Symbolizer *symbolizer;
 	int64_t spent_ns = 0;
@@ -81,7 +102,7 @@ main(int argc, char **argv)
 		for (count = 0; count < BATCH && scanf("%" SCNx64, &addresses[count]) == 1;)
 			count++;
 		begin_ns = clock_ns(CLOCK_MONOTONIC);
-		binary_prepare(binary, addresses, count, &terms);
+		prepare_sorted(binary, addresses, count);
 		spent_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
 		for (uint32_t i = 0; i < count; i++)
 			print_answer(binary, addresses[i]);

@@ -88,7 +88,7 @@ print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule
 		puts(" u");
 }
 
-/* Code that has rules without CFI. */
+/* Prints rules of code that has rules without CFI. */
 static void
 print_start_code(const CfiSection *code)
 {

@@ -4,7 +4,7 @@
  *
  *		compare_libdw PID...
  *
- * Prints a line per thread that differs, then the sums; exit 1 where any differs.
+ * Prints a line per thread that differs, then the sums; exit 1 if any differs.
  *
  * libdw interprets the same CFI with an evaluator of its own, so frames must agree one by one.
  */
@@ -101,7 +101,7 @@ load_binary(Unwinder *unwinder, pid_t pid, const UnwindSpan *span, const char *p
 	char name[600];
 	int fd;
 
-	/* named without the leading zeros that "maps" writes */
+	/* without the leading zeros that "maps" writes */
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, span->start,
 			 span->end);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -130,7 +130,7 @@ load_binary(Unwinder *unwinder, pid_t pid, const UnwindSpan *span, const char *p
 	return entry->binary;
 }
 
-/* The vDSO has no file: its ELF image is copied from the process. */
+/* Copies the ELF image of the vDSO, which has no file, from the process. */
 static UnwindBinary *
 load_vdso(Unwinder *unwinder, pid_t pid, uint64_t start, uint64_t end)
 {
@@ -266,7 +266,7 @@ compare_thread(Dwfl_Thread *thread, void *context)
 	return DWARF_CB_OK;
 }
 
-/* Stops every thread, or lets all go on; threads that start meanwhile are not seen. */
+/* Stops every thread, or continues all; threads that start meanwhile are missed. */
 static void
 for_each_thread(pid_t pid, bool stop)
 {

@@ -5,7 +5,8 @@
  * 1. Collect the FDEs of .eh_frame and .debug_frame, the functions of Go's table, and start files'
  *    code, which has none of these, and sort them by start address. If several describe the same
  *    code, .eh_frame has precedence, then Go's table.
- * 2. Run each and append its rows. One that starts in code which is covered already is dropped.
+ * 2. Run the CFI program of each and append its rows. An FDE that starts in code which already has
+ *    rows is dropped.
  * 3. Between two FDEs with a gap that is not padding, add a row PFS_UNWIND_INVALID, because nothing
  *    is known there.
  *
@@ -46,7 +47,7 @@
 /* Bytes of a row here, in the packed table, and in its cache file. */
 #define ROW_BYTES (sizeof(UnwindRow) + 2 * sizeof(struct pfs_unwind_row))
 
-/* Sources in order of precedence. */
+/* Sources of unwind information, in order of precedence. */
 typedef enum Source
 {
 	SOURCE_EH_FRAME,
@@ -57,11 +58,17 @@ typedef enum Source
 	SOURCES
 } Source;
 
-/* The position of an FDE, which is read again when it is run; that costs less than keeping it. */
+/*
+ * The position of an FDE, which is read again when its program is run; this costs less than keeping
+ * its fields in memory.
+ */
 typedef struct FdePlace
 {
-	uint64_t start; /* of the code, ELF virtual address */
-	/* in its section; otherwise number of the function in Go's table, or of start files' code */
+	uint64_t start; /* start of the code, an ELF virtual address */
+	/*
+	 * offset in the source's section; for Go's table the number of the function, for start files'
+	 * code the number of the piece
+	 */
 	uint32_t offset;
 	Source source;
 } FdePlace;
@@ -79,17 +86,17 @@ typedef struct Builder
 	const CfiInput *input;
 	UnwindTable *table;
 	RuleSet *rules;
-	CfiEntries entries[SOURCES]; /* those of .eh_frame and .debug_frame */
+	CfiEntries entries[SOURCES]; /* readers of .eh_frame and .debug_frame */
 	CfiMachine *machine;
 	uint64_t *steps_left;
 	Pclntab pclntab;
-	uint64_t function_rows; /* from Go's table, kept or not */
+	uint64_t function_rows; /* number of rows from Go's table, including dropped ones */
 	size_t capacity;
 	CfiRowsSink sink; /* NULL: the table keeps all rows */
 	void *sink_context;
-	size_t rows_sunk; /* handed to the sink and removed from the table */
+	size_t rows_sunk; /* number of rows that were given to the sink and removed from the table */
 	size_t most_rows;
-	uint64_t limit; /* rows of the current FDE end here, regardless of its program */
+	uint64_t limit; /* rows of the current FDE end at this address, regardless of its program */
 } Builder;
 
 static int
@@ -104,7 +111,7 @@ append_place(FdeList *list, uint64_t start, size_t offset, Source source)
 	return err;
 }
 
-/* Charges one entry. */
+/* Counts one entry as a step. Returns 0, or -E2BIG if no steps are left. */
 static int
 take_step(Builder *builder)
 {
@@ -171,7 +178,7 @@ collect_start_code(const Builder *builder, FdeList *list)
 	return err;
 }
 
-/* Lists the FDEs of a section; malformed entries are counted and skipped. */
+/* Lists the FDEs of a section. Malformed entries are counted and skipped. */
 static int
 collect_fdes(Builder *builder, Source source, FdeList *list)
 {
@@ -213,7 +220,7 @@ is_before(const FdePlace *a, const FdePlace *b)
 	return a->start < b->start || (a->start == b->start && a->source < b->source);
 }
 
-/* Returns the number of ascending places from the first on. */
+/* Returns the length of the run of ascending places that begins at the first. */
 static size_t
 ascending_run(const FdePlace *places, size_t count)
 {
@@ -328,14 +335,15 @@ append_function_row(void *context, uint64_t address, const struct pfs_unwind_rul
 	if (take_step(builder) != 0)
 		return -E2BIG;
 	builder->function_rows++;
-	/* a prologue that is longer than its stretch of code */
+	/* the prologue is longer than its stretch of code, so rows would not ascend */
 	if (table->count > 0 && address < unwind_row_address(table, table->count - 1))
 		return -EBADMSG;
 	return cfi_row_append(context, address, rule);
 }
 
 /*
- * The rows of one piece of code. If it is malformed its rows are removed, and the code is unknown.
+ * The rows of one piece of code. If the code's CFI is malformed, its rows are removed, and no rule
+ * is known for it.
  */
 typedef struct Attempt
 {
@@ -389,7 +397,7 @@ run_function(Builder *builder, const PclntabFunction *function)
 	return end_attempt(builder, &attempt, function->start, err);
 }
 
-/* Appends the rows of a place; *end is the end of its code. */
+/* Appends the rows of one piece of code; *end becomes the end of the code. */
 static int
 append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uint64_t *end)
 {
@@ -408,7 +416,10 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 		if (!pclntab_function(&builder->pclntab, place->offset, &function))
 			return -EBADMSG;
 		*end = function.end;
-		/* a valid program has one row for every 60 bytes of the table */
+		/*
+		 * the table of a valid program has about 60 bytes for each row, so this many rows mean a
+		 * forged table
+		 */
 		if (builder->function_rows > builder->pclntab.length)
 			return append_rule(builder, function.start, 0);
 		return run_function(builder, &function);
@@ -434,7 +445,7 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 	return run_fde(builder, &fde);
 }
 
-/* Hands the first count rows to the sink. */
+/* Gives the first count rows to the sink. */
 static int
 sink_rows(Builder *builder, size_t count)
 {
@@ -447,11 +458,11 @@ sink_rows(Builder *builder, size_t count)
 	return err;
 }
 
-/* Runs the sorted places in order, and ends the table with a row without a rule. */
+/* Runs the sorted places in order, and ends the table with a row without rule. */
 static int
 build_rows(Builder *builder, const FdeList *list)
 {
-	uint64_t covered = 0; /* end of the code with rows */
+	uint64_t covered = 0; /* end of the code that has rows so far */
 
 	for (size_t i = 0; i < list->count; i++)
 	{
@@ -474,7 +485,7 @@ build_rows(Builder *builder, const FdeList *list)
 	return builder->input->left_out ? append_rule(builder, builder->table->base, 0) : 0;
 }
 
-/* Returns the number of items that fit the given part of the input's memory, at most limit. */
+/* Returns how many items fit into the given part of the memory for compiling, at most limit. */
 static size_t
 most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t limit)
 {
@@ -487,7 +498,7 @@ most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t l
 static int
 compile(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context, UnwindTable *table)
 {
-	/* twice, because sorting needs a second list */
+	/* sorting needs a second list of equal size */
 	FdeList list = { .most = most_items(input, 6, 2 * sizeof(FdePlace), MAX_PLACES) };
 	uint64_t steps =
 		STEPS_MIN + STEPS_PER_BYTE * (input->eh_frame.length + input->debug_frame.length +

@@ -8,7 +8,7 @@
  *   breg R off                              a plain sum, as some assemblers write it
  *   breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), crypto by hand
  *   breg R off; breg I 0; lit8; mul; plus; deref; plus_uconst n
- *                                           frames behind an array (crypto by hand)
+ *                                           frames after an array (crypto by hand)
  *   breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus
  *                                           the linker's lazy PLT entries
  */
@@ -91,8 +91,8 @@ recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *
 }
 
 /*
- * Reads "breg I 0; lit8; mul; plus", which adds eight times a register. Its absence is not an
- * error.
+ * Reads "breg I 0; lit8; mul; plus", which adds eight times a register. It is no error if this is
+ * absent.
  */
 static bool
 cfi_read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule)

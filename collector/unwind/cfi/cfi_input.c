@@ -10,7 +10,10 @@
 
 #define LANES 4
 
-/* Like hash_bytes(), but in independent lanes, so that multiplications overlap. */
+/*
+ * Like hash_bytes(), but hashes several words independently, so that the CPU can multiply in
+ * parallel.
+ */
 static uint64_t
 hash_section(uint64_t hash, const CfiSection *section)
 {

@@ -1,6 +1,7 @@
 /*
  * cfi_input.h
- *		Input of the CFI compiler from one ELF file: bytes of sections, borrowed, and addresses.
+ *		Input of the CFI compiler from one ELF file: section contents, which are borrowed, and
+ *		addresses.
  */
 #ifndef COLLECTOR_CFI_INPUT_H
 #define COLLECTOR_CFI_INPUT_H
@@ -28,21 +29,27 @@ typedef struct CfiInput
 	CfiSection eh_frame;
 	CfiSection debug_frame; /* used for code that .eh_frame does not cover */
 	CfiSection pclntab;		/* Go's function table; used for code that .eh_frame does not cover */
-	uint64_t go_text;		/* ELF virtual address that its functions are relative to; 0: unknown */
+	/* ELF virtual address to which the addresses in Go's table are relative; 0: not known */
+	uint64_t go_text;
 	CfiSection start_code[CFI_START_CODE]; /* used for code that nothing else covers */
-	CfiSection plt;		  /* of AArch64, for which linkers write no CFI; used like start_code */
+	/*
+	 * procedure linkage table of AArch64, for which linkers write no CFI; used for code that
+	 * nothing else covers
+	 */
+	CfiSection plt;
 	uint64_t got_address; /* base of DW_EH_PE_datarel pointers; 0 if there is none */
-	/* ELF virtual addresses, half-open: FDEs that reach beyond are malformed */
+	/* ELF virtual addresses, half-open. An FDE that reaches beyond them is malformed. */
 	uint64_t code_start;
 	uint64_t code_end;
 	uint64_t *steps_left; /* limit of entries and instructions; NULL: from the sizes of sections */
 	size_t memory_bytes;  /* limit of memory for compiling; 0: from MAX_PLACES and MAX_ROWS */
-	bool left_out;		  /* the file has further CFI, which was left out */
+	/* the file has further CFI that was not read, because it exceeds a limit */
+	bool left_out;
 } CfiInput;
 
 /*
- * Returns a hash that is equal for inputs of the same table. Different inputs have different
- * hashes, unless their author knows the seed.
+ * Returns a hash of everything that determines the table. Different inputs have different hashes,
+ * unless their author knows the seed.
  */
 uint64_t cfi_input_hash(uint64_t seed, const CfiInput *input);
 

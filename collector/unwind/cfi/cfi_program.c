@@ -21,7 +21,7 @@
 
 #define MAX_REMEMBERED 32
 #define KEPT_CIES	   16 /* compilers use only a few */
-#define KNOWN_BITS	   8  /* rules are cached for 256 states */
+#define KNOWN_BITS	   8  /* the rules of 256 states are cached */
 
 #define X86_64_BX  3
 #define X86_64_FP  6
@@ -43,21 +43,25 @@
 #define DW_CFA_GNU_negative_offset_extended 0x2f
 #endif
 
-/* How a register of the caller is restored. */
+/* How to restore a register of the caller. */
 typedef enum SavedKind
 {
-	SAVED_SAME, /* the CFI does not mention it, or has DW_CFA_same_value */
+	/*
+	 * the caller's value is still in the register: the CFI does not mention it, or has
+	 * DW_CFA_same_value
+	 */
+	SAVED_SAME,
 	SAVED_UNDEFINED,
 	SAVED_AT_CFA,	   /* stored at CFA + offset */
-	SAVED_IN_REGISTER, /* number of the register in offset */
+	SAVED_IN_REGISTER, /* stored in the register whose number is the offset */
 	SAVED_AT_REGISTER, /* stored at register + offset */
 	SAVED_OTHERWISE	   /* an expression or val_offset that rules cannot express */
 } SavedKind;
 
 /*
- * A SavedKind in the low byte, the register of SAVED_AT_REGISTER in the next ones, the offset in
- * the upper half. It is one word because states are compared for each row, and a word written in
- * parts stalls a load of the whole until the CPU's store buffer is empty.
+ * A SavedKind in the low byte, the register of SAVED_AT_REGISTER in the next bytes, the offset in
+ * the upper half. They are one word, because states are compared for each row: a load of a word
+ * that was written in parts would stall until the CPU's store buffer is empty.
  */
 typedef uint64_t Saved;
 
@@ -67,11 +71,11 @@ typedef uint64_t Saved;
 
 typedef struct State
 {
-	uint64_t cfa_register; /* or one of the values below */
+	uint64_t cfa_register; /* number of a register, or one of the values below */
 	int64_t cfa_offset;
 	Saved fp;
 	Saved ra;
-	Saved bx; /* of x86-64 */
+	Saved bx; /* x86-64: register rbx */
 	const uint8_t *cfa_expression;
 	size_t cfa_expression_length;
 } State;
@@ -79,7 +83,7 @@ typedef struct State
 #define CFA_NO_REGISTER (UINT64_C(1) << 8) /* larger than any register number in rules */
 #define CFA_EXPRESSION	(UINT64_C(2) << 8)
 
-/* A state without an expression, and the number of its rule; 0: unused. */
+/* A state whose CFA is no expression, and the number of its rule; 0: the slot is free. */
 typedef struct KnownRule
 {
 	State state;
@@ -89,7 +93,8 @@ typedef struct KnownRule
 /* The state after a CIE's instructions. */
 typedef struct Initial
 {
-	CfiCie cie; /* the CIE that it was computed from; without instructions: unused */
+	/* the CIE that the state belongs to; its instructions are NULL if the slot is free */
+	CfiCie cie;
 	State state;
 	int err;
 } Initial;
@@ -110,11 +115,14 @@ struct CfiMachine
 	uint64_t *unsupported;
 	uint64_t *steps_left;
 	Initial kept[KEPT_CIES];
-	unsigned next_kept;				  /* slot that is used next */
+	unsigned next_kept;				  /* index of the slot that is used next */
 	KnownRule known[1 << KNOWN_BITS]; /* slots are chosen by known_place() */
 };
 
-/* Converts the offset of a saved register to the units of rules; false if it does not fit. */
+/*
+ * Converts the offset of a saved register to the units of rules. Returns false if rules cannot
+ * express it.
+ */
 static bool
 offset_in_units(const CfiMachine *machine, int64_t bytes, int16_t *units)
 {
@@ -134,7 +142,7 @@ saved_as(SavedKind kind, int64_t offset)
 	return (uint64_t) offset << 32 | kind;
 }
 
-/* Sets the CFA part of a rule; false if a rule cannot express it. */
+/* Sets the CFA of a rule. Returns false if rules cannot express it. */
 static bool
 set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
@@ -153,8 +161,8 @@ set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 }
 
 /*
- * Sets the frame pointer's part. A frame pointer that cannot be followed matters only to outer
- * frames that need it, so the row stays usable.
+ * Sets the rule's part for the frame pointer. If rules cannot express it, the row stays usable,
+ * because the frame pointer matters only to outer frames.
  */
 static void
 set_rule_fp(const CfiMachine *machine, struct pfs_unwind_rule *rule)
@@ -189,7 +197,7 @@ set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 		rule->bx_offset = PFS_BX_LOST;
 }
 
-/* Sets the return address's part of a rule; false if a rule cannot express it. */
+/* Sets the rule's part for the return address. Returns false if rules cannot express it. */
 static bool
 set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
@@ -204,7 +212,10 @@ set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 			rule->ra_register = (int16_t) SAVED_OFFSET(ra);
 			return SAVED_OFFSET(ra) >= 0 && SAVED_OFFSET(ra) <= UINT8_MAX;
 		case SAVED_SAME:
-			/* AArch64 leaf code keeps it in the link register; x86-64 has no such register */
+			/*
+			 * in AArch64 leaf functions the return address is in the link register; x86-64 has no
+			 * such register
+			 */
 			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
 			rule->ra_register = AARCH64_LR;
 			return machine->machine == EM_AARCH64;
@@ -216,7 +227,7 @@ set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 	return false;
 }
 
-/* Converts the machine's state to a rule; PFS_UNWIND_INVALID if a rule cannot express it. */
+/* Converts the machine's state to a rule; to PFS_UNWIND_INVALID if rules cannot express it. */
 static struct pfs_unwind_rule
 make_rule(const CfiMachine *machine)
 {
@@ -260,14 +271,14 @@ gives_same_rule(const State *a, const State *b)
 		   a->ra == b->ra && a->bx == b->bx;
 }
 
-/* Emits the rule of a state that is not cached. */
+/* Emits the row of a state whose rule is not cached. */
 static int
 emit_new_row(CfiMachine *machine, KnownRule *known)
 {
 	struct pfs_unwind_rule rule = make_rule(machine);
 	uint16_t number = 0;
 
-	/* many FDEs have instructions up to the end of the code, where no row begins */
+	/* many FDEs have instructions that advance to the end of the code, where no row begins */
 	if (machine->location < machine->fde->end)
 		number = rule_set_add(machine->rules, &rule);
 	if (rule.kind == PFS_UNWIND_INVALID)
@@ -385,9 +396,10 @@ factored_offset(const CfiMachine *machine, int64_t factor, int64_t *offset)
 }
 
 /*
- * Runs CFA instructions (DW_CFA_def_cfa ...); *known is false for other opcodes. Unlike DWARF, but
- * like libgcc and readelf, this accepts a register or an offset alone after an expression:
- * hand-written code (libgcrypt's) relies on the offset from before the expression.
+ * Runs the CFA instructions (DW_CFA_def_cfa ...); *known is false for other opcodes. DWARF forbids
+ * changing only the register or only the offset after an expression; this function accepts it, as
+ * libgcc and readelf do, because hand-written code (libgcrypt's) relies on the offset from before
+ * the expression.
  */
 static int
 run_cfa_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
@@ -433,7 +445,7 @@ run_cfa_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool
 	}
 }
 
-/* Runs register instructions (DW_CFA_offset_extended ...). */
+/* Runs the register instructions (DW_CFA_offset_extended ...). */
 static int
 run_register_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
 {
@@ -489,7 +501,7 @@ run_register_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode,
 	}
 }
 
-/* Runs location and state instructions; other opcodes are unknown. */
+/* Runs the location and state instructions; other opcodes are errors. */
 static int
 run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 {
@@ -498,7 +510,10 @@ run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 		case DW_CFA_nop:
 			return 0;
 		case DW_CFA_set_loc:
-			/* no known producer emits it; its pointer would need the section's bases */
+			/*
+			 * no known compiler emits this instruction, whose pointer would need the bases of
+			 * sections
+			 */
 			return -EBADMSG;
 		case DW_CFA_advance_loc1:
 			return advance_by(machine, cfi_read_u8(cursor));
@@ -524,8 +539,8 @@ run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 		case DW_CFA_AARCH64_negate_ra_state_with_pc:
 		case DW_CFA_GNU_window_save:
 			/*
-			 * on AArch64 the latter is DW_CFA_AARCH64_negate_ra_state, which is ignored because the
-			 * walk always strips pointer authentication
+			 * On AArch64 this opcode is DW_CFA_AARCH64_negate_ra_state, which can be ignored: the
+			 * walk always strips pointer authentication.
 			 */
 			return machine->machine == EM_AARCH64 ? 0 : -EBADMSG;
 		default:
@@ -567,7 +582,7 @@ run_instruction(CfiMachine *machine, CfiCursor *cursor)
 	return err;
 }
 
-/* Runs a program; each instruction costs a step. */
+/* Runs a program. Each instruction counts as a step. */
 static int
 run_instructions(CfiMachine *machine, const uint8_t *instructions, size_t length)
 {
@@ -596,7 +611,7 @@ discard_row(void *context, uint64_t address, uint16_t rule)
 	(void) context;
 	(void) address;
 	(void) rule;
-	return -EBADMSG; /* a CIE's instructions must not advance the location */
+	return -EBADMSG; /* the instructions of a CIE must not advance the location */
 }
 
 static bool
@@ -607,7 +622,7 @@ is_same_cie(const CfiCie *a, const CfiCie *b)
 		   a->return_register == b->return_register;
 }
 
-/* Sets the state to the one after the CIE's instructions. */
+/* Sets the state that the instructions of the CIE result in. */
 static int
 run_cie(CfiMachine *machine, const CfiCie *cie)
 {

@@ -11,10 +11,10 @@
 #include "unwind/cfi/rule_set.h"
 #include "unwind_types.h"
 
-/* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */
+/* Receives each row of the FDE, in ascending order. Returns 0; an -errno ends the run. */
 typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);
 
-/* Receives each row like a CfiRowSink, with the number of its rule in a set. */
+/* Like a CfiRowSink, but receives the number of the rule in the rule set. */
 typedef int (*CfiNumberSink)(void *context, uint64_t address, uint16_t rule);
 
 typedef struct CfiMachine CfiMachine;
@@ -28,19 +28,20 @@ CfiMachine *cfi_machine_create(uint16_t machine, RuleSet *rules, uint64_t *steps
 void cfi_machine_free(CfiMachine *machine); /* accepts NULL */
 
 /*
- * Returns 0, -EBADMSG if the program is malformed (earlier rows are valid), -E2BIG if no steps are
- * left, or the sink's error. *unsupported counts rows that became PFS_UNWIND_INVALID.
+ * Runs the program of an FDE. Returns 0; -EBADMSG if it is malformed (earlier rows are valid);
+ * -E2BIG if no steps are left; or the sink's error. *unsupported counts the rows that became
+ * PFS_UNWIND_INVALID.
  */
 int cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void *context,
 					uint64_t *unsupported);
 
-/* Recognizes a CFA given as an expression; false if rules cannot express it. */
+/* Recognizes a CFA that is given as an expression. Returns false if rules cannot express it. */
 bool cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 					   struct pfs_unwind_rule *rule);
 
 /*
- * Recognizes a saved register given as an expression of one register and an offset (DW_OP_breg):
- * the form that compilers emit for realigned stacks.
+ * Recognizes a register that is saved at the address of an expression of one register and an offset
+ * (DW_OP_breg), the form that compilers emit for realigned stacks.
  */
 bool cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_register,
 						   int64_t *offset);

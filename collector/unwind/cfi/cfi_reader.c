@@ -29,15 +29,16 @@
 #define ENCODING_APPLICATION_MASK 0x70
 
 /*
- * Limits of a CIE's contents beside instructions, because a CIE is read again for each FDE that
- * refers to it alternately.
+ * Limits of the parts of a CIE before its instructions. A CIE may be read again for each FDE, if
+ * FDEs refer to two CIEs in turn.
  */
 #define MAX_LEB128_BYTES	   32
 #define MAX_AUGMENTATION_BYTES 32
 
 /*
- * Reads a LEB128 number; *bits is the number of bits in its bytes. Bits past 64 are dropped, like
- * in other readers, because producers pad with a few bytes. An endless number is an error.
+ * Reads a LEB128 number; *bits is the number of bits in its bytes. Bits above the 64th are dropped,
+ * as in other readers, because producers pad with a few bytes. A number of more than
+ * MAX_LEB128_BYTES is an error.
  */
 static uint64_t
 read_leb128(CfiCursor *cursor, unsigned *bits, bool *negative)
@@ -122,7 +123,10 @@ read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
 	uint64_t place = entries->section->address + cursor->offset;
 	uint64_t number;
 
-	/* an indirect pointer would need the process's memory; only personality routines use it */
+	/*
+	 * an indirect pointer would need the process's memory; compilers use one only for personality
+	 * routines
+	 */
 	if (encoding & DW_EH_PE_indirect)
 	{
 		cursor->failed = true;
@@ -144,11 +148,14 @@ read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
 	}
 }
 
-/* Header of an entry: 4-byte length, or the escape and 8 bytes (64-bit DWARF). */
+/*
+ * Header of an entry: a length of 4 bytes; or an escape code of 4 bytes and a length of 8 (64-bit
+ * DWARF).
+ */
 typedef struct EntryHeader
 {
-	size_t body;	/* offset of the identifier */
-	size_t end;		/* offset past the entry */
+	size_t body;	/* offset of the field that tells CIEs from FDEs */
+	size_t end;		/* offset of the end of the entry */
 	unsigned width; /* width of identifiers: 4 or 8 bytes */
 } EntryHeader;
 
@@ -201,7 +208,11 @@ parse_augmentation(CfiCursor *cursor, const char *string, CfiCie *cie)
 		else if (*letter == 'S')
 			cie->signal_frame = true;
 		else if (*letter != 'B' && *letter != 'G')
-			break; /* unknown, but the data's length is known, so the rest is readable */
+			/*
+			 * unknown letter: the length of the data is known, so the instructions can still be
+			 * read
+			 */
+			break;
 	}
 	cursor->failed |= data.failed;
 }
@@ -250,7 +261,7 @@ parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 	if (augmentation[0] == 'z')
 		parse_augmentation(&cursor, augmentation + 1, cie);
 	else if (augmentation[0] != '\0')
-		return false; /* without the length the position of the rest is unknown */
+		return false; /* without the data's length the instructions cannot be found */
 
 	cie->instructions_length = cursor.end - cursor.offset;
 	cie->instructions = cfi_read_block(&cursor, cie->instructions_length);
@@ -297,8 +308,8 @@ cfi_entries_begin(CfiEntries *entries, const CfiInput *input, bool eh_frame)
 }
 
 /*
- * Returns the next FDE; skips FDEs of length 0, and those whose code the linker discarded and
- * resolved to address 0.
+ * Returns the next FDE. Skips FDEs whose code has length 0, and those whose code the linker
+ * discarded and placed at address 0.
  */
 CfiNext
 cfi_entries_next(CfiEntries *entries, CfiFde *fde)

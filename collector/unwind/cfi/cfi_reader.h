@@ -13,8 +13,8 @@
 #include "unwind/cfi/cfi_input.h"
 
 /*
- * A read past the end sets failed and returns 0, as do all later reads, so that a caller may check
- * once.
+ * A cursor over bytes. A read past the end sets failed and returns 0, as do all later reads, so a
+ * caller may test failed once.
  */
 typedef struct CfiCursor
 {
@@ -35,10 +35,7 @@ cfi_read_u8(CfiCursor *cursor)
 	return cursor->data[cursor->offset++];
 }
 
-/*
- * Returns the bytes of a block of the given length and skips them; NULL, with failed set, if it
- * does not fit.
- */
+/* Returns the next length bytes and skips them; NULL, with failed set, if fewer are left. */
 static inline const uint8_t *
 cfi_read_block(CfiCursor *cursor, uint64_t length)
 {
@@ -69,7 +66,7 @@ cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
 	return value;
 }
 
-/* Called by cfi_read_uleb128() for numbers of more than one byte. */
+/* Reads a ULEB128 number of more than one byte; called only by cfi_read_uleb128(). */
 uint64_t cfi_read_long_uleb128(CfiCursor *cursor);
 
 static inline uint64_t
@@ -85,7 +82,7 @@ int64_t cfi_read_sleb128(CfiCursor *cursor);
 /* The parts of a CIE that its FDEs need. */
 typedef struct CfiCie
 {
-	size_t offset; /* of the entry, which identifies it */
+	size_t offset; /* offset of the entry, which identifies the CIE */
 	uint64_t code_alignment;
 	int64_t data_alignment;
 	uint64_t return_register;
@@ -100,7 +97,7 @@ typedef struct CfiFde
 {
 	uint64_t start; /* ELF virtual addresses, half-open */
 	uint64_t end;
-	size_t offset; /* of the entry in its section */
+	size_t offset; /* offset of the entry in its section */
 	CfiCie cie;
 	const uint8_t *instructions;
 	size_t instructions_length;
@@ -111,7 +108,7 @@ typedef struct CfiEntries
 	const CfiInput *input;
 	const CfiSection *section;
 	bool is_eh_frame;
-	size_t offset;	 /* of the next entry */
+	size_t offset;	 /* offset of the next entry */
 	CfiCie last_cie; /* the CIE of the previous FDE, which the next one mostly shares */
 	bool has_last_cie;
 } CfiEntries;
@@ -120,7 +117,7 @@ typedef enum CfiNext
 {
 	CFI_FDE,	   /* *fde is valid */
 	CFI_MALFORMED, /* an entry was skipped */
-	CFI_CUT,	   /* the section ends inside an entry, so there are no more */
+	CFI_CUT,	   /* the section ends inside an entry, so there are no further ones */
 	CFI_END
 } CfiNext;
 

@@ -14,8 +14,8 @@
 #include "unwind/cfi/start_code.h"
 
 /*
- * Where Go stores the start of its code: in its table's header up to 1.25, later in the module's
- * description (1.26).
+ * Where Go stores the start of its code: up to Go 1.25 in the header of its table, since Go 1.26 in
+ * the module's description.
  */
 #define PCLNTAB_TEXT   24
 #define GO_MODULE_TEXT 176
@@ -32,8 +32,8 @@ typedef enum SectionKind
 	SECTION_GO_MODULE,
 	SECTION_PLT,
 	/*
-	 * not sections: the code of the first constructor, of the last destructor, and of the function
-	 * that each calls
+	 * The next four are no sections: the code of the first constructor, of the last destructor, and
+	 * of the function that each of them calls.
 	 */
 	SECTION_START_CODE,
 	SECTION_ENTRY = SECTION_START_CODE + 4 /* not a section: the code at the entry point */
@@ -62,7 +62,7 @@ typedef struct Reader
 	CfiSections *sections;
 	CfiSection found[CFI_SECTIONS];
 	ElfBuildId build_id;
-	bool is_crowded; /* the pool had no room for some section */
+	bool is_crowded; /* the pool had no room for a section */
 } Reader;
 
 /*
@@ -164,7 +164,8 @@ cfi_read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 }
 
 /*
- * Returns the addend for the word at an address in one section of relocations, 0 if there is none.
+ * Returns the addend for the word at an address, from one section of relocations; 0 if there is
+ * none.
  */
 static uint64_t
 addend_in(ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint64_t *left)
@@ -191,7 +192,9 @@ addend_in(ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint
 	return 0;
 }
 
-/* Returns the number that the loader adds to the word at an address; 0 if none. */
+/*
+ * Returns the number that the loader adds to the word at an address; 0 if there is no relocation.
+ */
 static uint64_t
 relocation_at(ElfHeaders *headers, uint64_t address)
 {
@@ -208,7 +211,7 @@ relocation_at(ElfHeaders *headers, uint64_t address)
 	return addend;
 }
 
-/* Reads an address in a section, as linked. */
+/* Reads an address in a section, as it was linked. */
 static uint64_t
 read_address(const Reader *reader, const CfiSection *section, size_t offset)
 {
@@ -221,7 +224,7 @@ read_address(const Reader *reader, const CfiSection *section, size_t offset)
 }
 
 /*
- * Reads the function at an address if it is one of start files'. Returns the function that it
+ * Reads the function at an address if it belongs to start files. Returns the function that it
  * calls, or 0.
  */
 static uint64_t
@@ -332,9 +335,9 @@ cfi_read_sections(Reader *reader)
 }
 
 /*
- * Finds the span of the executable segments, without parts that have no bytes in the file. A
- * segment that refers to .eh_frame shows that there is CFI, even if the section's header is not
- * read.
+ * Determines the range of the executable segments, without parts that have no bytes in the file. A
+ * segment that refers to .eh_frame shows that the file has CFI, even if the section headers cannot
+ * be read.
  */
 static void
 cfi_read_segments(ElfHeaders *headers, CfiInput *input)

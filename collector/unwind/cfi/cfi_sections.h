@@ -10,12 +10,13 @@
 #include "unwind/cfi/cfi_input.h"
 
 /*
- * Limits: the largest programs have some 25 MB of CFI, or 60 MB of Go's table, but a sparse or
- * compressed file may claim any sizes and numbers of sections.
+ * Limits of sizes. The largest programs have some 25 MB of CFI, or 60 MB of Go's table; a sparse or
+ * compressed file may claim any size and number of sections.
  */
 #define CFI_SECTION_MAX_BYTES  (UINT64_C(64) << 20)
-#define CFI_SECTIONS_MAX_BYTES (UINT64_C(96) << 20) /* of one file */
-#define CFI_RELOCATIONS_MAX	   (UINT64_C(1) << 21)	/* read to find one word */
+#define CFI_SECTIONS_MAX_BYTES (UINT64_C(96) << 20) /* limit of all sections of one file */
+/* limit of the bytes of relocations that are read to find one word */
+#define CFI_RELOCATIONS_MAX	   (UINT64_C(1) << 21)
 
 #define CFI_SECTIONS 14
 
@@ -23,8 +24,8 @@ typedef struct CfiSections
 {
 	CfiInput input; /* points into buffers */
 	uint8_t *buffers[CFI_SECTIONS];
-	uint64_t bytes; /* bytes read, and decompressed */
-	/* the buffers are charged to this pool; NULL: to none */
+	uint64_t bytes; /* number of bytes read, including decompressed ones */
+	/* Pool to which the buffers are charged; NULL: to none. */
 	MemoryPool *pool;
 	char build_id[ELF_BUILD_ID_TEXT_BYTES]; /* hexadecimal; "" if there is none */
 } CfiSections;
@@ -38,7 +39,7 @@ int cfi_sections_init(CfiSections *sections, int fd);
 
 /*
  * Like cfi_sections_init(), but charges the buffers to a pool that several readers share. Returns
- * -EAGAIN if other readers use the pool; a section larger than the whole pool counts as absent.
+ * -EAGAIN if other readers use up the pool; a section larger than the whole pool counts as absent.
  */
 int cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool);
 

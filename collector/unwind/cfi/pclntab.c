@@ -36,14 +36,14 @@
 #define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* rules cannot express more */
 
 /*
- * Bytes of "mov %rsp, %rbp" after "push %rbp", and of storing %rbp and "lea" after "sub". Until
- * then %rbp is the caller's.
+ * Lengths of the instructions that set the frame pointer: "mov %rsp, %rbp" after "push %rbp";
+ * storing %rbp and "lea" after "sub". Until their end %rbp is the caller's.
  */
 #define PUSHED_PROLOGUE_BYTES	  3
 #define SUBTRACTED_PROLOGUE_BYTES 16
 
 static uint64_t
-read_at(const Pclntab *table, size_t offset, unsigned bytes, bool *failed)
+pclntab_read_at(const Pclntab *table, size_t offset, unsigned bytes, bool *failed)
 {
 	CfiCursor cursor = { table->data, offset, table->length, offset > table->length };
 	uint64_t value = cfi_read_unsigned(&cursor, bytes);
@@ -67,14 +67,15 @@ pclntab_open(const CfiInput *input, Pclntab *table)
 	if (table->data == NULL || table->length < HEADER_BYTES || input->go_text == 0 ||
 		input->go_text < input->code_start || input->go_text >= input->code_end)
 		return false;
-	magic = read_at(table, 0, 4, &failed);
-	table->quantum = (uint8_t) read_at(table, 6, 1, &failed);
-	count = read_at(table, 8, 8, &failed);
-	table->names = read_at(table, 32, 8, &failed);
-	table->values = read_at(table, 56, 8, &failed);
-	table->functions = read_at(table, 64, 8, &failed);
-	if ((magic != MAGIC_1_18 && magic != MAGIC_1_20) || read_at(table, 7, 1, &failed) != 8 ||
-		table->quantum == 0 || table->names >= table->length || table->values >= table->length ||
+	magic = pclntab_read_at(table, 0, 4, &failed);
+	table->quantum = (uint8_t) pclntab_read_at(table, 6, 1, &failed);
+	count = pclntab_read_at(table, 8, 8, &failed);
+	table->names = pclntab_read_at(table, 32, 8, &failed);
+	table->values = pclntab_read_at(table, 56, 8, &failed);
+	table->functions = pclntab_read_at(table, 64, 8, &failed);
+	if ((magic != MAGIC_1_18 && magic != MAGIC_1_20) ||
+		pclntab_read_at(table, 7, 1, &failed) != 8 || table->quantum == 0 ||
+		table->names >= table->length || table->values >= table->length ||
 		table->functions >= table->length ||
 		count >= (table->length - table->functions) / FUNCTION_BYTES)
 		return false;
@@ -89,15 +90,15 @@ pclntab_entry_read(const Pclntab *table, uint32_t number, PclntabFunction *funct
 {
 	size_t place = table->functions + (size_t) number * FUNCTION_BYTES;
 	bool failed = false;
-	size_t entry = table->functions + read_at(table, place + 4, 4, &failed);
+	size_t entry = table->functions + pclntab_read_at(table, place + 4, 4, &failed);
 	size_t name;
 
-	function->start = table->text + read_at(table, place, 4, &failed);
-	function->flags = (uint8_t) read_at(table, entry + table->id_offset, 1, &failed);
-	function->depths = read_at(table, entry + ENTRY_DEPTHS, 4, &failed);
-	name = table->names + read_at(table, entry + ENTRY_NAME, 4, &failed);
+	function->start = table->text + pclntab_read_at(table, place, 4, &failed);
+	function->flags = (uint8_t) pclntab_read_at(table, entry + table->id_offset, 1, &failed);
+	function->depths = pclntab_read_at(table, entry + ENTRY_DEPTHS, 4, &failed);
+	name = table->names + pclntab_read_at(table, entry + ENTRY_NAME, 4, &failed);
 	function->name = "";
-	/* only hand-written functions are recognized by name, and their names are short */
+	/* only hand-written functions are recognized by name, and these names are short */
 	if ((function->flags & FLAG_ASSEMBLY) && name < table->length &&
 		memchr(table->data + name, '\0',
 			   table->length - name < MAX_NAME_BYTES ? table->length - name : MAX_NAME_BYTES) !=
@@ -107,8 +108,8 @@ pclntab_entry_read(const Pclntab *table, uint32_t number, PclntabFunction *funct
 }
 
 /*
- * Returns true for the function to which a signal's handler returns; its frame seems to be called
- * from before its first instruction.
+ * Returns true for the function to which a signal handler returns. Its frame looks as if it was
+ * called from before its first instruction.
  */
 static bool
 is_signal_return(const PclntabFunction *function)
@@ -126,8 +127,9 @@ pclntab_function(const Pclntab *table, uint32_t number, PclntabFunction *functio
 	if (number >= table->count || !pclntab_entry_read(table, number, function))
 		return false;
 	function->end =
-		table->text +
-		read_at(table, table->functions + ((size_t) number + 1) * FUNCTION_BYTES, 4, &failed);
+		table->text + pclntab_read_at(table,
+									  table->functions + ((size_t) number + 1) * FUNCTION_BYTES, 4,
+									  &failed);
 	if (failed || function->end <= function->start || function->end > table->limit ||
 		function->depths == 0)
 		return false;
@@ -146,7 +148,7 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 
 	memset(&rule, 0, sizeof(rule));
 	if (depth < 0 || depth > MAX_DEPTH || depth % 8 != 0)
-		return rule; /* kind PFS_UNWIND_INVALID */
+		return rule; /* its kind is PFS_UNWIND_INVALID */
 	rule.kind = PFS_UNWIND_CFI;
 	if (table->machine == EM_X86_64)
 	{
@@ -177,7 +179,10 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 	return rule;
 }
 
-/* Returns the rule for code that runs on another stack, where the frame record is still valid. */
+/*
+ * Returns the rule for code that has switched to another stack, where only the frame record is
+ * valid.
+ */
 static struct pfs_unwind_rule
 rule_of_frame_pointer(const Pclntab *table)
 {
@@ -197,14 +202,16 @@ rule_of_frame_pointer(const Pclntab *table)
 	return rule;
 }
 
-/* Kind of a function, from its flags and from the known functions of the runtime. */
+/*
+ * Kind of a function, from its flags and from its name if it is a known function of Go's runtime.
+ */
 typedef enum FunctionKind
 {
 	FUNCTION_PLAIN,
 	FUNCTION_ROOT,
 	FUNCTION_SIGNAL_RETURN,
-	FUNCTION_LEAVES_STACK, /* switches to another stack, and returns */
-	/* switches to another stack as its first function, and never returns */
+	FUNCTION_LEAVES_STACK, /* switches to another stack, and returns to the first one */
+	/* Switches to another stack, on which it calls a function, and never returns. */
 	FUNCTION_LEAVES_GOROUTINE
 } FunctionKind;
 
@@ -218,11 +225,12 @@ function_kind(const PclntabFunction *function)
 	if (is_signal_return(function))
 		return FUNCTION_SIGNAL_RETURN;
 	/*
-	 * the runtime's own walks end at a signal's handler, but the interrupted registers are above it
+	 * The function below a signal handler counts as top in the runtime's own walks, but the
+	 * interrupted code's registers are above it.
 	 */
 	if ((function->flags & FLAG_TOP_FRAME) && strcmp(name, "runtime.sigtramp") != 0)
 		return FUNCTION_ROOT;
-	/* in a library it is a constructor, which the loader calls */
+	/* in a library this function is a constructor, which the loader calls */
 	if ((strncmp(name, "_rt0_", 5) == 0 && strstr(name, "_lib") == NULL) ||
 		strcmp(name, "runtime.morestack") == 0)
 		return FUNCTION_ROOT;
@@ -239,7 +247,7 @@ typedef struct DepthWalk
 	uint64_t address;
 	int64_t depth;
 	int64_t before;	   /* depth of the previous stretch */
-	bool is_frameless; /* the function never pushes anything */
+	bool is_frameless; /* the function pushes nothing at any point */
 	CfiRowSink sink;
 	void *context;
 	uint64_t *unsupported;
@@ -258,7 +266,7 @@ emit_depth(const DepthWalk *walk)
 	uint64_t address = walk->address;
 	int err;
 
-	/* mcall has pushed the frame pointer and the goroutine on the other stack */
+	/* mcall has pushed the frame pointer and the goroutine on the stack that it switched to */
 	if (walk->kind == FUNCTION_LEAVES_GOROUTINE && walk->depth > 8)
 		return walk->sink(walk->context, address, &root);
 	if (rule.kind == PFS_UNWIND_INVALID)
@@ -279,7 +287,7 @@ emit_depth(const DepthWalk *walk)
 	return walk->sink(walk->context, address, &rule);
 }
 
-/* Returns true if the depths end here: the next change is 0, or the bytes are malformed. */
+/* Returns true if no further stretch follows: the next change is 0, or the bytes are malformed. */
 static bool
 is_last_stretch(CfiCursor cursor)
 {
@@ -297,7 +305,7 @@ pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink s
 		.table = table,
 		.kind = function_kind(function),
 		.address = function->start,
-		.depth = -1, /* initial value of the encoding */
+		.depth = -1, /* the encoding starts with this value */
 		.sink = sink,
 		.context = context,
 		.unsupported = unsupported,
@@ -320,7 +328,8 @@ pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink s
 			return -EBADMSG;
 		if (change == 0 && walk.address > function->start)
 			break;
-		walk.depth += (int64_t) (change >> 1) ^ -(int64_t) (change & 1); /* zigzag */
+		/* zigzag encoding of a signed number */
+		walk.depth += (int64_t) (change >> 1) ^ -(int64_t) (change & 1);
 		length = (cfi_read_uleb128(&cursor) & UINT32_MAX) * table->quantum;
 		if (cursor.failed || length == 0)
 			return -EBADMSG;

@@ -1,7 +1,7 @@
 /*
  * plt_code.c
- *		Reads the table instruction by instruction, because its layout depends on the linker and
- *		on branch protection.
+ *		Reads the procedure linkage table instruction by instruction, because its layout depends on
+ *		the linker and on branch protection.
  */
 #include "unwind/cfi/plt_code.h"
 
@@ -44,7 +44,7 @@ plt_code_rows(const CfiSection *plt, CfiRowSink sink, void *context)
 
 		memcpy(&instruction, plt->data + at, sizeof(instruction));
 		if ((instruction & PUSH_MASK) == PUSH)
-			depth = 16; /* stubs push 16 bytes or nothing */
+			depth = 16; /* a stub pushes 16 bytes or nothing */
 		else if ((instruction & JUMP_MASK) == JUMP)
 			depth = 0;
 		if (depth != before)

@@ -1,6 +1,6 @@
 /*
  * rule_set.c
- *		Numbers unwind rules.
+ *		Gives numbers to unwind rules.
  */
 #include "unwind/cfi/rule_set.h"
 
@@ -42,7 +42,10 @@ rule_set_next_file(RuleSet *set, uint32_t share)
 	set->end = set->rules.count + (left < share ? left : share);
 }
 
-/* Returns the slot of a rule in the cache of recent ones, which finds nine of ten rows' rules. */
+/*
+ * Returns the slot of a rule in the cache of recent rules, in which nine of ten rows find their
+ * rule.
+ */
 static uint16_t *
 recent_place(RuleSet *set, const struct pfs_unwind_rule *rule)
 {

@@ -2,9 +2,9 @@
  * start_code.c
  *		Recognizes start files' code, instruction by instruction.
  *
- * Their few functions have hardly changed, but were composed in several ways. So the table contains
- * not functions but instructions, each with its effect on the stack; code with any other
- * instruction is not accepted.
+ * The few functions have hardly changed over the years, but their instructions were combined in
+ * several ways. Therefore the table lists instructions, each with its effect on the stack, and not
+ * functions. Code with any other instruction is not accepted.
  */
 #include "unwind/cfi/start_code.h"
 
@@ -20,7 +20,7 @@ typedef enum Effect
 	EFFECT_LEAVE,	/* add $8, %rsp */
 	EFFECT_PUSH_FP, /* push %rbp */
 	EFFECT_POP_FP,	/* pop %rbp */
-	EFFECT_BRANCH,	/* conditional, forward by its operand */
+	EFFECT_BRANCH,	/* branches forward, if a condition is true, by its operand */
 	EFFECT_CALL,	/* calls the function at its operand, which returns */
 	EFFECT_JUMP,	/* jumps to the function at its operand, which does not return here */
 	EFFECT_END,
@@ -29,8 +29,8 @@ typedef enum Effect
 typedef struct Instruction
 {
 	uint8_t bytes[4];
-	uint8_t length;	 /* of the bytes */
-	uint8_t operand; /* number of bytes of any value after them */
+	uint8_t length;	 /* length of bytes */
+	uint8_t operand; /* number of bytes of any value that follow */
 	uint8_t effect;	 /* enum Effect */
 } Instruction;
 
@@ -80,9 +80,10 @@ typedef struct Cursor
 {
 	const CfiSection *section;
 	size_t at;
-	size_t reach;	 /* code continues at least up to this offset, because branches lead there */
-	uint64_t callee; /* the last one found */
-	unsigned depth;	 /* of the stack, including the return address */
+	/* the code continues at least up to this offset, because a branch leads there */
+	size_t reach;
+	uint64_t callee; /* the last called function that was found */
+	unsigned depth;	 /* depth of the stack, including the return address */
 	bool fp_pushed;
 	bool ended;
 } Cursor;
@@ -104,7 +105,7 @@ instruction_at(const Cursor *cursor)
 	return NULL;
 }
 
-/* Reads a displacement, which is relative to the end of the instruction. */
+/* Reads a displacement, and adds the end of the instruction, to which it is relative. */
 static int32_t
 displacement(const Cursor *cursor, const Instruction *known)
 {
@@ -117,7 +118,9 @@ displacement(const Cursor *cursor, const Instruction *known)
 	return value;
 }
 
-/* Continues after the end of a path, at the next target of a branch, skipping padding. */
+/*
+ * Continues, after the end of a path, at the next target of a branch, and skips padding before it.
+ */
 static bool
 end_path(Cursor *cursor)
 {
@@ -137,7 +140,10 @@ branch(Cursor *cursor, int32_t by)
 	return true;
 }
 
-/* Advances past the next instruction. Returns false if it is unknown, or does not fit the state. */
+/*
+ * Advances past the next instruction. Returns false if the instruction is unknown or does not fit
+ * the state.
+ */
 static bool
 start_code_step(Cursor *cursor)
 {
@@ -182,8 +188,8 @@ begin(const CfiSection *section)
 }
 
 /*
- * Recognizes the loader by its arguments, taken from the top of the stack, and by its jump to the
- * program's entry.
+ * Recognizes the loader's first code: it takes the arguments from the top of the stack, and jumps
+ * to the program's entry point.
  */
 size_t
 loader_start_length(const CfiSection *section)

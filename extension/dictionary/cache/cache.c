@@ -146,7 +146,10 @@ pfs_dictionary_require_whole(void)
 void
 pfs_dictionary_begin(void)
 {
-	/* the caches are read without the executor, so its checks are made here */
+	/*
+	 * the caches are read without the executor, so check here the privileges that the executor
+	 * would check
+	 */
 	for (uint32 i = 0; i < lengthof(granted); i++)
 		pfs_require_rows_of_series(pfs_relation_oid(granted[i]));
 	pfs_dictionary_require_local();
@@ -175,7 +178,11 @@ cache_end_transaction(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
-		case XACT_EVENT_PREPARE: /* committed later or not, by any session: read again then */
+		/*
+		 * a prepared transaction may be committed later by any session, so its rows must be read
+		 * again then
+		 */
+		case XACT_EVENT_PREPARE:
 			abort_parts();
 			break;
 		case XACT_EVENT_PRE_COMMIT:
@@ -199,7 +206,7 @@ pfs_cache_init(void)
 	DefineCustomIntVariable(
 		"profstore.dictionary_cache_size",
 		"Sets how much of the stack dictionary a session keeps in memory.",
-		"Beyond it, the partitions that were not used for the longest time go, and are read again when they are needed.",
+		"Above this size, the least recently used partitions are freed, and read again when they are needed.",
 		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	RegisterXactCallback(cache_end_transaction, NULL);
 	RegisterSubXactCallback(cache_end_subtransaction, NULL);

@@ -3,8 +3,8 @@
  *		Lifecycle of the dictionary's caches in this backend; internal to the room.
  *
  * Each part of the cache registers its callbacks. All memory of the parts is below one context,
- * which is emptied when ids may have changed their meaning: when the epoch moved, or the extension
- * was created again. Only pfs_dictionary_begin() checks that.
+ * which is emptied when ids may have changed their meaning: when the epoch has changed, or the
+ * extension was created again. Only pfs_dictionary_begin() tests for that.
  */
 #ifndef PFS_DICTIONARY_CACHE_H
 #define PFS_DICTIONARY_CACHE_H
@@ -14,8 +14,8 @@
 #include "dictionary/cache/epoch.h"
 
 /*
- * A part of the cache. Functions that it does not need are NULL. The last two run in transaction
- * callbacks: they must not raise errors or read tables.
+ * A part of the cache. Callbacks that a part does not need are NULL. abort and commit run in
+ * transaction callbacks, so they must not raise errors or read tables.
  */
 typedef struct PfsCachePart
 {
@@ -33,13 +33,13 @@ void pfs_cache_register(PfsCachePart *part);
 /* Defines the setting and registers the transaction callbacks. */
 void pfs_cache_init(void);
 
-/* Parent context of all cached memory; created on first use. */
+/* Returns the parent context of all cached memory; created on first use. */
 MemoryContext pfs_cache_context(void);
 
-/* profstore.dictionary_cache_size in bytes. */
+/* Returns profstore.dictionary_cache_size in bytes. */
 Size pfs_cache_bytes(void);
 
-/* The epoch under which the caches were filled. */
+/* Returns the epoch under which the caches were filled. */
 const PfsEpoch *pfs_cache_epoch(void);
 Oid pfs_cache_made_for(void);
 

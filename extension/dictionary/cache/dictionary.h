@@ -53,15 +53,15 @@ typedef struct PfsTree
 typedef struct PfsTreeShape
 {
 	uint32 count;			/* nodes, including the root: places 0 .. count - 1 */
-	const uint32 *indexes;	/* index of the node at a place; all arrays are by place */
+	const uint32 *indexes;	/* index of the node at each place, as in all arrays */
 	const uint32 *parents;	/* place of the parent; the root's is 0 */
-	const uint32 *ends;		/* place behind the last node below */
+	const uint32 *ends;		/* the place after the last of its descendants */
 	const int32 *locations; /* 0 for the root */
 } PfsTreeShape;
 
 /*
- * Line of a function without a symbol, which the collector names by its start: "hard+0x1540". Its
- * system_name has the keys by which it is recognized in other builds.
+ * Line of a function for which there is no symbol. The collector names such a function by its
+ * start: "hard+0x1540". Its system_name has the keys by which other builds recognize the function.
  */
 #define PFS_LINE_UNNAMED (-1)
 
@@ -108,8 +108,8 @@ void pfs_dictionary_init(void);
 /*
  * Call first in every SQL function that uses the dictionary: checks the epoch and drops stale
  * entries. Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's
- * tables, or reads samples of some series; so call pfs_dictionary_require_whole(), too, if ids come
- * from elsewhere than samples of series that the user sees.
+ * tables or reads samples of some series. If ids come from elsewhere than samples of series that
+ * the user sees, call pfs_dictionary_require_whole(), too.
  */
 void pfs_dictionary_begin(void);
 
@@ -119,13 +119,16 @@ void pfs_dictionary_require_whole(void);
 /* Raises FEATURE_NOT_SUPPORTED if Citus has distributed a table of the dictionary. */
 void pfs_dictionary_require_local(void);
 
-/* Like pfs_dictionary_begin(), but for any role: for callers that do not show cached rows to it. */
+/*
+ * Like pfs_dictionary_begin(), but without the check of privileges. The caller must not show cached
+ * rows to the user.
+ */
 void pfs_dictionary_begin_unchecked(void);
 
 /*
- * Identifies the contents of the caches: if two processes have equal versions, ids and names mean
- * the same in both. pfs_dictionary_version() returns false if the caches hold rows of this
- * transaction's own epoch, or the epoch's row is missing.
+ * Identifies the contents of the caches: if two processes have equal versions, an id has the same
+ * meaning in both, and so has a name. pfs_dictionary_version() returns false if the caches hold
+ * rows of this transaction's own epoch, or the epoch's row is missing.
  */
 typedef struct PfsDictionaryVersion
 {
@@ -144,8 +147,8 @@ bool pfs_dictionary_version(PfsDictionaryVersion *version);
 const PfsTree *pfs_tree_get(int32 partition_id);
 
 /*
- * Dense index of a stack id, or 0 if the tree lacks it. stack_id must not be 0. from is the index
- * of any smaller id, or 0; the search is fast if it is near.
+ * Returns the dense index of a stack id, or 0 if the tree lacks it. stack_id must not be 0. from is
+ * the index of any smaller id, or 0; the closer from is to the result, the faster the search.
  */
 uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 
@@ -153,17 +156,19 @@ uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 #define PFS_MAX_SHAPES 40
 
 /*
- * Number of shapes that the cache has of a tree; 0 if there are none, for example while the cache
- * is full. Each node is in at most one shape. indexes are the nodes that this call wants: shapes
- * are made, or extended by missing nodes, when enough wanted stacks have lacked a shape.
+ * Returns the number of shapes that the cache has of a tree; 0 if there are none, for example while
+ * the cache is full. Each node is in at most one shape. indexes are the nodes that the caller will
+ * visit: once enough visited stacks have lacked a shape, shapes are made, or extended by the
+ * missing nodes.
  */
 uint32 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count);
 
-/* One of the shapes of a tree. */
+/* Returns one of the shapes of a tree. */
 PfsTreeShape pfs_tree_shape(const PfsTree *tree, uint32 number);
 
 /*
- * Number of the shape that holds a node, and the node's place in it; PFS_NO_SHAPE if there is none.
+ * Returns the number of the shape that holds a node, and sets the node's place in it; PFS_NO_SHAPE
+ * if no shape holds the node.
  */
 #define PFS_NO_SHAPE PG_UINT8_MAX
 uint8 pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place);
@@ -183,8 +188,9 @@ const PfsFunction *pfs_function_get(int32 id);
 const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */
 
 /*
- * pfs_names_context(): memory that is freed when names are dropped, and counts as theirs, for what
- * other files derive from names. Beside it: a number that changes when names are dropped.
+ * pfs_names_context() returns the context for data that other files derive from names: it is freed
+ * together with the names and counts towards their size. pfs_names_generation() returns a number
+ * that changes whenever names are dropped.
  */
 MemoryContext pfs_names_context(void);
 uint64 pfs_names_generation(void);

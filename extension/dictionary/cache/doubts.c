@@ -12,7 +12,8 @@
 
 static uint64 counts[PFS_DOUBT_COUNT];
 static bool has_doubts;
-static TimestampTz told[PFS_DOUBT_COUNT]; /* start of the statement that reported each kind last */
+/* for each kind, the start of the statement that reported it last */
+static TimestampTz told[PFS_DOUBT_COUNT];
 
 static ExecutorRun_hook_type previous_run = NULL;
 
@@ -118,8 +119,8 @@ doubts_executor_run(QueryDesc *query, ScanDirection direction,
 }
 
 /*
- * Reports doubts of a function that was called outside a query. After an abort they are dropped:
- * the error is enough.
+ * Reports the doubts of a function that was called outside a query. After an abort they are
+ * dropped, because the error has already told the user that there is no result.
  */
 static void
 doubts_on_transaction(XactEvent event, void *arg)

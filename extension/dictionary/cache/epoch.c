@@ -2,10 +2,10 @@
  * epoch.c
  *		Reads and pins the epoch.
  *
- * A pin is taken by locking first and reading the row afterwards. A transaction that locks after
- * the commit of a new epoch sees that epoch, and releases its lock; one that has read the row
- * before is found by its lock. The latest committed row is read, whatever snapshot the transaction
- * uses, so this holds under every isolation level.
+ * Pinning takes the lock first and reads the row afterwards. If a new epoch has been committed
+ * before the lock, the reader sees the new epoch, and releases its lock. If the reader still sees
+ * the old epoch, whoever increments it later finds the reader's lock. The latest committed row is
+ * read, whatever snapshot the transaction uses, so this holds under every isolation level.
  */
 #include "profstore.h"
 
@@ -31,7 +31,10 @@ PG_FUNCTION_INFO_V1(profstore_pin_epoch);
 #define EPOCH_NAMES	   3
 #define EPOCH_REMOVALS 4
 
-/* The epoch that this transaction has pinned; saves locking and reading again. */
+/*
+ * The epoch that this transaction has pinned. It is kept so that the next pin need not lock and
+ * read again.
+ */
 static bool is_pinned;
 static int64 pinned_ids;
 
@@ -92,7 +95,7 @@ latest_ids(void)
 	return ids;
 }
 
-/* Pins an epoch; returns false if it is not the present one. */
+/* Pins an epoch; returns false if it is not the current one. */
 static bool
 epoch_pin(int64 ids)
 {
@@ -119,8 +122,8 @@ pfs_epoch_pin(void)
 				(errcode(IsolationUsesXactSnapshot() ? ERRCODE_T_R_SERIALIZATION_FAILURE
 													 : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a new epoch of the dictionary has begun"),
-				 errdetail("The transaction's snapshot is older, so it cannot tell which ids "
-						   "will be removed."),
+				 errdetail("The transaction's snapshot is older, so it does not show which "
+						   "ids will be removed."),
 				 errhint("Discard all cached ids and repeat the transaction.")));
 }
 
@@ -146,7 +149,7 @@ with_timeline(int64 ids)
 	return ids * 65536 + timeline % 65536;
 }
 
-/* epoch(): the stored epoch, and below it the timeline */
+/* epoch(): returns the stored epoch, with the timeline in its low bits */
 PGDLLEXPORT Datum
 profstore_epoch(PG_FUNCTION_ARGS)
 {

@@ -36,8 +36,8 @@ PfsEpoch pfs_epoch_read(Snapshot snapshot);
 void pfs_epoch_pin(void);
 
 /*
- * Locks the latest row, as code that increments it does, until the transaction ends. Returns false,
- * without waiting, if another transaction has it locked.
+ * Locks the latest row of profstore.epoch until the transaction ends, as every function that
+ * increments an epoch does. Returns false, without waiting, if another transaction has it locked.
  */
 bool pfs_epoch_lock_or_skip(void);
 

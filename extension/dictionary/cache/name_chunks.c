@@ -43,7 +43,7 @@ pfs_name_chunk_make(const PfsNameTable *names, int32 number, Datum present, Datu
 	chunk->payload = payload;
 	if (number < 0 || number > PG_INT32_MAX / PFS_NAME_CHUNK_ROWS ||
 		VARSIZE_ANY_EXHDR(bitmap) != PFS_NAME_BITMAP_BYTES)
-		chunk_raise_damaged(names, number, PFS_CORRUPT, "its number or bitmap cannot be");
+		chunk_raise_damaged(names, number, PFS_CORRUPT, "its number or bitmap is invalid");
 	memcpy(chunk->present, VARDATA_ANY(bitmap), PFS_NAME_BITMAP_BYTES);
 	chunk->count = (uint32) pg_popcount((const char *) chunk->present, PFS_NAME_BITMAP_BYTES);
 	if (chunk->count == 0)

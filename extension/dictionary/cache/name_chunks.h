@@ -2,8 +2,8 @@
  * name_chunks.h
  *		Rows of function_chunks and location_chunks; internal to the room.
  *
- * Chunk n holds ids n * 256 .. n * 256 + 255, those that its bitmap marks: bit i % 8 of byte i / 8
- * stands for id n * 256 + i.
+ * Chunk n holds rows with ids n * 256 .. n * 256 + 255. Its bitmap marks the ids that exist: bit i
+ * % 8 of byte i / 8 stands for id n * 256 + i.
  */
 #ifndef PFS_NAME_CHUNKS_H
 #define PFS_NAME_CHUNKS_H
@@ -68,7 +68,10 @@ void pfs_name_chunk_read(const PfsNameTable *names, HeapTuple tuple, TupleDesc d
  */
 void pfs_name_chunk_unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *rows);
 
-/* Like pfs_name_chunk_unpack(), but returns the problem instead of raising an error; NULL: none. */
+/*
+ * Like pfs_name_chunk_unpack(), but returns a message instead of raising an error; NULL if the
+ * chunk is valid.
+ */
 const char *pfs_name_chunk_check(const PfsNameTable *names, const PfsNameChunk *chunk,
 								 PfsNameRow *rows);
 
@@ -79,7 +82,7 @@ const char *pfs_name_chunk_check(const PfsNameTable *names, const PfsNameChunk *
 void pfs_name_chunk_fill(const PfsNameTable *names, const PfsNameRow *rows, uint32 count,
 						 Datum *values);
 
-/* A scan for chunks by number, in any order. */
+/* Begins a scan that finds chunks by their numbers, in any order. */
 void pfs_name_chunks_begin(PfsNameScan *scan, const PfsNameTable *names, Snapshot snapshot,
 						   LOCKMODE lock);
 

@@ -1,6 +1,6 @@
 /*
  * name_hashes.c
- *		Sealed rows by content: reading and searching leaves.
+ *		Reads and searches leaves, the index of sealed rows by content.
  */
 #include "profstore.h"
 
@@ -157,7 +157,7 @@ pfs_name_leaves_find(PfsNameScan *scan, int64 key, PfsNameLeaf *leaf)
 	return true;
 }
 
-/* Position of the first entry that is not less than the digest. */
+/* Returns the position of the first entry that is not less than the digest. */
 static uint32
 leaf_find_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *digest)
 {
@@ -177,7 +177,10 @@ leaf_find_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 
 	return low;
 }
 
-/* Returns true if a digest, which is not less than those searched before, belongs in that leaf. */
+/*
+ * Returns true if a digest belongs in the leaf. The digest must not be less than those searched
+ * before.
+ */
 static bool
 is_in_reach(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *digest)
 {

@@ -7,7 +7,7 @@
  * A leaf holds those from its lowest key (a digest's first eight bytes) up to that of the next
  * leaf. Each sealed id has exactly one entry, and there are no others.
  *
- * entries  offset  0  u32  CRC-32C of all behind it
+ * entries  offset  0  u32  CRC-32C of all after it
  *                  4  u8   PFS_NAME_LEAF_VERSION
  *                  5  u8   bytes of a digest
  *                  6  u16  0
@@ -54,19 +54,22 @@ typedef struct PfsNameLeaf
 bool pfs_name_key_read(Snapshot snapshot, uint8 *key);
 
 /*
- * Digest by which a row is found: as many bytes as are stored, then zeros. Its item is the row's
- * id.
+ * Returns the digest by which a row is found: as many bytes as are stored, then zeros. Its item is
+ * the row's id.
  */
 PfsNameDigest pfs_name_digest_of(const PfsNameTable *names, const uint8 *key,
 								 const PfsNameRow *utf8);
 
-/* Order in which entries are stored: by bytes, then by item. For qsort(). */
+/*
+ * Compares two entries in the order in which entries are stored: by bytes, then by item. For
+ * qsort().
+ */
 int pfs_name_digests_compare(const void *a, const void *b);
 void pfs_name_digests_sort(PfsNameDigest *digests, uint32 count);
 
 /*
- * Key of a digest in the order of leaves: its first eight bytes, padded with zeros if it is
- * shorter.
+ * Returns the key by which leaves are ordered: the digest's first eight bytes, padded with zeros if
+ * it is shorter.
  */
 int64 pfs_name_digest_key(const PfsNameTable *names, const uint8 *digest);
 
@@ -80,10 +83,10 @@ pfs_name_entry_bytes(const PfsNameTable *names)
 bool pfs_name_leaf_check(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
 						 PfsNameLeaf *leaf);
 
-/* An entry of a leaf; its item is the id. */
+/* Returns an entry of a leaf as a digest whose item is the entry's id. */
 PfsNameDigest pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry);
 
-/* A scan for leaves by key. */
+/* Begins a scan that finds leaves by key. */
 void pfs_name_leaves_begin(PfsNameScan *scan, const PfsNameTable *names, Snapshot snapshot,
 						   LOCKMODE lock);
 
@@ -93,7 +96,7 @@ void pfs_name_leaves_begin(PfsNameScan *scan, const PfsNameTable *names, Snapsho
  */
 bool pfs_name_leaves_find(PfsNameScan *scan, int64 key, PfsNameLeaf *leaf);
 
-/* Calls a function for each item and each id that has its digest; sorts digests. */
+/* Calls a function for each pair of an item and an id with the same digest. Sorts the digests. */
 typedef void (*PfsNameFoundFn)(uint32 item, int32 id, void *argument);
 void pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 count,
 						  PfsNameFoundFn function, void *argument);

@@ -2,8 +2,8 @@
  * name_reading.c
  *		Reads functions and locations by id.
  *
- * Chunks are read first, one after the other, because most ids are there. Ids that no chunk has are
- * young.
+ * Chunks are read first, one after the other, because they hold most ids. An id that no chunk has
+ * belongs to a young row.
  */
 #include "profstore.h"
 

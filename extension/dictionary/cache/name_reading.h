@@ -31,7 +31,7 @@ void pfs_names_read_sealed_ids(const PfsNameTable *names, const int32 *ids, uint
 /* Reads all rows. The texts of sealed ones are UTF-8. */
 void pfs_names_read_all(const PfsNameTable *names, PfsNameRowFn function, void *argument);
 
-/* The greatest id of all rows; 0 if there are none. */
+/* Returns the greatest id of all rows; 0 if there are none. */
 int32 pfs_names_greatest_id(const PfsNameTable *names);
 
 #endif

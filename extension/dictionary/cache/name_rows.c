@@ -128,7 +128,7 @@ function_to_utf8(const PfsNameRow *row, PfsNameRow *utf8)
 
 /*
  * Converts a text from UTF-8. Raises an error if the database's encoding lacks a character, which
- * may come from a dump of another database.
+ * can happen in a dump restored from a database of another encoding.
  */
 static const char *
 text_from_utf8(const char *text)
@@ -287,7 +287,10 @@ static void
 digest_location(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 {
 	const PfsPackedLocation *location = &utf8->location;
-	/* A place is found by mapping and address; its lines are an answer, which may change. */
+	/*
+	 * If a location has a mapping and an address, only these identify it. Its lines are an answer
+	 * of the symbolizer, which may improve later.
+	 */
 	bool is_place = location->mapping != 0 && location->address != 0;
 	uint32 line_count = is_place ? 0 : location->line_count;
 	Size length = 12 + line_count * (Size) 8;

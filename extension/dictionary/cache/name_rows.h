@@ -38,7 +38,9 @@ typedef struct PfsNameRow
 /* Called for each row found. CurrentMemoryContext is reset after each call. */
 typedef void (*PfsNameRowFn)(const PfsNameRow *row, void *argument);
 
-/* One of the two kinds. Its functions allocate in CurrentMemoryContext. */
+/*
+ * Description of one kind, functions or locations. Its callbacks allocate in CurrentMemoryContext.
+ */
 typedef struct PfsNameTable
 {
 	const char *name; /* name of the view; the kind's name in SQL functions, too */
@@ -63,8 +65,8 @@ typedef struct PfsNameTable
 	PfsStatus (*unpack)(const uint8_t *bytes, size_t length, uint32 count, PfsAllocator allocator,
 						PfsNameRow *rows, PfsError *error);
 	/*
-	 * Digest of the content by which rows are found; that of a place leaves out lines
-	 * (intern_locations).
+	 * Computes the digest of the content by which rows are found. If a location has a mapping and
+	 * an address, its lines are left out (intern_locations).
 	 */
 	void (*digest)(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest);
 } PfsNameTable;
@@ -75,7 +77,7 @@ typedef struct PfsNameTable
  */
 bool pfs_names_are_packed(void);
 
-/* Name of the table of young rows. */
+/* Returns the name of the table of young rows. */
 const char *pfs_young_table(const PfsNameTable *names);
 
 extern const PfsNameTable pfs_function_names;

@@ -3,7 +3,7 @@
  *		Cached locations, functions and mappings, by id.
  *
  * 1. Arrays of pages, and the rules by which they are dropped when a call begins.
- * 2. A table row becomes a struct in one allocation, with its texts behind it.
+ * 2. A table row becomes a struct in one allocation, with its texts after it.
  * 3. Loading many rows: locations that are not cached, then the functions and mappings they name.
  * 4. Reading one row. A missing row is replaced by one with an "unknown" name, until the next call
  *    searches again.
@@ -29,10 +29,10 @@
 #include "dictionary/cache/rows.h"
 #include "dictionary/cache/shared_names.h"
 
-/* Reading fewer names is faster than sharing them. */
+/* With fewer names than this, reading them from the tables is faster than sharing them. */
 #define LEAST_SHARED 256
 
-/* Names are offered again after they have grown by this share. */
+/* Names are offered again once their number has grown by one part in this many. */
 #define GROWTH_DIVISOR 8
 
 /* Cached rows of one kind, each a struct of dictionary.h. */
@@ -51,14 +51,14 @@ static NameCache locations = { PFS_LOCATIONS, read_locations };
 static NameCache functions = { PFS_FUNCTIONS, names_read_functions };
 static NameCache mappings = { PFS_MAPPINGS, names_read_mappings };
 
-/* Rows of this session, and shared rows, which it does not read again. */
+/* Rows that this session has read itself. Rows found in shared memory are not read again. */
 static PfsNamePages own[PFS_NAME_KINDS];
 static uint32 own_count;
 static const PfsNamePages *shared; /* NULL: none */
 static uint32 shared_count;
 /* number of names that were last found in, or put into, shared memory */
 static uint32 offered_count;
-static bool has_looked; /* shared names were searched in this call */
+static bool has_looked; /* true if shared names were already searched during this call */
 
 /* Parent of all pages and rows; child of the cache context. */
 static MemoryContext name_context;
@@ -102,7 +102,7 @@ pfs_names_bytes(void)
 	return name_context == NULL ? 0 : MemoryContextMemAllocated(name_context, true);
 }
 
-/* Placeholders are dropped, because the missing rows may exist by now. */
+/* Drops placeholders when a call begins, because the missing rows may exist by now. */
 static void
 names_begin_call(bool names_changed)
 {
@@ -134,7 +134,10 @@ pfs_names_context(void)
 	return name_context;
 }
 
-/* Searches shared names. Called late, because the epoch is known only after a call has begun. */
+/*
+ * Borrows shared names. Called as late as possible, because the epoch is known only after a call
+ * has begun.
+ */
 static pg_noinline void
 look_for_shared(void)
 {
@@ -171,7 +174,10 @@ names_keep(NameCache *cache, int32 id, void *row)
 	own_count++;
 }
 
-/* Offers names, unless the transaction has an id and may have read rows of its own. */
+/*
+ * Offers names to other sessions, unless the transaction has an id and so may have read rows of its
+ * own.
+ */
 static void
 offer_names(void)
 {
@@ -184,7 +190,7 @@ offer_names(void)
 	pfs_shared_names_offer(own, shared, count);
 }
 
-/* Copies a text behind a row under construction, and moves *at. */
+/* Copies a text after a row under construction, and moves *at. */
 static const char *
 names_put_text(char **at, const char *text, Size length)
 {
@@ -339,7 +345,7 @@ pfs_location_is_cached(int32 id)
 	return id == PFS_NO_STACK_LOCATION || names_look_up(&locations, id) != NULL;
 }
 
-/* Records that a placeholder was made: the next query searches the row again. */
+/* Records that a placeholder was made, so that the next query looks for the row again. */
 static void
 note_unknown(void)
 {

@@ -8,10 +8,10 @@
 
 #include "profstore.h"
 
-/* Registers the part. */
+/* Registers the names as a part of the caches. */
 void pfs_names_init(void);
 
-/* Bytes of the cached names. */
+/* Returns the bytes of the cached names. */
 Size pfs_names_bytes(void);
 
 #endif

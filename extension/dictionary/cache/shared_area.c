@@ -66,20 +66,20 @@ typedef struct Entry
 	PfsSharedFacts facts;
 	Size bytes;
 	dsa_pointer block;
-	pg_atomic_uint64 last_use_no; /* by the clock */
+	pg_atomic_uint64 last_use_no; /* value of the area's clock at the last use */
 } Entry;
 
 /* Header of a copy. */
 typedef struct SharedBlock
 {
 	pg_atomic_uint32 pins; /* by sessions that read it */
-	bool is_removed;	   /* its entry is gone: freed with the last pin */
+	bool is_removed;	   /* its entry is gone, so the memory is freed with the last pin */
 	dsa_pointer self;
 } SharedBlock;
 
 #define BLOCK_BYTES MAXALIGN(sizeof(SharedBlock))
 
-/* In shared memory, before the copies. */
+/* Control structure, which stands in shared memory before the copies. */
 typedef struct SharedArea
 {
 	pg_atomic_uint64 clock; /* counts uses, and refused offers */
@@ -87,7 +87,7 @@ typedef struct SharedArea
 	pg_atomic_uint64 misses;
 	pg_atomic_uint64 evictions;
 	pg_atomic_uint64 refusals;
-	Size used_bytes; /* this and the following fields: under the lock */
+	Size used_bytes; /* used_bytes and the fields after it are protected by the lock */
 	uint64 tree_count;
 	uint64 node_count;
 } SharedArea;
@@ -153,7 +153,8 @@ area_attach(void)
 	caller = MemoryContextSwitchTo(TopMemoryContext);
 	area = dsa_attach_in_place(area_place(), NULL);
 	/*
-	 * callbacks run in reverse order of registration, and all of them after the transaction's abort
+	 * on_shmem_exit callbacks run in reverse order of registration, and all of them after the
+	 * transaction's abort, so pins are released before the area is detached
 	 */
 	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
 	on_shmem_exit(unpin_all, (Datum) 0);
@@ -191,7 +192,7 @@ pfs_shared_has_room(Size bytes)
 	return shared != NULL && bytes + BLOCK_BYTES <= area_bytes() / SHARE_DIVISOR;
 }
 
-/* Borrowing */
+/* --- borrowing copies --- */
 
 static bool
 is_of_epoch(const Entry *entry)
@@ -202,7 +203,10 @@ is_of_epoch(const Entry *entry)
 		   (entry->key.number != PFS_SHARED_NAMES || entry->facts.names_epoch == epoch->names);
 }
 
-/* The entry of a key, if it is of the caches' epoch. The lock is held. */
+/*
+ * Returns the entry of a key if it belongs to the epoch of the caches. The caller must hold the
+ * lock.
+ */
 static Entry *
 area_find_entry(const EntryKey *key)
 {
@@ -263,14 +267,14 @@ pfs_shared_release(void *thing)
 		at++;
 	if (at == pin_count)
 	{
-		elog(WARNING, "a shared thing of the dictionary's caches is given back twice");
+		elog(WARNING, "a shared entry of the dictionary caches is released twice");
 		return;
 	}
 	pins[at] = pins[--pin_count];
 	area_unpin(block);
 }
 
-/* Putting in */
+/* --- offering copies --- */
 
 static void
 area_refuse(void)

@@ -18,11 +18,11 @@
 
 #include "profstore.h"
 
-/* Numbers of copies: dictionary partitions, and these. */
+/* Numbers of copies that do not hold a dictionary partition. */
 #define PFS_SHARED_NAMES (-1)
-#define PFS_SHARED_IDS	 (-2) /* of imports */
+#define PFS_SHARED_IDS	 (-2) /* ids that imports share */
 
-/* Facts about a copy. */
+/* Properties of a copy of table contents in shared memory. */
 typedef struct PfsSharedFacts
 {
 	int64 names_epoch; /* 0 if it holds no names */
@@ -37,12 +37,12 @@ typedef struct PfsSharedFacts
  */
 void pfs_shared_area_init(void);
 
-/* Returns true if a copy of that size is small enough to be shared. */
+/* Returns true if a copy of the given size is small enough to be shared. */
 bool pfs_shared_has_room(Size bytes);
 
 /*
- * Returns the facts of the copy with a number under the epoch of the caches; false if there is
- * none.
+ * Returns the facts of the copy with this number, if it belongs to the epoch of the caches;
+ * otherwise false.
  */
 bool pfs_shared_look(int32 number, PfsSharedFacts *facts);
 
@@ -51,9 +51,10 @@ void *pfs_shared_borrow(int32 number, PfsSharedFacts *facts);
 void pfs_shared_release(void *thing);
 
 /*
- * Offers a copy of that many bytes. It is put in unless there is one of this epoch that is at least
- * as good, or one of a later epoch. fill writes it to its place without a lock; it must not raise
- * an error or process interrupts. Returns true if the copy is in shared memory afterwards.
+ * Offers a copy of that many bytes. It is stored unless shared memory has one of this epoch that is
+ * at least as good, or one of a later epoch. fill() writes the copy to its place without holding
+ * the lock; it must not raise an error or process interrupts. Returns true if the copy is in shared
+ * memory afterwards.
  */
 typedef struct PfsSharedOffer
 {

@@ -1,6 +1,6 @@
 /*
  * shared_names.c
- *		Pages, rows and texts in one allocation, with pointers into itself.
+ *		Stores pages, rows and texts in one allocation, which contains pointers into itself.
  */
 #include "profstore.h"
 
@@ -9,7 +9,7 @@
 #include "dictionary/cache/shared_area.h"
 #include "dictionary/cache/shared_names.h"
 
-/* A copy is replaced if its names have grown by this share. */
+/* A copy is replaced once the number of names has grown by one part in this many. */
 #define GROWTH_DIVISOR 8
 
 /* An offer, see pfs_shared_names_offer(). */

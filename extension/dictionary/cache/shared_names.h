@@ -1,10 +1,10 @@
 /*
  * shared_names.h
- *		Cached locations, functions and mappings in shared memory (shared_area.h); internal to
- *		the room.
+ *		Cached locations, functions and mappings in shared memory (shared_area.h); internal to the
+ *		room.
  *
- * A session finds here what another one has read from the tables. It holds committed rows only, and
- * is dropped with the epoch of names.
+ * A session finds here the names that another session has read from the tables. The copy holds
+ * committed rows only, and is dropped when the epoch of names changes.
  */
 #ifndef PFS_SHARED_NAMES_H
 #define PFS_SHARED_NAMES_H
@@ -48,8 +48,8 @@ const PfsNamePages *pfs_shared_names_borrow(uint32 *count);
 void pfs_shared_names_release(const PfsNamePages *shared);
 
 /*
- * Offers a session's own names together with those it has borrowed (NULL: none), count in all. They
- * are shared if they are clearly more than those in shared memory.
+ * Offers a session's own names together with those that it has borrowed (NULL if none), count in
+ * all. They are shared if they are clearly more than the names in shared memory.
  */
 void pfs_shared_names_offer(const PfsNamePages *own, const PfsNamePages *borrowed, uint32 count);
 

@@ -37,7 +37,10 @@ typedef struct Place
 typedef struct Told
 {
 	Place place;
-	uint32 poorer; /* number of the location's entry before this one, from 1; 0: none */
+	/*
+	 * number of the location's entry before this one, counted from 1; 0 if this is its first entry
+	 */
+	uint32 poorer;
 	SubTransactionId told_in;
 	bool has_build_id;
 	PfsAnswerRank rank;
@@ -48,7 +51,7 @@ typedef struct Told
 typedef struct Best
 {
 	Place place;
-	uint32 number; /* number of its latest entry, from 1 */
+	uint32 number; /* number of the location's latest entry, counted from 1 */
 	char status;
 } Best;
 
@@ -63,7 +66,7 @@ typedef struct Best
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* Of the running transaction, in TopTransactionContext. */
+/* Answers recorded by the running transaction, in TopTransactionContext. */
 static Told *told;
 static uint32 told_count;
 static uint32 told_capacity;
@@ -147,7 +150,9 @@ answers_forget(void)
 	best_of_place = NULL;
 }
 
-/* Updates a location; returns true if it existed and had no answer as good. */
+/*
+ * Updates a location if the answer is better than the stored one; returns true if it was updated.
+ */
 static bool
 run_improve(SPIPlanPtr plan, const Told *better)
 {
@@ -180,7 +185,7 @@ improve_locations(void)
 	bool any = false;
 
 	SPI_connect();
-	/* The epoch's row first, as all other code that changes names does. */
+	/* Lock the row of profstore.epoch first, as all other code that changes names does. */
 	if (SPI_execute(lock_epoch, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not lock the epoch");
 	unseal_told();
@@ -191,13 +196,13 @@ improve_locations(void)
 	for (uint32 i = 0; i < told_count; i++)
 		any |= run_improve(plan, &told[i]);
 	if (any && SPI_execute(bump_names, false, 0) != SPI_OK_UPDATE)
-		elog(ERROR, "could not count up the epoch of names");
+		elog(ERROR, "could not increment the epoch of names");
 	SPI_finish();
 }
 
 /*
- * Keeps the best answer of each location. Drops those of an extension that the transaction has
- * dropped: its ids mean nothing in one created since.
+ * Keeps the best answer of each location. Drops the answers for an extension that the transaction
+ * has dropped, because its ids have no meaning in an extension created since.
  */
 static void
 forget_unneeded(void)
@@ -226,7 +231,8 @@ answers_on_transaction(XactEvent event, void *arg)
 }
 
 /*
- * Entries recorded since the subtransaction began were recorded in it, or in one of its children.
+ * Removes the entries of an aborted subtransaction: all that were recorded after it began, because
+ * they were recorded in it or in one of its children.
  */
 static void
 answers_on_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,

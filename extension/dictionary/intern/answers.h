@@ -22,7 +22,7 @@ typedef struct PfsAnswer
 	const int32 *lines; /* 0: unknown */
 } PfsAnswer;
 
-/* Ranks of answers; the greater one is better. */
+/* Ranks of answers; a greater rank is better. */
 typedef enum PfsAnswerRank
 {
 	PFS_ANSWER_NONE,
@@ -40,10 +40,10 @@ PfsAnswerRank pfs_answer_rank(const PfsAnswer *answer, bool has_build_id);
 bool pfs_answers_are_equal(const PfsAnswer *a, const PfsAnswer *b);
 
 /*
- * Records an answer for a location. At commit the location gets it, unless it then has one of the
- * same or a better rank, or this transaction has recorded one. Answers of a subtransaction are
- * dropped with its abort. Under REPEATABLE READ the commit raises T_R_SERIALIZATION_FAILURE if
- * another transaction has improved the location first.
+ * Records an answer for a location. At commit the location gets it, unless its stored answer then
+ * has an equal or better rank, or this transaction has recorded a better one. Answers of a
+ * subtransaction are dropped with its abort. Under REPEATABLE READ the commit raises
+ * T_R_SERIALIZATION_FAILURE if another transaction has improved the location first.
  */
 void pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id);
 

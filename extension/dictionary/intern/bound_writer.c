@@ -1,6 +1,7 @@
 /*
  * bound_writer.c
- *		Looks up whether a role is bound, once a transaction, and keeps the ids that it may use.
+ *		Looks up once per transaction whether selectors bind a role, and keeps the ids that the role
+ *		may use.
  *
  * Selectors are stored by the role's name, which a dump has, but ALTER ROLE changes. A role is
  * therefore also bound while it has EXECUTE on profstore_internal.bound_writer(): privileges belong
@@ -57,13 +58,13 @@ typedef struct ProvenId
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* How a role is bound, as of a transaction. */
+/* Result of looking up a role, valid for one transaction. */
 static struct
 {
 	Oid role;
 	LocalTransactionId transaction;
 	bool is_bound;
-	uint64 selectors; /* hash of its selectors and of their table */
+	uint64 selectors; /* hash of the role's selectors and of the table's OID */
 } looked_up;
 
 static Oid proven_for; /* the role to which the ids were returned */
@@ -147,7 +148,8 @@ role_is_bound(Oid role)
 
 	if (looked_up.role != role || looked_up.transaction != transaction)
 	{
-		Oid table_id = pfs_relation_find("bound_writers"); /* an earlier version has none */
+		/* an earlier version of the extension has no such table */
+		Oid table_id = pfs_relation_find("bound_writers");
 		uint64 selectors = table_id;
 
 		looked_up.is_bound = OidIsValid(table_id) && !superuser_arg(role) &&
@@ -174,8 +176,9 @@ proven_forget(Oid role)
 }
 
 /*
- * Returns true if the ids are those of a role that role_is_bound() has looked up. Other selectors
- * may leave out a series, and another installation of the extension gives ids another meaning.
+ * Returns true if the kept ids were returned to the role that role_is_bound() has looked up, under
+ * its present selectors. With other selectors a series may no longer match, and in another
+ * installation of the extension an id has another meaning.
  */
 static bool
 proven_belong_to(Oid role)
@@ -234,8 +237,8 @@ series_match(const int32 *ids, uint32 count, const char *role)
 }
 
 /*
- * Runs with the rights of the extension's owner, because an import, which runs as the writer, calls
- * it, too.
+ * Raises an error unless all series match. Runs with the rights of the extension's owner, because
+ * an import calls it as the writer.
  */
 static void
 require_matching(const int32 *ids, uint32 count)

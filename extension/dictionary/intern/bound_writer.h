@@ -24,19 +24,22 @@ typedef enum PfsProvenKind
 } PfsProvenKind;
 
 /*
- * Notes ids that interning returns to the calling role. Does nothing unless the role is bound. Of
- * series, raises INSUFFICIENT_PRIVILEGE if one does not match its selectors.
+ * Notes the ids that interning returns to the calling role. Does nothing unless the role is bound.
+ * For series, raises INSUFFICIENT_PRIVILEGE if one does not match the role's selectors.
  */
 void pfs_proven_add(PfsProvenKind kind, const int32 *ids, uint32 count);
 void pfs_proven_add_stacks(const int64 *ids, uint32 count);
 
 /*
- * Raises OBJECT_NOT_IN_PREREQUISITE_STATE, as for an expired epoch, if the calling role is bound
- * and one of the ids was not returned to it: a collector then interns again.
+ * Raises an error if the calling role is bound and one of the ids was not returned to it. The code
+ * is OBJECT_NOT_IN_PREREQUISITE_STATE, as for an expired epoch, so that a collector interns again.
  */
 void pfs_proven_require(PfsProvenKind kind, const int32 *ids, uint32 count);
 
-/* Checks rows that the current user inserts like ids; only in partitions of samples. */
+/*
+ * Checks the ids in rows that the current user inserts into a partition of samples, like
+ * pfs_proven_require(). Other tables pass.
+ */
 void pfs_proven_require_rows(Relation relation, TupleTableSlot **rows, uint32 count);
 
 #endif

@@ -8,8 +8,8 @@
 #include "profstore.h"
 
 /*
- * Name of the calling role, palloc'd. In a SECURITY DEFINER function it is the caller's role, not
- * the owner's.
+ * Returns the name of the calling role, palloc'd. In a SECURITY DEFINER function it is the caller's
+ * role, not the owner's.
  */
 char *pfs_calling_role(void);
 Oid pfs_calling_role_id(void);

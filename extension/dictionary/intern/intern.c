@@ -1,6 +1,6 @@
 /*
  * intern.c
- *		intern_stacks, intern_stacks_by_partition: stack traces in, ids out.
+ *		intern_stacks, intern_stacks_by_partition: return the ids of stack traces.
  *
  * 1. Every stack is walked down the cached tree from its root. If all stacks are known, no table is
  *    read.
@@ -57,7 +57,7 @@ typedef struct Path
 	uint32 *nodes;			/* indexes, root first */
 	const int32 *locations; /* leaf first */
 	uint32 depth;
-	uint32 valid; /* the nodes of this many outer frames are known */
+	uint32 valid; /* the nodes of this many outer frames are valid */
 } Path;
 
 typedef struct Interning
@@ -70,7 +70,7 @@ typedef struct Interning
 	Path path;
 } Interning;
 
-/* Location of the frame at a distance from the root. */
+/* Returns the location of the frame at a distance from the root. */
 static inline int32
 stack_frame(const int32 *locations, uint32 depth, uint32 from_root)
 {
@@ -122,7 +122,10 @@ append_rest(Interning *interning)
 	}
 }
 
-/* Walks all stacks, and with add appends missing nodes. Returns how many are not known. */
+/*
+ * Walks all stacks; if add is true, appends missing nodes. Returns the number of stacks that are
+ * not known.
+ */
 static uint32
 intern_all(Interning *interning, bool add)
 {
@@ -193,7 +196,10 @@ add_unknown(Interning *interning)
 		return;
 	check_locations(interning);
 
-	/* as begin_interning() does: ids that a writer keeps must outlive a crash */
+	/*
+	 * like begin_interning(), make the commit wait for the disk: a writer keeps the ids, so they
+	 * must outlive a crash
+	 */
 	ForceSyncCommit();
 	first = cache->tree.node_count + 1;
 	pfs_tree_begin_append(cache);

@@ -26,7 +26,10 @@ int32 pfs_partition_intern(const char *key);
  */
 int32 pfs_profile_type_intern(const char *profile_type);
 
-/* Next node number that is larger than a parent's, from the run of numbers of this backend. */
+/*
+ * Returns the next node number that is larger than the parent's, from the block of numbers that
+ * this backend has reserved.
+ */
 int64 pfs_node_number_next(int64 parent_number);
 
 /*

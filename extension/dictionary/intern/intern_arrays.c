@@ -1,6 +1,6 @@
 /*
  * intern_arrays.c
- *		Arrays that writers pass: checked once, here, before anything is stored.
+ *		Checks the arrays that writers pass, before anything is stored.
  */
 #include "profstore.h"
 
@@ -43,7 +43,7 @@ pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end
 
 		if (i > first && count != expected)
 			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-							errmsg("%s: arrays must be of one length", caller),
+							errmsg("%s: arrays must have equal lengths", caller),
 							errdetail("One array has %u elements, another %u.", expected, count)));
 		expected = count;
 	}

@@ -27,7 +27,7 @@ uint32 pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, 
 
 /*
  * Replaces texts longer than PFS_NAME_MAX_BYTES by their first characters, "..." and 16 hexadecimal
- * digits of a hash of the whole text. So names that differ behind the cut stay distinct, except
+ * digits of a hash of the whole text. So names that differ after the cut stay distinct, except
  * against deliberate collisions: the hash is fast and unkeyed. Reports their number in a NOTICE.
  */
 void pfs_names_clip(const char *caller, Datum *texts, uint32 count);

@@ -1,11 +1,11 @@
 /*
  * intern_functions.c
- *		intern_functions: functions in, ids out.
+ *		intern_functions: returns the ids of functions.
  *
- * Each distinct function is searched by digest among sealed ones, then, with one probe of the index
- * on a hash of its content, among young ones. If equal functions are stored in one place, the
- * smallest id represents them. Functions that are not found are stored. Condemned functions count
- * as not found.
+ * Each distinct function is looked up by digest among sealed ones, then, with one probe of the
+ * index on a hash of its content, among young ones. If equal functions are stored more than once,
+ * the smallest id represents them. Functions that are not found are stored. Condemned functions
+ * count as not found.
  */
 #include "profstore.h"
 
@@ -40,7 +40,7 @@ enum
 
 #define TEXT_COUNT 3
 
-/* A function to intern. Its texts point into the arguments; the hash is the one in the index. */
+/* A function to intern. Its texts point into the arguments. The hash equals that of the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
@@ -93,8 +93,8 @@ function_matches(const Datum *values, const PfsContentItem *item, void *context)
 }
 
 /*
- * A sealed id with the digest of a wanted function. The leaves may list ids of a lost chunk, which
- * are ignored.
+ * A sealed id with the digest of a wanted function. If a chunk is lost, the leaves still list its
+ * ids; such ids are ignored.
  */
 typedef struct Candidate
 {

@@ -1,7 +1,7 @@
 /*
  * intern_ids.c
- *		Ids that interning returns and accepts: partitions and profile types by key, node
- *		numbers, locations known to exist.
+ *		Keeps ids between calls of interning: partitions and profile types by key, node numbers, and
+ *		the locations that are known to exist.
  */
 #include "profstore.h"
 
@@ -28,7 +28,7 @@
 #define PAGE_BITS  15
 #define PAGE_WORDS ((1 << PAGE_BITS) / 64)
 
-/* Ids by text: of dictionary partitions by key, of profile types by string form. */
+/* Ids by key: dictionary partitions by their name, profile types by their string form. */
 typedef struct KnownKey
 {
 	char key[PFS_PARTITION_KEY_MAX + 1];
@@ -55,8 +55,8 @@ static uint64 **known_pages; /* bitmap of locations that exist */
 static uint32 known_page_count;
 
 /*
- * The rest of this backend's run of node numbers. They are never used twice, so it outlives
- * transactions.
+ * The next number of the block that this backend has reserved, and the block's end. A number is
+ * never used twice, so the block outlives transactions.
  */
 static int64 next_number;
 static int64 numbers_end;
@@ -113,7 +113,7 @@ intern_ids_context(void)
 	return intern_context;
 }
 
-/* Cached id of a key; 0 if it is unknown or too old. */
+/* Returns the cached id of a key; 0 if it is unknown or too old. */
 static int32
 known_id(HTAB *known, const char *key)
 {

@@ -2,7 +2,7 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * 1. Each distinct location is searched by digest among sealed ones, and with one probe of the
+ * 1. Each distinct location is looked up by digest among sealed ones, and with one probe of the
  *    index on a hash of its content among young ones; locations that are not found are stored. The
  *    smallest id represents equal locations. Condemned ones count as not found.
  * 2. A location with a mapping and an address is a place, and its lines are the answer to "which
@@ -68,15 +68,15 @@ enum
 	ARG_COUNT
 };
 
-/* A location to intern. Its lines point into the arguments; the hash is the one in the index. */
+/* A location to intern. Its lines point into the arguments. The hash equals that of the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
 	int32 mapping_id;
 	int64 address;
 	PfsAnswer answer;
-	bool has_build_id;	   /* of its mapping */
-	bool has_answer;	   /* its answer was recorded for a stored location */
+	bool has_build_id;	   /* true if its mapping has a build ID */
+	bool has_answer;	   /* the answer of the location was recorded for a stored one */
 	struct Sealed *sealed; /* sealed locations at the same place */
 } Wanted;
 
@@ -94,10 +94,10 @@ typedef struct Sealed
 	struct Sealed *next;
 } Sealed;
 
-/* State of the search. */
+/* State of the search for stored locations. */
 typedef struct Finding
 {
-	MemoryContext memory; /* for one location; reset before the next */
+	MemoryContext memory; /* memory for one location's search; reset before the next */
 	Stored *stored;
 	uint32 count;
 	uint32 capacity;
@@ -121,7 +121,7 @@ answer_rank(const Wanted *wanted)
 	return pfs_answer_rank(&wanted->answer, wanted->has_build_id);
 }
 
-/* A place, with the position of a location at it. */
+/* A place (mapping and address), with the position of one of the locations there. */
 typedef struct Place
 {
 	uint32 index;
@@ -218,7 +218,7 @@ typedef struct Candidates
 	Candidate *items; /* sorted by id once all are listed */
 	uint32 count;
 	uint32 capacity;
-	MemoryContext memory; /* for rows that are found */
+	MemoryContext memory; /* memory for rows that are found */
 } Candidates;
 
 static void
@@ -251,8 +251,8 @@ copy_numbers(MemoryContext memory, const int32 *numbers, uint32 count)
 }
 
 /*
- * Adds a sealed row to the wanted locations at its place; with others it shares the digest by
- * chance.
+ * Adds a sealed row to the wanted locations at its place. A candidate that is at no wanted place
+ * has a wanted digest by chance only.
  */
 static void
 locations_note_sealed(const PfsNameRow *row, void *argument)
@@ -337,7 +337,10 @@ locations_find_sealed(void *items, uint32 count, void *context)
 	pfree(candidates.items);
 }
 
-/* The best answer at a place; among stored ones of equal rank that of the smallest id. */
+/*
+ * Returns the best answer at a place. Among stored locations of equal rank it takes that of the
+ * smallest id.
+ */
 static const PfsAnswer *
 best_answer(const Finding *finding, const Wanted *wanted)
 {
@@ -360,8 +363,8 @@ best_answer(const Finding *finding, const Wanted *wanted)
 }
 
 /*
- * Records the best answer for stored locations that have a poorer one. Returns the smallest id with
- * it.
+ * Records the best answer for those stored locations that have a poorer one. Returns the smallest
+ * id of the locations with the best answer.
  */
 static int32
 find_at_place(const Finding *finding, Wanted *wanted)
@@ -399,7 +402,7 @@ find_equal(const Finding *finding, const Wanted *wanted)
 	return smallest;
 }
 
-/* Id of the stored location that represents this one; 0 if there is none. */
+/* Returns the id of the stored location that represents the item; 0 if there is none. */
 static int32
 find_location(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context)
 {
@@ -521,7 +524,10 @@ check_mappings(Wanted *wanted, uint32 count)
 	pfree(mappings.identified);
 }
 
-/* Checks that everything exists that locations to be stored or changed refer to. */
+/*
+ * Checks that all functions and mappings exist to which locations refer that will be stored or
+ * changed.
+ */
 static void
 require_named(const void *items, uint32 count)
 {
@@ -564,7 +570,7 @@ location_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *
 	values[COL_CONDEMNED] = BoolGetDatum(false);
 }
 
-/* Hash of a location, equal to that of content_hash(). */
+/* Returns the hash of a location, equal to that of the SQL function content_hash(). */
 static uint64
 location_hash(FmgrInfo *hash_array, const Wanted *wanted)
 {

@@ -1,6 +1,6 @@
 /*
  * intern_mappings.c
- *		intern_mappings: mappings in, ids out.
+ *		intern_mappings: returns the ids of mappings.
  */
 #include "profstore.h"
 
@@ -28,7 +28,7 @@ enum
 
 #define TEXT_COUNT 2
 
-/* A mapping to intern. Its texts point into the arguments; the hash is the one in the index. */
+/* A mapping to intern. Its texts point into the arguments. The hash equals that of the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
@@ -45,7 +45,7 @@ mapping_is_same(const PfsContentItem *a, const PfsContentItem *b)
 		   pfs_texts_are_equal(left->texts[1], right->texts[1]);
 }
 
-/* Compares with a row of the calling role alone. */
+/* Compares a mapping with a stored row. Rows of other roles never match. */
 static bool
 mapping_matches(const Datum *values, const PfsContentItem *item, void *role)
 {

@@ -1,6 +1,6 @@
 /*
  * intern_series.c
- *		intern_series: series in, ids out. check_series and touch_series check their owner.
+ *		intern_series: returns the ids of series. check_series and touch_series check their owner.
  */
 #include "profstore.h"
 
@@ -54,7 +54,7 @@ enum
 	ARG_COUNT
 };
 
-/* A series to intern, with normalized labels. The hash is the one in the index. */
+/* A series to intern, with normalized labels. The hash equals that of the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
@@ -79,7 +79,7 @@ series_is_same(const PfsContentItem *a, const PfsContentItem *b)
 		   labels_are_equal(left->labels, right->labels);
 }
 
-/* Compares with a row of the calling role alone. */
+/* Compares a series with a stored row. Rows of other roles never match. */
 static bool
 series_matches(const Datum *values, const PfsContentItem *item, void *role)
 {
@@ -106,7 +106,7 @@ series_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *ro
 	values[COL_INTERNED] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
 }
 
-/* Hash of a series, equal to that of content_hash(). */
+/* Returns the hash of a series, equal to that of the SQL function content_hash(). */
 static uint64
 series_hash(const Wanted *wanted)
 {

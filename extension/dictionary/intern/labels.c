@@ -1,6 +1,6 @@
 /*
  * labels.c
- *		Label sets.
+ *		Checks and normalizes label sets.
  */
 #include "profstore.h"
 

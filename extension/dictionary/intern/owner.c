@@ -1,6 +1,6 @@
 /*
  * owner.c
- *		Changes to the extension's tables at commit.
+ *		Runs changes to the extension's tables at commit, as their owner.
  */
 #include "profstore.h"
 

@@ -1,7 +1,7 @@
 /*
  * series_classes.c
- *		The classes of series that roll-ups sum: their delta profile types, and one class for all
- *		series in tables of users.
+ *		Classes of series that a roll-up sums: each delta profile type is a class. In a table that
+ *		is not one of the extension's, all series are one class.
  *
  * Reads the tables without row security, because compaction shows no row to its caller.
  */
@@ -22,8 +22,8 @@
 #include "store/segment/storage.h"
 
 /*
- * The class of all series in a table other than our partitions. Their meaning is unknown, and SQL
- * sums them all. No profile type has this id.
+ * The class of all series in a table that is not one of the extension's partitions. The extension
+ * does not know what its series mean, and the views sum them all. No profile type has this id.
  */
 #define CLASS_OF_OTHERS 0
 

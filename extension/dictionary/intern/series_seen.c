@@ -1,6 +1,7 @@
 /*
  * series_seen.c
- *		Ranges that a transaction has recorded, and the statement that widens rows by them.
+ *		Keeps the ranges that a transaction has recorded, and widens rows of profstore.series by
+ *		them.
  */
 #include "profstore.h"
 
@@ -35,10 +36,10 @@ typedef struct Seen
 	SubTransactionId told_in;
 	TimestampTz first;
 	TimestampTz last;
-	bool is_wide_enough; /* its row holds the range already */
+	bool is_wide_enough; /* true if the stored row already covers the range */
 } Seen;
 
-/* Of the running transaction, in TopTransactionContext. */
+/* Ranges recorded by the running transaction, in TopTransactionContext. */
 static Seen *told;
 static uint32 told_count;
 static uint32 told_capacity;
@@ -95,8 +96,8 @@ seen_forget(void)
 }
 
 /*
- * Drops series of an extension that the transaction has dropped: its ids mean nothing in one
- * created since.
+ * Drops the series of an extension that the transaction has dropped, because its ids have no
+ * meaning in an extension created since.
  */
 static void
 forget_dropped(void)
@@ -191,7 +192,7 @@ run_widen(void)
 		plan = made;
 	}
 	if (SPI_execute_plan(plan, values, NULL, false, 0) != SPI_OK_UPDATE)
-		elog(ERROR, "could not tell when series were seen");
+		elog(ERROR, "could not record when series were seen");
 	SPI_finish();
 }
 
@@ -222,7 +223,8 @@ seen_on_transaction(XactEvent event, void *arg)
 }
 
 /*
- * Entries recorded since the subtransaction began were recorded in it, or in one of its children.
+ * Removes the entries of an aborted subtransaction: all that were recorded after it began, because
+ * they were recorded in it or in one of its children.
  */
 static void
 seen_on_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,

@@ -2,9 +2,9 @@
  * leaves.c
  *		Changes leaves.
  *
- * Entries to add and to remove are processed in order. Those of one leaf, up to the start of the
- * next one, are merged with it. A leaf that has become too long is divided into equal parts, and
- * the first part replaces the old one.
+ * Entries to add and to remove are processed in order. All entries that belong in one leaf are
+ * merged with it in one step. A leaf that has become too long is divided into equal parts, and the
+ * first part replaces it.
  */
 #include "profstore.h"
 
@@ -24,7 +24,9 @@
 #include "codec/crc32c.h"
 #include "dictionary/seal/leaves.h"
 
-/* Most bytes of a leaf's entries: short enough to stay in the row, and for rows to fill a page. */
+/*
+ * Most bytes of a leaf's entries: few enough that the row needs no TOAST and rows fill a page well.
+ */
 #define LEAF_BYTES 1792
 
 /* A leaf that is being changed, and where the next one begins. */
@@ -49,7 +51,7 @@ pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const u
 	entries->digests[entries->count++] = pfs_name_digest_of(names, key, utf8);
 }
 
-/* Finds where the leaf behind this one begins. */
+/* Finds where the leaf after this one begins. */
 static void
 find_end(PfsNameScan *scan, Leaf *leaf)
 {
@@ -83,7 +85,7 @@ find_leaf(PfsNameScan *scan, int64 key)
 	return leaf;
 }
 
-/* Number of leading digests that belong in the leaf. */
+/* Returns how many digests at the start of the list belong in the leaf. */
 static uint32
 count_inside(const PfsNameTable *names, const Leaf *leaf, const PfsNameDigest *digests,
 			 uint32 count)
@@ -103,7 +105,7 @@ leaf_put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *dig
 	pfs_store32(entry + names->digest_bytes, digest->item);
 }
 
-/* Number of leading digests that come before entry. */
+/* Returns how many digests at the start of the list come before the entry. */
 static uint32
 count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 count)
 {
@@ -114,7 +116,7 @@ count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 co
 	return before;
 }
 
-/* Merges the entries of a leaf with added and removed ones. Returns how many there are. */
+/* Merges the entries of a leaf with added and removed ones. Returns the number of entries. */
 static uint32
 leaf_merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *added,
 		   uint32 added_count, const PfsNameDigest *removed, uint32 removed_count, uint8 *merged)
@@ -162,7 +164,10 @@ make_row(const PfsNameTable *names, Relation table, int64 lowest, const uint8 *e
 	return heap_form_tuple(RelationGetDescr(table), values, nulls);
 }
 
-/* Length of the next part, at least wanted: entries with equal keys are not separated. */
+/*
+ * Returns the length of the next part: at least the wanted length, and longer if entries with equal
+ * keys would be separated.
+ */
 static uint32
 leaf_part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint32 wanted)
 {
@@ -210,7 +215,10 @@ leaf_store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *e
 	}
 }
 
-/* Changes the next leaf that is affected, and advances both lists behind it. */
+/*
+ * Changes the next leaf that an entry affects, and moves both lists past the entries that belong in
+ * it.
+ */
 static void
 change_one(PfsNameScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
 {

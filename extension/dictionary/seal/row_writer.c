@@ -16,7 +16,7 @@
 #include "base/relations.h"
 #include "dictionary/seal/row_writer.h"
 
-/* Equal to the number of rows that COPY inserts together. */
+/* Rows that are inserted together; COPY uses the same number. */
 #define BATCH_ROWS 1000
 
 struct PfsRowWriter

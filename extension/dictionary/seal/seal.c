@@ -36,14 +36,14 @@
 #include "dictionary/seal/seal.h"
 
 /*
- * About how many rows are sealed at once, which bounds the time that the epoch is locked. Rows that
- * must stay young do not count; otherwise many of them would keep others young forever.
+ * About how many rows are sealed at once. It bounds the time that the epoch is locked. Rows that
+ * must stay young do not count; otherwise many such rows would keep all others young forever.
  */
 #define SEAL_ROWS 262144
 
 /*
- * Young rows must be at least this share of the sealed ones, which bounds the rows rewritten for
- * each.
+ * Rows are sealed once the young ones are at least one part in this many of the sealed ones,
+ * because each round rewrites about as many sealed rows.
  */
 #define SEAL_DIVISOR 64
 
@@ -73,13 +73,13 @@ typedef struct Sealing
 	PfsNameScan scan;
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
 	PfsNameEntries entries;
-	MemoryContext memory; /* for entries */
+	MemoryContext memory; /* memory for entries */
 	Young *young;
 	uint32 young_count;
 	uint32 young_capacity;
 } Sealing;
 
-/* Reads the key of digests, and makes one if there is none yet. */
+/* Reads the key of digests; creates it if there is none yet. */
 static void
 need_key(Sealing *sealing)
 {
@@ -251,8 +251,8 @@ seal_listed(Sealing *sealing)
 }
 
 /*
- * Packs the young rows of one table if they are numerous enough compared with the packed ones.
- * Returns the number of packed rows.
+ * Packs the young rows of one table if there are enough of them compared with the packed ones.
+ * Returns the number of rows packed.
  */
 static int64
 names_seal(const PfsNameTable *names)
@@ -299,7 +299,7 @@ pfs_names_seal(void)
 	return names_seal(&pfs_function_names) + names_seal(&pfs_location_names);
 }
 
-/* Rebuilds an index, if its locks are available. */
+/* Rebuilds an index if its locks are available at once. */
 static void
 chunk_rebuild(Relation table, Oid index_id)
 {

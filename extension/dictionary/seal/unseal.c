@@ -1,6 +1,6 @@
 /*
  * unseal.c
- *		Makes young rows of sealed ones.
+ *		Moves sealed rows back to the table of young rows.
  */
 #include "profstore.h"
 
@@ -23,7 +23,9 @@
 PG_FUNCTION_INFO_V1(profstore_unseal);
 PG_FUNCTION_INFO_V1(profstore_condemn_sealed);
 
-/* Chunks that are moved together: their rows stay in memory until then. */
+/*
+ * Number of chunks whose rows are moved together. Their rows stay in memory until all are stored.
+ */
 #define BATCH_CHUNKS 16
 
 /* Source and target of the move. */
@@ -93,7 +95,10 @@ unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
 		store_rest(unsealing, &tid, rows, rest);
 }
 
-/* Moves the ids of up to BATCH_CHUNKS chunks. Returns how many of the ids are done. */
+/*
+ * Moves the ids of up to BATCH_CHUNKS chunks. Returns how many ids at the start of the list have
+ * been processed.
+ */
 static uint32
 unseal_batch(Unsealing *unsealing, const int32 *ids, uint32 count)
 {

@@ -10,9 +10,10 @@
 #include "dictionary/cache/name_rows.h"
 
 /*
- * Moves those of some ids (ascending, distinct) that are sealed to the young rows, condemned or
- * not, by the latest snapshot. The caller must hold the lock on the row of the epoch. The running
- * statement sees the rows there afterwards. Returns how many were sealed.
+ * Moves sealed rows, condemned or not, to the table of young rows, by the latest snapshot. ids must
+ * be ascending and distinct; ids that are not sealed are ignored. The caller must hold the lock on
+ * the row of the epoch. The running statement sees the moved rows. Returns how many ids were
+ * sealed.
  */
 uint32 pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count,
 						bool are_condemned);

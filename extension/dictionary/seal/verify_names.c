@@ -4,7 +4,7 @@
  *
  * 1. All leaves are read in the order of the index: their entries form one sorted array.
  * 2. All chunks are read: each row marks its entry in the array.
- * 3. Entries without a mark are reported, and young rows that are sealed, too.
+ * 3. Entries without a mark are reported, and young rows whose ids are also sealed.
  */
 #include "profstore.h"
 
@@ -26,7 +26,7 @@
 
 typedef struct Entry
 {
-	PfsNameDigest digest; /* its item is the id */
+	PfsNameDigest digest; /* digest of the row; its item is the id of the row */
 	bool is_met;
 } Entry;
 

@@ -2,8 +2,9 @@
  * chunk.c
  *		Packs nodes of the stack tree into bytes, and unpacks them.
  *
- * 1. Packing: the parts are written one after another, then their lengths before them; zstd if it
- *    saves a tenth; the header with the checksum comes last.
+ * 1. Packing: the parts of the body are written one after another, and their lengths are put in
+ *    front; zstd compresses the body if that saves a tenth; the header with the checksum is filled
+ *    in last.
  * 2. Unpacking: checksum, version and counts; the body; numbers, parents, locations.
  *
  * Decoding trusts nothing: a cursor knows its end, and every number is checked against the rules of
@@ -303,7 +304,7 @@ get_locations(Cursor *cursor, PfsChunkNodes *nodes)
 		chunk_raise_corrupt(cursor->row, "There are bytes left after the last location.");
 }
 
-/* Cuts a part of length bytes off the rest. */
+/* Takes a part of length bytes from the start of the rest. */
 static Cursor
 take_part(Cursor *rest, uint64 length)
 {
@@ -366,7 +367,7 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 	if ((header[1] & PFS_CHUNK_FLAG_ZSTD) == 0)
 	{
 		if (stored_length != body_length)
-			chunk_raise_corrupt(row, "The body has not the length that the header says.");
+			chunk_raise_corrupt(row, "The length of the body does not match the header.");
 		get_body(row, stored, stored_length, nodes);
 		return;
 	}

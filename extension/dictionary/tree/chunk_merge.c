@@ -137,7 +137,7 @@ compare_nodes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Position of a number among sorted nodes; count if it is missing. */
+/* Returns the position of a number among sorted nodes; count if it is missing. */
 static uint32
 merge_find_node(const MergedNode *nodes, uint32 count, int64 number)
 {

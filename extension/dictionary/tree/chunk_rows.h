@@ -36,7 +36,10 @@ typedef struct PfsStoredChunk
 	Datum payload; /* points into the tuple */
 } PfsStoredChunk;
 
-/* Chunks of transactions before this one are all visible to the snapshot, or never will be. */
+/*
+ * Returns the horizon of a snapshot: of each transaction before it, the snapshot sees either all
+ * chunks or none, and later snapshots see the same.
+ */
 uint64 pfs_chunk_horizon(Snapshot snapshot);
 
 void pfs_stored_chunk_read(HeapTuple tuple, TupleDesc descriptor, PfsStoredChunk *chunk);

@@ -63,7 +63,7 @@ typedef struct References
 	int64 last_series;
 } References;
 
-/* The greatest id of a row of a dictionary table; 0 if there is none. */
+/* Returns the greatest id of a row of a dictionary table; 0 if there is none. */
 static int32
 greatest_id(const char *table)
 {
@@ -305,7 +305,7 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	array_deconstruct(fcinfo, 1, NAMEOID, NAMEDATALEN, &columns, &column_count);
 	if (table_count != column_count)
 		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("arrays must be of one length")));
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("arrays must have equal lengths")));
 	relids = palloc(sizeof(Oid) * (Size) Max(table_count, 1));
 	for (int i = 0; i < table_count; i++)
 		relids[i] = DatumGetObjectId(tables[i]);

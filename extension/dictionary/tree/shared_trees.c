@@ -1,16 +1,16 @@
 /*
  * shared_trees.c
- *		The arrays of a tree, one after another, in shared memory.
+ *		Stores the arrays of a tree, one after another, in shared memory.
  */
 #include "profstore.h"
 
 #include "dictionary/cache/shared_area.h"
 #include "dictionary/tree/shared_trees.h"
 
-/* Reading a smaller tree is faster than sharing it. */
+/* With fewer nodes than this, reading the tree from the table is faster than sharing it. */
 #define LEAST_NODES 256
 
-/* A tree is offered again after its nodes have grown by this share. */
+/* A tree is offered again once its number of nodes has grown by one part in this many. */
 #define GROWTH_DIVISOR 8
 
 /* The arrays of a tree, with node_count + 1 elements each. */
@@ -19,7 +19,11 @@ typedef struct NodeArrays
 	int64 *ids;
 	uint32 *parents;
 	int32 *locations;
-	uint32 *shape_indexes; /* this and the rest: of the shape of all nodes, if there is one */
+	/*
+	 * shape_indexes and the fields after it belong to the shape of all nodes, and are used only if
+	 * there is one
+	 */
+	uint32 *shape_indexes;
 	uint32 *shape_parents;
 	uint32 *shape_ends;
 	int32 *shape_locations;

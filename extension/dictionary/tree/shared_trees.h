@@ -1,12 +1,12 @@
 /*
  * shared_trees.h
- *		Trees in shared memory (shared_area.h): sessions share what one has read from
- *		stack_chunks; internal to the room.
+ *		Trees in shared memory (shared_area.h); internal to the room. A session finds here a tree
+ *		that another session has read from stack_chunks.
  *
- * A shared tree has committed nodes only. It comes with its horizon, and with the shape of all its
- * nodes once a session has made that. A session that borrows it continues from its horizon, as if
- * it had read the chunks itself, and reads its arrays in place. Arrays that it adds to become its
- * own first (tree_own_nodes()).
+ * A shared tree has committed nodes only. It is stored with its horizon, and with the shape of all
+ * its nodes once a session has made that shape. A session that borrows the tree continues reading
+ * chunks from its horizon, and uses its arrays in place. Before the session adds to an array, it
+ * makes a copy of its own (tree_own_nodes()).
  */
 #ifndef PFS_SHARED_TREES_H
 #define PFS_SHARED_TREES_H
@@ -15,15 +15,19 @@
 
 #include "dictionary/tree/tree.h"
 
-/* Makes an empty tree the shared one, if there is one under the epoch of the caches. */
+/*
+ * Replaces an empty tree by the tree that sessions share, if there is a shared tree with the epoch
+ * of this session's caches.
+ */
 void pfs_shared_tree_borrow(PfsTreeCache *cache);
 
-/* Returns the borrowed tree, if any. Its arrays must not be read afterwards. */
+/* Gives back the borrowed tree, if there is one. Its arrays must not be read afterwards. */
 void pfs_shared_tree_release(PfsTreeCache *cache);
 
 /*
- * Offers a settled tree, if it is clearly larger than the one the session last offered or borrowed
- * and than the shared one, or has a shape that this lacks. Returns true if it was put in.
+ * Offers a settled tree if it is clearly larger than the shared one and than the one that the
+ * session last offered or borrowed, or if it has a shape that the shared one lacks. Returns true if
+ * it was stored.
  */
 bool pfs_shared_tree_offer(PfsTreeCache *cache);
 

@@ -113,8 +113,9 @@ pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
 }
 
 /*
- * Ids differ by at least 1, so an id is at most as many places away as it is greater, and usually
- * exactly as many. Otherwise it is searched in growing steps.
+ * Searches for an id from a place on. Ids differ by at least 1, so an id that is greater by n is at
+ * most n places ahead, and usually exactly n. If it is not there, the search goes on in growing
+ * steps.
  */
 uint32
 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
@@ -142,7 +143,10 @@ pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
 
 /* Hash of children */
 
-/* Multiplicative hashing: the upper half of the product depends on every bit of the key. */
+/*
+ * Returns the first slot to try for a key, by multiplicative hashing: the upper half of the product
+ * depends on every bit of the key.
+ */
 static inline uint32
 child_home(const PfsTreeCache *cache, uint32 parent, int32 location)
 {
@@ -199,7 +203,7 @@ free_slot(PfsTreeCache *cache, uint32 hole)
 	cache->taken--;
 }
 
-/* If many nodes are removed, the whole hash is dropped instead. */
+/* If many nodes are removed from the hash, it is cheaper to drop the whole hash. */
 void
 pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 {
@@ -270,7 +274,10 @@ pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
 	/* the placeholder for unknown parents has no children of its own */
 	if (parent >= cache->tree.node_count || location == PFS_NO_STACK_LOCATION)
 		return 0;
-	/* nodes that were interned together are neighbours; of equal children this is the first */
+	/*
+	 * nodes that were interned together are neighbours; if nodes with equal parent and location
+	 * exist, this is the first
+	 */
 	if (cache->parents[parent + 1] == parent && cache->locations[parent + 1] == location)
 		return parent + 1;
 	if (cache->hashed < cache->tree.node_count)

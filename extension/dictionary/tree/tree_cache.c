@@ -27,11 +27,11 @@
 /* All trees of this backend, by partition. */
 static HTAB *trees;
 static dlist_head uses = DLIST_STATIC_INIT(uses); /* most recently used first */
-static Size tree_bytes;							  /* of all trees */
+static Size tree_bytes;							  /* memory of all trees */
 static bool some_are_own; /* some trees may hold nodes of the running transaction */
-static uint64 call;		  /* number of the pfs_dictionary_begin() call */
+static uint64 call;		  /* counts calls of pfs_dictionary_begin(); identifies the current one */
 
-/* Cost of a stack without a shape, in nodes: about the length of its path. */
+/* A stack without a shape costs a query about this many visited nodes, the length of its path. */
 #define STACK_COST 16
 
 /* Bytes of a shape, and of the node's place, per node. */
@@ -47,7 +47,7 @@ drop_tree(PfsTreeCache *cache)
 	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
 }
 
-/* Counts the bytes that a tree takes by now. */
+/* Updates the count of bytes for a tree that may have grown. */
 static void
 count_bytes(PfsTreeCache *cache)
 {
@@ -57,7 +57,7 @@ count_bytes(PfsTreeCache *cache)
 	cache->bytes = bytes;
 }
 
-/* Bytes that trees may take beside the names. */
+/* Returns how many bytes trees may use beside the names. */
 static Size
 bytes_limit(void)
 {
@@ -105,7 +105,7 @@ forget_trees(void)
 	some_are_own = false;
 }
 
-/* At the end of a transaction its nodes are committed, or trees that hold them are dropped. */
+/* At the end of a transaction, marks its nodes as committed, or drops the trees that hold them. */
 static void
 end_own(bool has_committed)
 {
@@ -146,7 +146,7 @@ pfs_trees_init(void)
 	pfs_cache_register(&part);
 }
 
-/* Finding and loading */
+/* --- finding and loading --- */
 
 static void
 make_trees(void)
@@ -167,7 +167,7 @@ offer_tree(PfsTreeCache *cache)
 		cache->offered_by = call;
 }
 
-/* A transaction without an id has stored no nodes. */
+/* a transaction without an id has stored no nodes */
 void
 pfs_tree_refresh(PfsTreeCache *cache)
 {
@@ -193,8 +193,8 @@ is_outdated(const PfsTreeCache *cache)
 
 /*
  * Returns true if a tree that an earlier call has put into shared memory can be read there, which
- * frees the session's own memory. Not for a session that interns, whose hash of children queries do
- * not need.
+ * frees the session's own memory. A session that interns keeps its own tree, because it needs the
+ * hash of children, which is not shared.
  */
 static bool
 can_share(PfsTreeCache *cache)
@@ -262,7 +262,7 @@ pfs_tree_get(int32 partition_id)
 	return &cache->tree;
 }
 
-/* The cache entry that contains a tree, see find_tree(). */
+/* Returns the cache entry that contains a tree, see find_tree(). */
 static PfsTreeCache *
 cache_of(const PfsTree *tree)
 {
@@ -276,7 +276,7 @@ pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from)
 	return pfs_tree_search_from(cache_of(tree), from, stack_id);
 }
 
-/* Shapes */
+/* --- shapes --- */
 
 uint32
 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
@@ -320,7 +320,7 @@ pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place)
 	return cache->shape_of[index];
 }
 
-/* Adding nodes */
+/* --- adding nodes --- */
 
 void
 pfs_tree_begin_append(PfsTreeCache *cache)

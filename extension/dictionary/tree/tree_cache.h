@@ -16,7 +16,7 @@
 /* Registers the trees as a part of the caches. */
 void pfs_trees_init(void);
 
-/* The cached tree of a partition, loaded if it is new, but not brought up to date. */
+/* Returns the cached tree of a partition, loaded if it is new, but not brought up to date. */
 PfsTreeCache *pfs_tree_cached(int32 partition_id);
 
 /* Adds nodes that other transactions have committed since the last read. Indexes may change. */

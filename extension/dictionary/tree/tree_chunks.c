@@ -35,7 +35,7 @@
 
 #define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
 
-/* Loading */
+/* --- loading --- */
 
 /* A node whose parent is not in its chunk. */
 typedef struct External
@@ -101,8 +101,8 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 	pfs_stored_chunk_read(tuple, descriptor, &chunk);
 
 	/*
-	 * a merged chunk lies before the horizon; some of the chunks it was made of may not have been
-	 * read
+	 * a merged chunk lies before the horizon, but some of the chunks from which it was merged may
+	 * not have been read
 	 */
 	if (chunk.xid >= loading->horizon &&
 		pfs_tree_search(cache, loading->known,
@@ -116,8 +116,8 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 }
 
 /*
- * Gives nodes without parents a placeholder as parent. The placeholder comes before all other
- * nodes, which moves these by one place.
+ * Gives nodes without parents a placeholder as parent. The placeholder gets the first index, so all
+ * other nodes move by one place.
  */
 static void
 chunk_adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
@@ -210,7 +210,7 @@ pfs_tree_load(PfsTreeCache *cache)
 	MemoryContextDelete(scratch);
 }
 
-/* Storing */
+/* --- storing --- */
 
 static void
 tree_store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,

@@ -25,7 +25,10 @@ compare_tail_nodes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Order of nodes start .. node_count by id: the old ones are sorted, the tail is sorted here. */
+/*
+ * Returns the order by id of nodes start .. node_count. The nodes before first are sorted already;
+ * this function sorts the rest.
+ */
 static uint32 *
 merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
 {

@@ -7,6 +7,7 @@
 #include "profstore.h"
 
 #include "port/pg_bitutils.h"
+#include "storage/shmem.h"
 #include "utils/memutils.h"
 
 #include "base/arrays.h"
@@ -28,7 +29,10 @@ shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const uint3
 	uint32 *shape_parents = indexes + count;
 	uint32 *ends = shape_parents + count;
 	int32 *shape_locations = (int32 *) (ends + count);
-	/* nodes of the subtree; once a node has its place, the place of its next child */
+	/*
+	 * number of nodes in the subtree; once a node has its place, the place that its next child will
+	 * get
+	 */
 	uint32 *sizes = PFS_ARRAY(uint32, count);
 
 	for (uint32 i = 0; i < count; i++)
@@ -75,7 +79,7 @@ add_member(NodeSet *set, uint32 node)
 	set->words[node / WORD_BITS] |= UINT64CONST(1) << (node % WORD_BITS);
 }
 
-/* Number of members below a node. */
+/* Returns the number of members before a node. */
 static uint32
 rank_of(const NodeSet *set, uint32 node)
 {
@@ -154,7 +158,7 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 	pfree(places);
 }
 
-/* Shapes of a cached tree */
+/* --- shapes of a cached tree --- */
 
 /* Frees shapes from a number on; a shared one belongs to shared memory. */
 static void
@@ -208,8 +212,8 @@ make_first(PfsTreeCache *cache)
 }
 
 /*
- * Number of the last shapes that are merged with the new nodes: those that are at most twice as
- * large.
+ * Returns how many of the last shapes are merged with the new nodes: those that are at most twice
+ * as large.
  */
 static uint32
 count_merged(const PfsTreeCache *cache, uint32 *count)
@@ -296,9 +300,7 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 	if (cache->places == NULL)
 		return;
 
-	/*
-	 * 1. move the arrays that are by index
-	 */
+	/* 1. move the arrays indexed by node */
 	places = PFS_ARRAY(uint32, count);
 	shape_of = PFS_ARRAY(uint8, count);
 	for (uint32 i = 0; i < count; i++)

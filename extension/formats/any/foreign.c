@@ -1,7 +1,6 @@
 /*
  * foreign.c
- *		Recognizes most formats by their first bytes, XML and reports by a word near the
- *		beginning.
+ *		Recognizes most formats by their first bytes; XML and reports by a word near the beginning.
  */
 #include "formats/any/foreign.h"
 
@@ -9,13 +8,13 @@
 
 #include "formats/legacy/cursor.h"
 
-/* Range in which such a word is searched. */
+/* Number of bytes at the beginning of a file that are searched for a known word. */
 #define PROBE_BYTES 2048
 
 typedef struct Signature
 {
-	const char *begins;	  /* begin of the file; for text, after leading blanks */
-	size_t length;		  /* of begins */
+	const char *begins;	  /* first bytes of the file; for text, those after leading blanks */
+	size_t length;		  /* length of the text "begins" */
 	const char *contains; /* a word that must follow; NULL: none */
 	PfsForeign what;
 } Signature;
@@ -45,10 +44,10 @@ static const Signature signatures[] = {
 	{ BEGINS("\x04\x22\x4D\x18"), { "file is packed by lz4", UNPACK } },
 	{ BEGINS("\x7F"
 			 "ELF"),
-	  { "file is a program or a core dump (ELF)", "It is no profile." } },
-	{ BEGINS("SQLite format 3"), { "file is an SQLite database", "It is no profile." } },
+	  { "file is a program or a core dump (ELF)", "It is not a profile." } },
+	{ BEGINS("SQLite format 3"), { "file is an SQLite database", "It is not a profile." } },
 	{ BEGINS("JAVA PROFILE "),
-	  { "file is a heap dump of Java", "It has objects, and no stacks that add up." } },
+	  { "file is a heap dump of Java", "It contains objects, not stacks with values." } },
 	{ BEGINS("Nettrace"),
 	  { "file is a trace of .NET (nettrace)",
 		"Run dotnet-trace convert --format Speedscope, and import its result." } },
@@ -58,12 +57,13 @@ static const Signature signatures[] = {
 	{ BEGINS("heap_v2/"),
 	  { "file is a heap profile of jemalloc", "Run jeprof --collapsed, and import its result." } },
 	{ BEGINS_WITH("v 1", "\nX "),
-	  { "file is of heaptrack", "Run heaptrack_print -F, and import the stacks that it writes." } },
+	  { "file was written by heaptrack",
+		"Run heaptrack_print -F, and import the stacks that it writes." } },
 	{ BEGINS("--- symbol"),
 	  { "file is a symbolized profile of gperftools",
 		"Import the profile without symbols, or what pprof -proto makes of it." } },
 	{ BEGINS_WITH("desc: ", "snapshot=0"),
-	  { "file is of Valgrind's Massif", "It has no stacks that add up." } },
+	  { "file was written by Valgrind's Massif", "It contains no stacks with values." } },
 	{ BEGINS_WITH("<?xml", "trace-query-result"),
 	  { "file is XML of Instruments",
 		"Import what speedscope exports of the deep copy of its call tree." } },
@@ -75,19 +75,19 @@ static const Signature signatures[] = {
 	  { "file is a deep copy of Instruments", "Import what speedscope exports of it." } },
 	{ BEGINS_WITH("<?xml", "<svg"), { "file is a flame graph (SVG)", SVG } },
 	{ BEGINS("<svg"), { "file is a flame graph (SVG)", SVG } },
-	{ BEGINS("<!DOCTYPE html"), { "file is an HTML page", "It is no profile." } },
-	{ BEGINS("<!doctype html"), { "file is an HTML page", "It is no profile." } },
-	{ BEGINS("<html"), { "file is an HTML page", "It is no profile." } },
-	{ BEGINS("<?xml"), { "file is XML", "No profile in XML is read." } },
+	{ BEGINS("<!DOCTYPE html"), { "file is an HTML page", "It is not a profile." } },
+	{ BEGINS("<!doctype html"), { "file is an HTML page", "It is not a profile." } },
+	{ BEGINS("<html"), { "file is an HTML page", "It is not a profile." } },
+	{ BEGINS("<?xml"), { "file is XML", "Profiles in XML are not supported." } },
 	{ BEGINS("Flat profile:"), { "file is a report of gprof", "It has no stacks." } },
 	{ BEGINS("Analysis of sampling "),
-	  { "file is of sample of macOS",
+	  { "file was written by sample, a tool of macOS",
 		"Convert it to folded stacks with stackcollapse-sample.awk." } },
 	{ BEGINS_WITH("Attaching ", " probe"),
-	  { "file is what bpftrace prints",
+	  { "file is output of bpftrace",
 		"Convert it to folded stacks with stackcollapse-bpftrace.pl." } },
 	{ BEGINS_WITH("@[", "]: "),
-	  { "file is what bpftrace prints",
+	  { "file is output of bpftrace",
 		"Convert it to folded stacks with stackcollapse-bpftrace.pl." } },
 	{ BEGINS("v8-version,"),
 	  { "file is a log of V8", "Record a .cpuprofile, with node --cpu-prof." } },
@@ -99,17 +99,17 @@ static const Signature signatures[] = {
 	{ BEGINS_WITH("PeriodType: ", "Samples:"),
 	  { "file is a report of pprof", "Import the profile that it was made of." } },
 	{ BEGINS("{\x28"),
-	  { "file is of Python's cProfile",
-		"It has no stacks; py-spy and Austin record some that are read." } },
+	  { "file was written by Python's cProfile",
+		"It has no stacks. Record with py-spy or Austin instead." } },
 	{ BEGINS("{\xA9"),
-	  { "file is of Python's cProfile",
-		"It has no stacks; py-spy and Austin record some that are read." } },
+	  { "file was written by Python's cProfile",
+		"It has no stacks. Record with py-spy or Austin instead." } },
 	{ BEGINS("\xFB\xA9"),
-	  { "file is of Python's cProfile",
-		"It has no stacks; py-spy and Austin record some that are read." } },
+	  { "file was written by Python's cProfile",
+		"It has no stacks. Record with py-spy or Austin instead." } },
 	{ BEGINS("\xFB\x28"),
-	  { "file is of Python's cProfile",
-		"It has no stacks; py-spy and Austin record some that are read." } },
+	  { "file was written by Python's cProfile",
+		"It has no stacks. Record with py-spy or Austin instead." } },
 };
 
 static bool

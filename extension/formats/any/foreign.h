@@ -1,6 +1,6 @@
 /*
  * foreign.h
- *		Known formats that are not supported: their names, and advice. Knows no server header.
+ *		Known formats that are not supported: their names, and advice. Includes no server header.
  */
 #ifndef PFS_FOREIGN_H
 #define PFS_FOREIGN_H

@@ -91,7 +91,7 @@ pfs_format_of(const uint8_t *bytes, size_t length)
 		!format_is_text(bytes, length))
 		return PFS_FORMAT_PROFILE;
 	format = format_of_text(bytes, length, &is_empty);
-	/* its reader reports that there is no stack */
+	/* the file is read as folded stacks, whose reader reports that there is no stack */
 	return is_empty ? PFS_FORMAT_FOLDED : format;
 }
 
@@ -100,11 +100,11 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 {
 	static const PfsForeign unknown = {
 		"format of the text is not known",
-		"Text that is read: folded stacks, perf script, and the formats that README.md lists."
+		"Supported text: folded stacks, perf script, and the formats that README.md lists."
 	};
 	static const PfsForeign formats[] = {
 		[PFS_FORMAT_PROFILE] = { "file is not of this format",
-								 "import_pprof() knows which it is, as --format pprof does." },
+								 "import_pprof() and --format pprof detect the format." },
 		[PFS_FORMAT_FOLDED] = { "file looks like folded stacks",
 								"import_folded() and --format folded read it." },
 		[PFS_FORMAT_PERF_SCRIPT] = { "file looks like what perf script prints",
@@ -121,7 +121,7 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 	if (what == NULL && format != reader &&
 		(is_line_text ? format != PFS_FORMAT_PROFILE : is_known))
 		what = &formats[format];
-	/* other readers report missing parts themselves */
+	/* readers of other formats report missing frames themselves */
 	if (is_line_text && format == PFS_FORMAT_PROFILE && reader == PFS_FORMAT_PROFILE)
 		what = &unknown;
 	if (what != NULL)

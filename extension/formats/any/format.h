@@ -1,6 +1,6 @@
 /*
  * format.h
- *		Determines the format of a file from its content. Knows no server header.
+ *		Determines the format of a file from its content. Includes no server header.
  */
 #ifndef PFS_FORMAT_H
 #define PFS_FORMAT_H

@@ -1,7 +1,7 @@
 /*
  * profile_read.h
  *		Reads a file in any format that "go tool pprof" opens, a flight recording, or a format of
- *		profile viewers. Knows no server header.
+ *		profile viewers. Includes no server header.
  */
 #ifndef PFS_PROFILE_READ_H
 #define PFS_PROFILE_READ_H

@@ -1,6 +1,6 @@
 /*
  * readers.c
- *		The readers by format. Protobuf cannot begin like any of these formats.
+ *		Finds the reader of a format. Protobuf cannot begin like any of these formats.
  */
 #include "formats/any/readers.h"
 

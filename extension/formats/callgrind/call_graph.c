@@ -1,16 +1,16 @@
 /*
  * call_graph.c
- *		Builds stacks downwards from the functions that are never called, then places the
- *		remaining costs.
+ *		Builds stacks from the functions that are never called down to the called ones, then places
+ *		the remaining costs.
  */
 #include "formats/callgrind/call_graph.h"
 
 #include <math.h>
 
-/* Calls below 1/PARTS of all costs are not followed. */
+/* A call whose cost is less than one part in this many of all costs is not followed. */
 #define PARTS 10000
 
-/* Limits of the stacks with their frames, because a file may claim any costs of calls. */
+/* Limits of the work for all stacks, because a file may claim any costs of calls. */
 #define VISITS_MAX (1 << 17)
 #define EDGES_MAX  (1 << 22) /* calls that are examined */
 #define DEPTH_MAX  256
@@ -37,7 +37,7 @@ pfs_graph_fini(PfsCallGraph *graph)
 	pfs_pairs_fini(&graph->pairs);
 }
 
-/* Adds the functions up to this location; locations are created one by one. */
+/* Adds entries for all locations up to this one, because locations are created one by one. */
 static bool
 add_functions(PfsCallGraph *graph, uint32_t function)
 {
@@ -79,7 +79,7 @@ pfs_graph_add_call(PfsCallGraph *graph, uint32_t caller, uint32_t callee, int64_
 
 	if (!add_functions(graph, caller > callee ? caller : callee))
 		return false;
-	/* a recursive call's cost is part of the function's own already */
+	/* the cost of a recursive call is already part of the function's own costs */
 	if (caller == callee)
 		return true;
 	call = pfs_pair_number(&graph->pairs, caller, callee);
@@ -128,7 +128,7 @@ drop_cheap_calls(PfsCallGraph *graph)
 	}
 }
 
-/* Adds a part of a function's own costs to a node, at most the rest of them. */
+/* Adds a part of a function's own costs to a node, at most those that are not placed yet. */
 static void
 place(PfsCallGraph *graph, uint32_t function, uint32_t node, double part)
 {
@@ -153,7 +153,7 @@ typedef struct Visit
 {
 	uint32_t function;
 	uint32_t node;
-	uint32_t call; /* next call to follow */
+	uint32_t call; /* the next call to follow */
 	double part;   /* part of the function's costs that belongs to this stack */
 } Visit;
 
@@ -180,7 +180,7 @@ open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t functio
 	return true;
 }
 
-/* Returns true if a call of that cost must be followed. */
+/* Returns true if a call of the given cost must be followed. */
 static bool
 is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
 {
@@ -239,8 +239,9 @@ is_placed(const PfsCallGraph *graph, uint32_t function)
 }
 
 /*
- * Places the rest of a function's costs below its most expensive caller, and so on up to the first
- * repetition; below no caller if the tree has too many nodes already.
+ * Places the remaining costs of a function below its most expensive caller, that one's most
+ * expensive caller, and so on up to the first repetition. If the tree has too many nodes already,
+ * places them without callers.
  */
 static bool
 place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)

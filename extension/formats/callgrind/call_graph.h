@@ -1,6 +1,6 @@
 /*
  * call_graph.h
- *		Converts own costs of functions, and inclusive costs of calls, to stacks. Knows no server
+ *		Converts own costs of functions, and inclusive costs of calls, to stacks. Includes no server
  *		header.
  *
  * The format does not contain the callers of a caller, so a function's cost is divided among its
@@ -16,23 +16,23 @@
 
 typedef struct PfsGraphFunction
 {
-	double called;	  /* costs of calls by other functions */
-	uint32_t calls;	  /* its first call, or PFS_NONE */
+	double called;	  /* costs of calls from other functions */
+	uint32_t calls;	  /* first call of the function in the list calls, or PFS_NONE */
 	uint32_t caller;  /* the most expensive caller, or PFS_NONE */
-	double by_caller; /* cost of that caller's call */
-	bool is_open;	  /* it is on the current stack */
+	double by_caller; /* cost of the call by the most expensive caller */
+	bool is_open;	  /* true while the function is on the current stack */
 } PfsGraphFunction;
 
 typedef struct PfsGraphCall
 {
-	double cost;   /* for the first event type */
+	double cost;   /* cost of the first event type */
 	uint32_t next; /* next call of the same caller, or PFS_NONE */
 } PfsGraphCall;
 
 typedef struct PfsCallGraph
 {
 	PfsCallTree *tree;
-	PfsGraphFunction *functions; /* by location of the tree's profile */
+	PfsGraphFunction *functions; /* functions by location of the tree's profile */
 	uint32_t function_count;
 	int64_t *own;		/* own costs, type_count for each function */
 	int64_t *placed;	/* the part of own that is in the tree, type_count for each function */

@@ -39,7 +39,7 @@ typedef struct Reader
 	PfsCallTree tree;
 	PfsCallGraph graph;
 	PfsPairIndex ids; /* (kind, number) to index in names */
-	PfsText *names;	  /* by id */
+	PfsText *names;	  /* names by id */
 	int64_t scales[PFS_PROFILE_MAX_SAMPLE_TYPES];
 	int64_t position_count; /* number of positions before the costs of a line */
 	PfsText file;
@@ -50,7 +50,7 @@ typedef struct Reader
 	PfsText events;	   /* text of the line "events" */
 } Reader;
 
-/* Units that Xdebug writes in the names of events. */
+/* Units that Xdebug writes into the names of events. */
 static const struct
 {
 	const char *event;
@@ -343,7 +343,7 @@ pfs_callgrind_read(const uint8_t *bytes, size_t length, PfsProfile *profile, Pfs
 	PfsReadStatus status;
 
 	profile->name = "callgrind";
-	profile->duration_ns = 1; /* marks the values as adding up */
+	profile->duration_ns = 1; /* a duration marks the values as sums over time */
 	pfs_calls_init(&reader.tree, profile);
 	pfs_graph_init(&reader.graph, &reader.tree);
 	pfs_pairs_init(&reader.ids, profile->budget);

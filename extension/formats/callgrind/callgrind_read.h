@@ -1,6 +1,6 @@
 /*
  * callgrind_read.h
- *		Reads files of Valgrind's Callgrind and Cachegrind, and of Xdebug. Knows no server
+ *		Reads files of Valgrind's Callgrind and Cachegrind, and of Xdebug. Includes no server
  *		header.
  */
 #ifndef PFS_CALLGRIND_READ_H

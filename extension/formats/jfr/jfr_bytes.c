@@ -10,7 +10,7 @@
 
 #define NUMBER_BYTES_MAX 9
 
-/* A text of this many bytes is skipped as quickly as a number is read. */
+/* Skipping a text of this many bytes takes as long as reading a number. */
 #define TEXT_BYTES_OF_STEP 8
 
 #define PAUSE_STEPS 1024

@@ -1,6 +1,6 @@
 /*
  * jfr_bytes.h
- *		Reads numbers and texts of Java's flight recordings. Knows no server header.
+ *		Reads numbers and texts of Java's flight recordings. Includes no server header.
  *
  * Integers are little-endian base 128, of at most nine bytes, of which the ninth has eight bits.
  * Every step is counted, because records may refer to each other in circles, overlap, or expand to
@@ -28,11 +28,11 @@ PfsReadStatus pfs_jfr_refused(const PfsJfrBytes *in); /* status of the budget */
 /* Counts a step. Returns PFS_READ_TOO_LARGE if a file needs too many. */
 PfsReadStatus pfs_jfr_step(PfsJfrBytes *in);
 
-/* Numbers and texts count as steps; long texts as several. */
+/* Read a number or a text. Each counts as a step, a long text as several. */
 PfsReadStatus pfs_jfr_number(PfsJfrBytes *in, uint64_t *number);
 PfsReadStatus pfs_jfr_skip(PfsJfrBytes *in, uint64_t count);
 
-/* A text, or *reference to a text in a pool; both absent for null. */
+/* A text, or the key of a text in a pool (*reference). A null has neither. */
 typedef struct PfsJfrText
 {
 	PfsText text;

@@ -62,14 +62,14 @@ chunk_read_header(PfsJfrChunk *chunk)
 	return PFS_READ_OK;
 }
 
-/* Moves to the position in a number of the header. */
+/* Moves to the position that a number of the header gives. */
 static PfsReadStatus
 chunk_go_to(PfsJfrBytes *in, size_t field)
 {
 	uint64_t offset = header_number(in, field, 8);
 
 	if (offset < PFS_JFR_HEADER_BYTES || offset >= in->length)
-		return pfs_jfr_fail(in, "header leads out of the chunk");
+		return pfs_jfr_fail(in, "header points outside the chunk");
 	in->at = (size_t) offset;
 	return PFS_READ_OK;
 }
@@ -116,7 +116,7 @@ pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks)
 	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t) ns;
 }
 
-/* Reading a constant's fields by name. */
+/* --- fields of a constant, by name --- */
 
 typedef struct Wanted
 {
@@ -214,7 +214,7 @@ pfs_jfr_constant_name(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Pf
 	return status;
 }
 
-/* Frames. */
+/* --- frames --- */
 
 static PfsReadStatus
 read_symbol(PfsJfrChunk *chunk, uint64_t key, PfsText *text)
@@ -325,7 +325,7 @@ chunk_add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 	if (status != PFS_READ_OK)
 		return status;
 	if (fields[1].number > INT32_MAX)
-		fields[1].number = 0; /* -1: unknown */
+		fields[1].number = 0; /* a line of -1 is unknown */
 	location = pfs_address_location(&frames->lines, (uint64_t) function << 32 | fields[1].number);
 	if (location == PFS_NONE ||
 		!PFS_GROW(profile->budget, profile->location_indexes, profile->location_index_count))

@@ -1,7 +1,7 @@
 /*
  * jfr_chunk.h
  *		Reads a chunk of a flight recording: header, types and pools; converts stacks of its
- *		pools to the profile's. Knows no server header.
+ *		pools to the profile's. Includes no server header.
  */
 #ifndef PFS_JFR_CHUNK_H
 #define PFS_JFR_CHUNK_H
@@ -40,7 +40,11 @@ typedef struct PfsJfrChunk
 typedef struct PfsJfrFrames
 {
 	PfsTextIndex functions;
-	PfsAddressTable lines; /* (function << 32 | line), which replaces an address while reading */
+	/*
+	 * locations by (function << 32 | line), which takes the place of an address while the file is
+	 * read
+	 */
+	PfsAddressTable lines;
 } PfsJfrFrames;
 
 /* Reads header, types and pools; "in" begins with the chunk, and is limited to it. */
@@ -51,8 +55,8 @@ void pfs_jfr_chunk_close(PfsJfrChunk *chunk);
 int64_t pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks);
 
 /*
- * Sets the frames of a sample to those of the stack with that key, 0 for none. Samples of one stack
- * share them.
+ * Sets the frames of a sample to those of the stack with that key; none for key 0. Samples of one
+ * stack share its frames.
  */
 PfsReadStatus pfs_jfr_set_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key,
 								PfsProfileSample *sample);

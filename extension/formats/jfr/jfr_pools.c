@@ -1,13 +1,13 @@
 /*
  * jfr_pools.c
- *		Reads pools, which form a chain from the last to the first. Each position must be before
- *		the previous one, so the chain ends.
+ *		Reads pools. They form a chain from the last to the first. Each position must be before the
+ *		previous one, so the chain ends.
  */
 #include "formats/jfr/jfr_pools.h"
 
 #include <stdlib.h>
 
-/* Lists the keys of a pool and the positions of their values, which are skipped. */
+/* Lists the keys of a pool and the positions of their values, and skips the values. */
 static PfsReadStatus
 read_pool(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools)
 {
@@ -78,7 +78,7 @@ pfs_jfr_pools_read(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools
 		in->at = begin;
 		status = pools_read_event(in, types, pools, &back);
 		if (status == PFS_READ_OK && back > begin)
-			status = pfs_jfr_fail(in, "constant pools lead out of the chunk");
+			status = pfs_jfr_fail(in, "constant pools lie outside the chunk");
 	} while (status == PFS_READ_OK && back != 0);
 	if (status == PFS_READ_OK && pools->count > 0)
 		qsort(pools->constants, pools->count, sizeof(PfsJfrConstant), compare_constants);

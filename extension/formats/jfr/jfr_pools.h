@@ -1,6 +1,6 @@
 /*
  * jfr_pools.h
- *		Constant pools of a chunk: positions of values by key. Knows no server header.
+ *		Constant pools of a chunk: positions of values by key. Includes no server header.
  */
 #ifndef PFS_JFR_POOLS_H
 #define PFS_JFR_POOLS_H
@@ -10,10 +10,10 @@
 typedef struct PfsJfrConstant
 {
 	uint64_t key;
-	size_t offset; /* of its value, in the chunk */
+	size_t offset; /* offset of the constant's value in the chunk */
 	uint32_t class_index;
-	uint32_t count;	  /* of a resolved stack: number of frames */
-	size_t first;	  /* of a resolved stack or method: first frame, or function */
+	uint32_t count;	  /* number of frames of a stack, once it is resolved */
+	size_t first;	  /* first frame of a stack, or function of a method, once it is resolved */
 	bool is_resolved; /* count and first are set */
 } PfsJfrConstant;
 

@@ -1,6 +1,6 @@
 /*
  * jfr_read.c
- *		Converts chunks to events, events to samples.
+ *		Reads the events of all chunks and makes samples of them.
  *
  * 1. For each chunk, its types and pools are read, then its events in order; known events add a
  *    sample with two numbers: count and amount.
@@ -17,7 +17,10 @@
 #include "formats/jfr/jfr_settings.h"
 #include "formats/lines.h"
 
-/* Limit of values and fields that are read per byte of the file; real events need two. */
+/*
+ * Limit of the values and fields that are read per byte of the file. In real files there are at
+ * most two per byte.
+ */
 #define STEPS_PER_BYTE 16
 #define STEPS_MIN	   (1 << 20)
 
@@ -25,8 +28,8 @@
 #define FRAMES_MAX (UINT64_C(1) << 26)
 
 /*
- * Limit of the events of a file that async-profiler counted instead of time; each recording in it
- * has one.
+ * Most kinds of events that async-profiler counted instead of time. Each recording in a file has
+ * one.
  */
 #define COUNTERS_MAX 8
 
@@ -45,8 +48,11 @@ typedef enum Kind
 	KIND_IN_TLAB,
 	KIND_OUTSIDE_TLAB,
 	KIND_ALLOCATION_SAMPLE,
+	KIND_LIVE,
+	KIND_MALLOC,
 	KIND_COUNT, /* kinds from here on are counters */
-	KIND_MAX = KIND_COUNT + COUNTERS_MAX
+	KIND_MAX = KIND_COUNT + COUNTERS_MAX,
+	KIND_IGNORED
 } Kind;
 
 /* The sample types of a kind. */
@@ -66,6 +72,8 @@ static const struct
 	[KIND_IN_TLAB] = { "alloc_in_new_tlab_objects", "alloc_in_new_tlab_bytes", "bytes" },
 	[KIND_OUTSIDE_TLAB] = { "alloc_outside_tlab_objects", "alloc_outside_tlab_bytes", "bytes" },
 	[KIND_ALLOCATION_SAMPLE] = { "alloc_sample_objects", "alloc_sample_bytes", "bytes" },
+	[KIND_LIVE] = { NULL, "live", "count" },
+	[KIND_MALLOC] = { "malloc_objects", "malloc_bytes", "bytes" },
 };
 
 /* The field of an event that contains its amount; NULL: the settings determine it. */
@@ -74,7 +82,7 @@ static const struct
 	const char *event;
 	const char *amount;
 	Kind kind;
-	Kind pushed_kind; /* in recordings that are pushed */
+	Kind pushed_kind; /* kind of the event in a recording that is pushed */
 } events[] = {
 	{ "jdk.ExecutionSample", NULL, KIND_EXECUTION, KIND_EXECUTION },
 	{ "profiler.WallClockSample", "samples", KIND_WALL, KIND_WALL },
@@ -83,17 +91,19 @@ static const struct
 	{ "jdk.ObjectAllocationSample", "weight", KIND_ALLOCATION, KIND_ALLOCATION_SAMPLE },
 	{ "jdk.JavaMonitorEnter", "duration", KIND_MONITOR, KIND_MONITOR },
 	{ "jdk.ThreadPark", "duration", KIND_PARK, KIND_PARK },
+	{ "profiler.LiveObject", NULL, KIND_IGNORED, KIND_LIVE },
+	{ "profiler.Malloc", "size", KIND_IGNORED, KIND_MALLOC },
 };
 
 #define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
 
-/* Data of a sample beside the profile's: its kind, and its numbers. */
+/* Data that a sample needs beside its entry in the profile: its kind, and its numbers. */
 typedef struct Numbers
 {
 	int kind; /* enum Kind */
 	int64_t count;
 	int64_t amount;
-	bool has_state; /* an execution sample that contains its thread's state */
+	bool has_state; /* true for an execution sample that contains the state of its thread */
 } Numbers;
 
 typedef struct Reader
@@ -101,20 +111,20 @@ typedef struct Reader
 	PfsProfile *profile;
 	PfsReadError *error;
 	PfsJfrFrames frames;
-	Numbers *numbers; /* by sample */
+	Numbers *numbers; /* one entry for each sample */
 	int64_t end_ns;
-	uint64_t frame_count; /* of all samples; samples share frames in the profile */
+	uint64_t frame_count; /* number of frames of all samples; samples share frames in the profile */
 	bool has_kind[KIND_MAX];
 	PfsText counters[COUNTERS_MAX];
 	int counter_count;
-	PfsJfrSettings settings; /* of this chunk, otherwise of the previous one */
+	PfsJfrSettings settings; /* settings of this chunk or, if it has none, of the previous one */
 	PfsJfrChunk chunk;
 	PfsJfrSettings chunk_settings;
-	uint32_t classes[EVENT_COUNT]; /* indexes in the chunk, or PFS_NONE */
+	uint32_t classes[EVENT_COUNT]; /* number of each class in the chunk, or PFS_NONE */
 	uint32_t setting;
 	uint32_t recording;
 	uint32_t thread_state;
-	uint64_t no_state; /* key of NO_STATE in the chunk */
+	uint64_t no_state; /* key that NO_STATE has in this chunk */
 	bool knows_no_state;
 } Reader;
 
@@ -124,7 +134,7 @@ pfs_is_jfr(const uint8_t *bytes, size_t length)
 	return length >= 4 && memcmp(bytes, "FLR", 4) == 0;
 }
 
-/* Settings. */
+/* --- settings --- */
 
 static PfsJfrOwner
 owner_of(const Reader *reader, uint64_t event_id)
@@ -168,15 +178,21 @@ read_setting(Reader *reader)
 	return status;
 }
 
-/* Events. */
+/* --- events --- */
 
-/* Fields with ids, which become labels of samples that are pushed. */
+/* Names of fields with ids. In a pushed recording they become labels of samples. */
 static const char *const id_names[] = { PFS_JFR_CONTEXT_ID, PFS_JFR_SPAN_ID, PFS_JFR_SPAN_NAME,
 										PFS_JFR_TRACE_HIGH, PFS_JFR_TRACE_LOW };
 
 #define ID_COUNT (sizeof(id_names) / sizeof(id_names[0]))
 
-/* The numbers of an event, from fields with these names. */
+static Kind
+event_kind(const Reader *reader, size_t event)
+{
+	return reader->profile->is_pushed ? events[event].pushed_kind : events[event].kind;
+}
+
+/* The numbers of an event, read from the fields with these names. */
 typedef struct EventFields
 {
 	uint64_t start;
@@ -230,7 +246,7 @@ read_event_fields(Reader *reader, size_t event, EventFields *fields)
 	return status;
 }
 
-/* Returns whether a key is that of a real thread state. */
+/* Sets *has_state to true if a key refers to a thread state other than NO_STATE. */
 static PfsReadStatus
 read_state(Reader *reader, uint64_t key, bool *has_state)
 {
@@ -296,8 +312,7 @@ jfr_read_event(Reader *reader, size_t event)
 	PfsProfile *profile = reader->profile;
 	EventFields fields = { 0 };
 	PfsProfileSample sample = { .first_label = 0 };
-	Numbers numbers = { .kind = profile->is_pushed ? events[event].pushed_kind : events[event].kind,
-						.count = 1 };
+	Numbers numbers = { .kind = event_kind(reader, event), .count = 1 };
 	PfsReadStatus status = read_event_fields(reader, event, &fields);
 
 	if (status == PFS_READ_OK)
@@ -319,6 +334,8 @@ jfr_read_event(Reader *reader, size_t event)
 		numbers.amount = pfs_jfr_nanoseconds(&reader->chunk, numbers.amount);
 	if (numbers.kind == KIND_WALL)
 		numbers.count = numbers.amount;
+	if (numbers.kind == KIND_LIVE)
+		numbers.amount = 1; /* each event is an object */
 	if (!add_ids(reader, &fields, &sample) ||
 		!PFS_GROW(profile->budget, profile->samples, profile->sample_count) ||
 		!PFS_GROW(profile->budget, reader->numbers, profile->sample_count))
@@ -382,14 +399,16 @@ static void
 find_classes(Reader *reader)
 {
 	for (size_t i = 0; i < EVENT_COUNT; i++)
-		reader->classes[i] = pfs_jfr_class_named(&reader->chunk.types, events[i].event);
+		reader->classes[i] = event_kind(reader, i) == KIND_IGNORED
+								 ? PFS_NONE
+								 : pfs_jfr_class_named(&reader->chunk.types, events[i].event);
 	reader->setting = pfs_jfr_class_named(&reader->chunk.types, "jdk.ActiveSetting");
 	reader->recording = pfs_jfr_class_named(&reader->chunk.types, "jdk.ActiveRecording");
 	reader->thread_state = pfs_jfr_class_named(&reader->chunk.types, "jdk.types.ThreadState");
 	reader->knows_no_state = false;
 }
 
-/* Step 2. */
+/* --- step 2: amounts --- */
 
 /* Returns the kind for a counted event; KIND_MAX if there are too many. */
 static int
@@ -406,7 +425,7 @@ counter_kind(Reader *reader, PfsText event)
 	return KIND_COUNT + at;
 }
 
-/* Sets the amount of a sample that has its count. */
+/* Sets the amount of a sample whose count is known. */
 static PfsReadStatus
 set_amount(Reader *reader, Numbers *numbers)
 {
@@ -437,7 +456,7 @@ set_amount(Reader *reader, Numbers *numbers)
 	return PFS_READ_OK;
 }
 
-/* Sets the amounts of the samples from first on, which are those of a chunk. */
+/* Sets the amounts of a chunk's samples, which are those from first on. */
 static PfsReadStatus
 set_amounts(Reader *reader, uint32_t first)
 {
@@ -488,7 +507,7 @@ jfr_read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 	return status;
 }
 
-/* Step 3. */
+/* --- step 3: types --- */
 
 static PfsReadStatus
 jfr_refused(const Reader *reader)
@@ -573,7 +592,7 @@ set_values(Reader *reader)
 	return PFS_READ_OK;
 }
 
-/* Step 4. */
+/* --- step 4: lines --- */
 static PfsReadStatus
 set_lines(Reader *reader)
 {
@@ -607,7 +626,7 @@ jfr_read_all(Reader *reader, PfsJfrBytes *file)
 		status = set_values(reader);
 	if (status == PFS_READ_OK)
 		status = set_lines(reader);
-	/* recorded values add up, so the duration must not be 0 */
+	/* the values are sums over time, which a duration other than 0 shows */
 	if (__builtin_sub_overflow(reader->end_ns, profile->time_ns, &profile->duration_ns) ||
 		profile->duration_ns <= 0)
 		profile->duration_ns = 1;

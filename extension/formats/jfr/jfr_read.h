@@ -1,6 +1,6 @@
 /*
  * jfr_read.h
- *		Java's flight recordings: those of the JDK and of async-profiler. Knows no server header.
+ *		Java's flight recordings: those of the JDK and of async-profiler. Includes no server header.
  *
  * The reader takes samples of execution and of allocations, and waits for monitors and in parks.
  * Each becomes a sample with its own time; a profile has the types of the events in the file.

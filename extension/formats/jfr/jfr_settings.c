@@ -11,9 +11,10 @@
 #define JDK_PERIOD_NS	 INT64_C(20000000)
 #define CPU_INTERVAL_NS	 INT64_C(10000000)
 #define WALL_INTERVAL_NS INT64_C(50000000)
-#define TRACED_INTERVAL	 1 /* of calls of a method, breakpoints, tracepoints */
+/* the event is a call of a method, a breakpoint or a tracepoint, which is always recorded */
+#define TRACED_INTERVAL	 1
 
-/* Events of async-profiler that are nanoseconds of CPU time. */
+/* Events of async-profiler whose amounts are nanoseconds of CPU time. */
 static const char *const clocks[] = { "cpu", "ctimer", "itimer" };
 
 static const struct

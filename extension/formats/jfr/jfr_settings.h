@@ -1,6 +1,6 @@
 /*
  * jfr_settings.h
- *		Determines from a recording's settings what its execution samples measure. Knows no
+ *		Determines from a recording's settings what its execution samples measure. Includes no
  *		server header.
  *
  * A setting belongs to a type of event, because equal names differ in meaning between types:
@@ -24,13 +24,13 @@ typedef enum PfsJfrOwner
 	PFS_JFR_OWNER_OTHER
 } PfsJfrOwner;
 
-/* Zeroed: no setting was read. */
+/* Settings of a recording. Zeroed if no setting was read. */
 typedef struct PfsJfrSettings
 {
-	bool is_set; /* any of the others is set */
+	bool is_set; /* any other setting is set */
 	bool has_interval;
 	bool has_wall;
-	int64_t period_ns; /* 0: not set; also below */
+	int64_t period_ns; /* 0 if the setting was not read, as in the following fields */
 	int64_t interval;
 	int64_t wall_ns;
 	PfsText event;

@@ -1,7 +1,7 @@
 /*
  * jfr_types.c
- *		Reads a tree of elements: metadata contains classes, which contain fields; other elements
- *		are skipped.
+ *		Reads the metadata, which are a tree of elements: classes, which contain fields. Other
+ *		elements are skipped.
  */
 #include "formats/jfr/jfr_types.h"
 
@@ -9,7 +9,7 @@
 
 #include "formats/lines.h"
 
-/* Limit of nested elements, and of nested values. */
+/* Limit of the depth of nested elements, and of nested values. */
 #define DEPTH_MAX 16
 
 /* The attributes of an element that are used. */
@@ -143,7 +143,7 @@ add_field(PfsJfrBytes *in, PfsJfrTypes *types, const Attributes *attributes)
 						  .is_array = attributes->is_array };
 
 	if (types->class_count == 0)
-		return pfs_jfr_fail(in, "field is of no class");
+		return pfs_jfr_fail(in, "field belongs to no class");
 	if (get_id(in, attributes->class_id, &field.class_id) != PFS_READ_OK)
 		return PFS_READ_MALFORMED;
 	if (!PFS_GROW(in->profile->budget, types->fields, types->field_count))
@@ -234,7 +234,7 @@ skip_value(PfsJfrBytes *in, const PfsJfrTypes *types, uint32_t class_index, int 
 	if (status != PFS_READ_OK)
 		return status;
 	if (class_index == PFS_NONE)
-		return pfs_jfr_fail(in, "value is of a class that is not there");
+		return pfs_jfr_fail(in, "value has an unknown class");
 	if (depth == DEPTH_MAX)
 		return pfs_jfr_fail(in, "value is nested too deeply");
 	class = &types->classes[class_index];

@@ -1,6 +1,6 @@
 /*
  * jfr_types.h
- *		Reads a chunk's metadata: classes of records and their fields. Knows no server header.
+ *		Reads a chunk's metadata: classes of records and their fields. Includes no server header.
  */
 #ifndef PFS_JFR_TYPES_H
 #define PFS_JFR_TYPES_H

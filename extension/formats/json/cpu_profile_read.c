@@ -32,7 +32,9 @@ cpu_profile_read_time(PfsJson *json, const PfsJsonField *field, int64_t *ns)
 	return pfs_json_number(json, US_SCALE, ns, &is_whole);
 }
 
-/* Reads nodes before samples, because samples refer to them and the order of fields is free. */
+/*
+ * Reads nodes before samples, because samples refer to nodes, but the fields may come in any order.
+ */
 static PfsReadStatus
 read_profile(PfsJson *json, PfsV8Nodes *nodes)
 {
@@ -60,7 +62,7 @@ read_profile(PfsJson *json, PfsV8Nodes *nodes)
 		status = pfs_v8_read_nodes(nodes, json, 0);
 	if (status == PFS_READ_OK)
 		status = pfs_v8_read_samples(nodes, json, 0, fields[SAMPLES].at, fields[DELTAS].at, &clock);
-	/* without deltas the last sample would get the whole time */
+	/* without the times between samples, the last sample would get the whole time */
 	if (status == PFS_READ_OK && fields[DELTAS].at != SIZE_MAX && fields[END_TIME].at != SIZE_MAX)
 		status = pfs_v8_advance(nodes, json, &clock, end_ns);
 	return status;
@@ -74,7 +76,7 @@ pfs_cpu_profile_read(PfsJson *json)
 	PfsReadStatus status;
 
 	json->profile->name = "cpuprofile";
-	json->profile->duration_ns = 1; /* marks the values as adding up */
+	json->profile->duration_ns = 1; /* a duration marks the values as sums over time */
 	if (!pfs_v8_add_types(json->profile))
 		return pfs_json_refused(json);
 	pfs_calls_init(&tree, json->profile);

@@ -1,6 +1,7 @@
 /*
  * json.c
- *		Skips values by tracking only brackets and quotes: in constant memory at any depth.
+ *		Reads JSON values. To skip one it tracks only brackets and quotes, so that it needs constant
+ *		memory at any depth.
  */
 #include "formats/json/json.h"
 
@@ -77,7 +78,7 @@ pfs_json_next(PfsJson *json, char open, bool *more)
 	json->at += c != '\0';
 	if (c == ',')
 	{
-		/* a comma after the last element */
+		/* JSON allows no comma after the last element */
 		c = pfs_json_peek(json);
 		*more = c != closing(open) && (c != '\0' || !json->may_be_cut);
 		json->at += c == closing(open);
@@ -153,8 +154,8 @@ json_put_character(char *out, uint32_t c)
 }
 
 /*
- * Writes the character of a "\u1234" sequence, combined with a following second half; advances *at.
- * Single halves, and zero, become the replacement.
+ * Writes the character of a "\u1234" sequence; if it is the first half of a surrogate pair, reads
+ * the second half too. Advances *at. A half without the other, and zero, become the replacement.
  */
 static char *
 put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
@@ -265,7 +266,10 @@ pfs_json_word(PfsJson *json, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* The digits of a number without sign, dot and exponent, and the power of ten to multiply with. */
+/*
+ * A number: its digits without sign, dot and exponent, and the power of ten by which they are
+ * multiplied.
+ */
 typedef struct Decimal
 {
 	bool negative;

@@ -1,6 +1,6 @@
 /*
  * json.h
- *		Reads JSON in place, value by value. Knows no server header.
+ *		Reads JSON in place, value by value. Includes no server header.
  *
  * A reader demands the types that it expects. If the fields of an object are needed in another
  * order, pfs_json_find() skips the object once and records the positions of the values.
@@ -15,12 +15,12 @@ typedef struct PfsJson
 	const char *bytes;
 	size_t length;
 	size_t at;
-	bool may_be_cut; /* an array may end early, as in traces of killed programs */
+	bool may_be_cut; /* an array may end early, as in the trace of a killed program */
 	PfsProfile *profile;
 	PfsReadError *error;
 } PfsJson;
 
-/* These set the error, at the current or the given position, and return the status. */
+/* Set the error, at the current or the given position, and return the status. */
 PfsReadStatus pfs_json_fail(const PfsJson *json, PfsReadStatus status, const char *message);
 PfsReadStatus pfs_json_fail_at(const PfsJson *json, size_t at, PfsReadStatus status,
 							   const char *message);
@@ -30,8 +30,9 @@ PfsReadStatus pfs_json_refused(const PfsJson *json); /* status of the budget */
 char pfs_json_peek(PfsJson *json);
 
 /*
- * Iterate over the elements of '[' or the fields of '{': begin moves to the first one, next to the
- * one after an element that was read. *more: there is one.
+ * Iterate over the elements of '[' or the fields of '{'. pfs_json_begin() moves to the first one,
+ * pfs_json_next() to the one after an element that was read. They set *more to false if there is
+ * none.
  */
 PfsReadStatus pfs_json_begin(PfsJson *json, char open, bool *more);
 PfsReadStatus pfs_json_next(PfsJson *json, char open, bool *more);
@@ -44,12 +45,12 @@ PfsReadStatus pfs_json_text(PfsJson *json, PfsText *text);
 PfsReadStatus pfs_json_word(PfsJson *json, PfsText *text);
 
 /*
- * Reads a number times a scale of at most 10^9, rounded; *is_whole: rounding was not necessary.
- * Returns PFS_READ_OUT_OF_RANGE beyond 64 bits.
+ * Reads a number and multiplies it by a scale of at most 10^9, with rounding. *is_whole is set if
+ * rounding was not necessary. Returns PFS_READ_OUT_OF_RANGE beyond 64 bits.
  */
 PfsReadStatus pfs_json_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole);
 
-/* Like pfs_json_number(), without an error message: a bad number may be skipped. */
+/* Like pfs_json_number(), but sets no error message, so that the caller may skip a bad number. */
 PfsReadStatus pfs_json_try_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole);
 
 /* Reads an integer from 0 to below the limit. */
@@ -57,7 +58,7 @@ PfsReadStatus pfs_json_index(PfsJson *json, uint32_t limit, uint32_t *index);
 
 PfsReadStatus pfs_json_skip(PfsJson *json);
 
-/* Position of a field's value; SIZE_MAX: the object does not have the field. */
+/* A field and the position of its value; SIZE_MAX if the object does not have the field. */
 typedef struct PfsJsonField
 {
 	const char *name;
@@ -65,7 +66,8 @@ typedef struct PfsJsonField
 } PfsJsonField;
 
 /*
- * Records the positions of fields and skips the object. Of repeated fields the last one is taken.
+ * Records the positions of fields and skips the object. If a field is repeated, the last one
+ * counts.
  */
 PfsReadStatus pfs_json_find(PfsJson *json, PfsJsonField *fields, int count);
 

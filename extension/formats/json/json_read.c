@@ -50,7 +50,7 @@ static const PfsJsonField all_fields[FIELD_COUNT] = {
 	[FRAMES] = { "frames", 0 },
 };
 
-/* Known formats that are not supported, each by two fields. */
+/* Known formats that are not supported. Each is recognized by two fields. */
 static const struct
 {
 	int first;
@@ -58,16 +58,16 @@ static const struct
 	const char *message;
 	const char *hint;
 } foreign[] = {
-	{ META, THREADS, "file is of the Firefox Profiler",
-	  "samply and perf write stacks that are read: perf script, pprof." },
+	{ META, THREADS, "file was written by the Firefox Profiler",
+	  "Record with perf or samply, and import the output of perf script, or a pprof file." },
 	{ HEAD, HEAD, "file is a heap profile or an old profile of V8",
-	  "Profiles with a flat list of nodes are read: .cpuprofile." },
+	  "Only profiles with a flat list of nodes (.cpuprofile) are supported." },
 	{ SNAPSHOT, NODES, "file is a heap snapshot of V8",
-	  "It has objects, and no stacks that add up." },
+	  "It contains objects, not stacks with values." },
 	{ NAME, CHILDREN, "file is a flame graph of d3-flame-graph",
 	  "Import the profile that it was made of." },
-	{ DHAT, DHAT, "file is of Valgrind's DHAT", "No such profile is read." },
-	{ FRAMES, SAMPLES, "file is of stackprof",
+	{ DHAT, DHAT, "file was written by Valgrind's DHAT", "Profiles of DHAT are not supported." },
+	{ FRAMES, SAMPLES, "file was written by stackprof",
 	  "Run stackprof --stackcollapse, and import the stacks that it writes." },
 };
 
@@ -75,7 +75,7 @@ static PfsReadStatus
 refuse(const PfsJson *json, const PfsJsonField *fields)
 {
 	pfs_json_fail_at(json, 0, PFS_READ_MALFORMED, "format of the JSON is not known");
-	json->error->hint = "JSON that is read: speedscope, .cpuprofile of V8, trace events of Chrome.";
+	json->error->hint = "Supported JSON: speedscope, .cpuprofile of V8, trace events of Chrome.";
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
 		if (fields[foreign[i].first].at != SIZE_MAX && fields[foreign[i].second].at != SIZE_MAX)
 		{

@@ -1,6 +1,6 @@
 /*
  * json_read.h
- *		Reads profiles in JSON: speedscope's, V8's .cpuprofile, Chrome's trace events. Knows no
+ *		Reads profiles in JSON: speedscope's, V8's .cpuprofile, Chrome's trace events. Includes no
  *		server header.
  */
 #ifndef PFS_JSON_READ_H

@@ -22,7 +22,7 @@
 typedef struct Unit
 {
 	const char *name;
-	const char *type; /* of the sample type */
+	const char *type; /* name of the sample type */
 	const char *unit;
 	int64_t scale;
 } Unit;
@@ -36,7 +36,7 @@ static const Unit units[] = {
 	{ "seconds", "time", "nanoseconds", 1000000000 },
 };
 
-/* Fields of a profile; the file's fields are in its reader. */
+/* Fields of a profile. The fields of the file are in its reader. */
 enum
 {
 	TYPE,
@@ -59,7 +59,7 @@ typedef struct Reader
 	uint32_t *stack; /* open nodes of an evented profile, outermost first */
 	uint32_t stack_room;
 	bool is_ours;
-	uint32_t profile_count; /* without that of values below 0 */
+	uint32_t profile_count; /* number of profiles, without a profile of values below 0 */
 } Reader;
 
 /* The current profile. */
@@ -217,7 +217,7 @@ read_value(Reader *reader, const Part *part, int64_t *value)
 		return status;
 	pfs_json_fail(reader->json, PFS_READ_MALFORMED,
 				  "value is a fraction, whole numbers are needed");
-	reader->json->error->hint = "Fractions are read of times alone.";
+	reader->json->error->hint = "Fractions are supported for times only.";
 	return PFS_READ_MALFORMED;
 }
 
@@ -482,8 +482,8 @@ each_part(Reader *reader, size_t profiles, PfsReadStatus (*read)(Reader *))
 }
 
 /*
- * Reads the file in two passes over the profiles: the first finds the sample types, which the tree
- * needs.
+ * Reads the file in two passes over the profiles, because the tree needs the sample types before
+ * the first value.
  */
 static PfsReadStatus
 speedscope_read_file(Reader *reader)
@@ -515,7 +515,8 @@ pfs_speedscope_read(PfsJson *json)
 	PfsReadStatus status;
 
 	json->profile->name = "speedscope";
-	json->profile->duration_ns = 1; /* values add up, over an unknown time */
+	/* a duration marks the values as sums over time; the real one is unknown */
+	json->profile->duration_ns = 1;
 	pfs_calls_init(&reader.tree, json->profile);
 	status = speedscope_read_file(&reader);
 	pfs_calls_fini(&reader.tree);

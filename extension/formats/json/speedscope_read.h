@@ -1,6 +1,6 @@
 /*
  * speedscope_read.h
- *		Reads files of speedscope. Knows no server header.
+ *		Reads files of speedscope. Includes no server header.
  */
 #ifndef PFS_SPEEDSCOPE_READ_H
 #define PFS_SPEEDSCOPE_READ_H

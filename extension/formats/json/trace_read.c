@@ -23,10 +23,11 @@
 typedef struct Span
 {
 	uint32_t thread;
-	uint32_t order;		/* position in the file, from 1 */
-	uint32_t end_order; /* position of its end event; 0: the event has a duration */
-	uint32_t name;		/* location; PFS_NONE: an end event */
-	bool is_begin;		/* its end is another event */
+	uint32_t order; /* position of the event in the file, from 1 */
+	/* position of its end event in the file; 0 if the event has a duration instead */
+	uint32_t end_order;
+	uint32_t name; /* location of the span's name; PFS_NONE for an end event */
+	bool is_begin; /* the span ends with another event */
 	int64_t begin_ns;
 	int64_t end_ns;
 } Span;
@@ -53,17 +54,17 @@ typedef struct Reader
 	PfsV8Nodes nodes;
 	PfsTextIndex words;		/* texts of ids */
 	PfsTextIndex processes; /* texts of processes' ids */
-	PfsText *process_names; /* names, or ids without a name */
-	PfsPairIndex threads;	/* (process, thread's id) */
+	PfsText *process_names; /* names of processes, or their ids if they have no name */
+	PfsPairIndex threads;	/* threads by (process, thread's id) */
 	PfsText *thread_names;
-	PfsPairIndex profiles; /* (process, profile's id) */
+	PfsPairIndex profiles; /* profiles by (process, profile's id) */
 	bool has_samples;	   /* samples of V8 */
 	Sampled *sampled;
 	Span *spans;
 	uint32_t span_count;
-	uint32_t *stack; /* spans whose ends are awaited */
+	uint32_t *stack; /* begin events of spans whose end events are awaited */
 	uint32_t stack_room;
-	Open *open; /* open spans, outermost first */
+	Open *open; /* spans that are open at the current time, outermost first */
 	uint32_t open_room;
 } Reader;
 
@@ -113,7 +114,7 @@ trace_read_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
 	return pfs_json_number(reader->json, US_SCALE, ns, &is_whole);
 }
 
-/* Sets the numbers of process and thread; new ones are named by their ids. */
+/* Sets the numbers of process and thread. A new process or thread is named by its id. */
 static PfsReadStatus
 find_thread(Reader *reader, Event *event, PfsText process, PfsText thread)
 {
@@ -223,7 +224,9 @@ trace_span_add(Reader *reader, const Event *event)
 	return PFS_READ_OK;
 }
 
-/* Takes the name of a thread or process from the args of "thread_name" or "process_name". */
+/*
+ * Reads the name of a thread or process from the args of an event "thread_name" or "process_name".
+ */
 static PfsReadStatus
 take_name(Reader *reader, const Event *event)
 {
@@ -339,7 +342,10 @@ compare_spans(const void *a, const void *b)
 		return left->thread < right->thread ? -1 : 1;
 	if (left->begin_ns != right->begin_ns)
 		return left->begin_ns < right->begin_ns ? -1 : 1;
-	/* longer spans are outside; begins and ends at the same time keep their order in the file */
+	/*
+	 * Sorts longer spans first, because they contain shorter ones. Events of equal time keep their
+	 * order in the file.
+	 */
 	if (left->end_ns != right->end_ns)
 		return left->end_ns > right->end_ns ? -1 : 1;
 	return left->order < right->order ? -1 : 1;
@@ -373,8 +379,8 @@ end_span(Span *span, int64_t end_ns, uint32_t end_order)
 }
 
 /*
- * Sets the ends of begins: that of the innermost open one, otherwise the thread's last event. Ends
- * without a begin are counted as skipped.
+ * Sets the ends of spans that begin with an event of their own: the end of the innermost open one,
+ * otherwise the thread's last event. Ends without a begin are counted as skipped.
  */
 static PfsReadStatus
 pair_spans(Reader *reader)
@@ -524,7 +530,8 @@ read_spans(Reader *reader)
 	status = pair_spans(reader);
 	drop_ends(reader);
 	if (status == PFS_READ_OK && reader->span_count == 0)
-		return pfs_json_fail(reader->json, PFS_READ_MALFORMED, "trace has no events that last");
+		return pfs_json_fail(reader->json, PFS_READ_MALFORMED,
+							 "trace has no events with a duration");
 	sort_spans(reader);
 	for (uint32_t i = 0; status == PFS_READ_OK && i < reader->span_count;)
 		status = read_thread(reader, i, &i);
@@ -629,7 +636,7 @@ pfs_trace_read(PfsJson *json)
 	PfsReadStatus status;
 
 	json->profile->name = "trace";
-	json->profile->duration_ns = 1; /* marks the values as adding up */
+	json->profile->duration_ns = 1; /* a duration marks the values as sums over time */
 	if (!pfs_v8_add_types(json->profile))
 		return pfs_json_refused(json);
 	pfs_calls_init(&reader.tree, json->profile);

@@ -1,6 +1,6 @@
 /*
  * trace_read.h
- *		Reads trace events of Chrome and many tracers. Knows no server header.
+ *		Reads trace events of Chrome and many tracers. Includes no server header.
  */
 #ifndef PFS_TRACE_READ_H
 #define PFS_TRACE_READ_H

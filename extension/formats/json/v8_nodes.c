@@ -1,7 +1,7 @@
 /*
  * v8_nodes.c
- *		Finds a node's position in the tree at its first sample, when all nodes above it are
- *		known.
+ *		Finds a node's position in the tree at the node's first sample, because then all nodes above
+ *		it are known.
  */
 #include "formats/json/v8_nodes.h"
 
@@ -42,7 +42,9 @@ pfs_v8_add_types(PfsProfile *profile)
 	return true;
 }
 
-/* Returns the number of the next id; a new number's node is not read yet. */
+/*
+ * Returns the number of the next id in the file. If the id is new, its node has not been read yet.
+ */
 static PfsReadStatus
 read_id(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, uint32_t *number)
 {
@@ -88,7 +90,7 @@ read_call_frame(PfsV8Nodes *nodes, PfsJson *json, PfsV8Node *node)
 	if (texts[0].length == 0)
 		texts[0] = (PfsText){ "(anonymous)", 11 };
 	node->is_root = pfs_text_equals(texts[0], ROOT_NAME);
-	/* lines count from 0; -1: none */
+	/* lines count from 0; -1 means that there is none */
 	node->location = pfs_calls_frame(nodes->tree, texts[0], texts[1],
 									 line >= 0 && line < INT32_MAX ? (int32_t) line + 1 : 0);
 	node->is_read = true;
@@ -187,7 +189,7 @@ find_call(PfsV8Nodes *nodes, PfsJson *json, uint32_t root, uint32_t number)
 		const PfsV8Node *node = &nodes->nodes[top];
 
 		if (!node->is_read)
-			return pfs_json_fail(json, PFS_READ_MALFORMED, "sample is of a node that is not there");
+			return pfs_json_fail(json, PFS_READ_MALFORMED, "sample refers to a missing node");
 		if (depth > PFS_PROFILE_MAX_DEPTH)
 			return pfs_json_fail(json, PFS_READ_TOO_LARGE, "stack has too many frames");
 		if (node->parent == PFS_NONE)

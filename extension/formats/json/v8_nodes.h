@@ -1,6 +1,6 @@
 /*
  * v8_nodes.h
- *		Profiles of V8: a tree of nodes by id, and the node of each sample. Knows no server
+ *		Profiles of V8: a tree of nodes by id, and the node of each sample. Includes no server
  *		header.
  *
  * Nodes refer to their children, or to their parent. Trace events contain parts of several
@@ -12,7 +12,7 @@
 #include "formats/call_tree.h"
 #include "formats/json/json.h"
 
-/* Values of a node in the tree. */
+/* A node of V8's profile. */
 enum
 {
 	PFS_V8_SAMPLES,
@@ -24,10 +24,10 @@ typedef struct PfsV8Node
 {
 	bool is_read;
 	bool is_root;	   /* the node "(root)", which is not a frame */
-	uint32_t parent;   /* number, or PFS_NONE */
+	uint32_t parent;   /* number of the parent, or PFS_NONE */
 	uint32_t location; /* set when the node is read */
-	uint32_t call;	   /* node of the tree; PFS_NONE: not known yet */
-	uint32_t below;	   /* while a stack is resolved: its next node */
+	uint32_t call;	   /* node of the tree of calls; PFS_NONE if it is not known yet */
+	uint32_t below;	   /* next node on the stack that is being resolved */
 } PfsV8Node;
 
 typedef struct PfsV8Nodes
@@ -53,8 +53,8 @@ void pfs_v8_fini(PfsV8Nodes *nodes);
 PfsReadStatus pfs_v8_read_nodes(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile);
 
 /*
- * Reads the arrays of samples (ids of nodes) and of microseconds since the previous one, at two
- * positions; SIZE_MAX for the second: without times.
+ * Reads the arrays of samples (ids of nodes) and of the microseconds between them, at two positions
+ * of the file. The second position is SIZE_MAX if there are no times.
  */
 PfsReadStatus pfs_v8_read_samples(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile,
 								  size_t samples, size_t deltas, PfsV8Clock *clock);

@@ -1,6 +1,6 @@
 /*
  * address_table.h
- *		Addresses of stacks; each is a location of the profile. Knows no server header.
+ *		Addresses of stacks; each is a location of the profile. Includes no server header.
  */
 #ifndef PFS_ADDRESS_TABLE_H
 #define PFS_ADDRESS_TABLE_H
@@ -8,7 +8,7 @@
 #include "formats/profile.h"
 #include "formats/slots.h"
 
-/* While a file is read, the address of a location is the one in the process. */
+/* A location's address is the one in the process as long as the file is being read. */
 typedef struct PfsAddressTable
 {
 	PfsProfile *profile;

@@ -2,8 +2,9 @@
  * contention_read.c
  *		Waits for locks as text: "--- contentionz 1 ---", "--- mutex:" or "--- contention:".
  *
- * Next are lines "name = value", then rows "cycles count @ 0x4005d0 ...". Both numbers are scaled
- * by the sampling period; cycles are converted to nanoseconds if their frequency is given.
+ * The file continues with lines "name = value", then rows "cycles count @ 0x4005d0 ...". Both
+ * numbers are scaled by the sampling period; cycles are converted to nanoseconds if their frequency
+ * is given.
  */
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/legacy.h"
@@ -59,7 +60,7 @@ contention_read_row(Contention *contention, PfsText line)
 	if (status == PFS_READ_OK && !pfs_take_words(&line, "@"))
 		status = PFS_READ_MALFORMED;
 	if (status != PFS_READ_OK)
-		return pfs_legacy_no_row(text, status, "line is no sample of waits");
+		return pfs_legacy_no_row(text, status, "line is not a sample of waits");
 	if (profile->period > 0)
 	{
 		if (contention->cycles_per_second > 0)

@@ -37,7 +37,7 @@ count_read_row(PfsLegacyText *text, PfsText line)
 	if (status == PFS_READ_OK && !pfs_take_words(&line, "@"))
 		status = PFS_READ_MALFORMED;
 	if (status != PFS_READ_OK)
-		return pfs_legacy_no_row(text, status, "line is no count of a stack");
+		return pfs_legacy_no_row(text, status, "line is not a count of a stack");
 	if (pfs_add_sample(profile) == NULL)
 		return pfs_line_refused(&text->lines);
 	profile->values[profile->sample_count - 1] = count;

@@ -39,7 +39,7 @@ cpu_fail(const Cpu *cpu, PfsReadStatus status, const char *message)
 	return status;
 }
 
-/* Step 1. */
+/* --- step 1: samples --- */
 
 static PfsReadStatus
 cpu_add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
@@ -58,7 +58,7 @@ cpu_add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
 	{
 		uint64_t address = leaf;
 
-		/* exists, because the caller has checked the number */
+		/* the sample has addresses, because the caller has checked their number */
 		if (i > 0)
 			pfs_cpu_word(&cpu->words, &address);
 		status = pfs_legacy_add_frame(&cpu->text, address - (i > 0 && !cpu->words.is_java));
@@ -96,7 +96,7 @@ read_samples(Cpu *cpu)
 	return status;
 }
 
-/* Step 2. */
+/* --- step 2: the profiler's own frames --- */
 
 static bool
 is_own(const PfsProfile *profile, const uint32_t *locations, const void *context)
@@ -105,8 +105,8 @@ is_own(const PfsProfile *profile, const uint32_t *locations, const void *context
 }
 
 /*
- * Returns the second frame that nearly all samples share, otherwise PFS_NONE; counts has a 0 for
- * each location.
+ * Returns the location that nearly all samples have as their second frame; PFS_NONE if there is
+ * none. counts must have room for a number per location.
  */
 static uint32_t
 find_own(const PfsProfile *profile, uint32_t *counts)
@@ -128,7 +128,10 @@ find_own(const PfsProfile *profile, uint32_t *counts)
 	return PFS_NONE;
 }
 
-/* Removes the profiler's own frames, of which several may be nested, and doubled leafs. */
+/*
+ * Removes the profiler's own frames, of which several may be nested, and leaf frames that occur
+ * twice.
+ */
 static PfsReadStatus
 drop_own_frames(Cpu *cpu)
 {

@@ -1,6 +1,6 @@
 /*
  * cpu_words.c
- *		Reads words in four formats.
+ *		Reads words of 4 or 8 bytes in either byte order.
  */
 #include "formats/legacy/cpu_words.h"
 

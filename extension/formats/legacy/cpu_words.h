@@ -1,7 +1,7 @@
 /*
  * cpu_words.h
  *		Words of gperftools' profiles of CPU time, with the width and byte order of the machine
- *		that wrote them. Knows no server header.
+ *		that wrote them. Includes no server header.
  */
 #ifndef PFS_CPU_WORDS_H
 #define PFS_CPU_WORDS_H

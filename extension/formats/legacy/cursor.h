@@ -1,14 +1,14 @@
 /*
  * cursor.h
- *		A position in a line, which functions advance over text that they recognize; otherwise it
- *		is unchanged. Knows no server header.
+ *		A position in a line. Functions advance it over text that they recognize, and otherwise
+ *		leave it unchanged. Includes no server header.
  */
 #ifndef PFS_CURSOR_H
 #define PFS_CURSOR_H
 
 #include "formats/profile.h"
 
-/* The rest of a text. */
+/* The rest of a line from the position on. */
 typedef PfsText PfsCursor;
 
 void pfs_skip_blanks(PfsCursor *cursor);

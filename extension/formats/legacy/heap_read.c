@@ -111,7 +111,10 @@ heap_read_header(Heap *heap)
 	return added ? PFS_READ_OK : pfs_line_refused(&heap->text.lines);
 }
 
-/* Sets two values of the last sample; the last pair of objects determines the block's size. */
+/*
+ * Sets two values of the last sample. The size of the block follows from the last pair that has
+ * objects.
+ */
 static PfsReadStatus
 put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64_t *block)
 {
@@ -124,7 +127,7 @@ put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64
 		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "row has bytes but no objects");
 	if (count != 0)
 	{
-		/* the only quotient that int64 cannot hold */
+		/* the quotient of these two numbers does not fit int64 */
 		if (count == -1 && bytes == INT64_MIN)
 			return pfs_line_fail(&heap->text.lines, PFS_READ_OUT_OF_RANGE, "value is out of range");
 		*block = bytes / count;
@@ -158,7 +161,7 @@ heap_read_row(Heap *heap, PfsText line)
 	int64_t block = 0;
 
 	if (status != PFS_READ_OK)
-		return pfs_legacy_no_row(&heap->text, status, "line is no sample of a heap");
+		return pfs_legacy_no_row(&heap->text, status, "line is not a sample of a heap");
 	if (pfs_add_sample(heap->text.profile) == NULL)
 		return pfs_line_refused(&heap->text.lines);
 	if (heap->has_made)

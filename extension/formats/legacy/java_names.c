@@ -1,6 +1,6 @@
 /*
  * java_names.c
- *		Reads one line for each address; other lines are skipped.
+ *		Reads the names of addresses, one in each line; other lines are skipped.
  */
 #include "formats/legacy/java_names.h"
 #include "formats/legacy/cursor.h"
@@ -99,7 +99,7 @@ java_names_read_line(PfsLegacyText *text, PfsText line)
 	if (status != PFS_READ_OK || cursor.length == 0 || !pfs_is_blank(cursor.data[0]))
 		return PFS_READ_OK;
 	location = pfs_address_find(&text->addresses, address);
-	/* of no sample, or named before */
+	/* skip the name of an address that no sample has, or that was named before */
 	if (location == PFS_NONE || text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
 	text->profile->locations[location].line_count = 1;

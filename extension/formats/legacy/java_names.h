@@ -1,6 +1,6 @@
 /*
  * java_names.h
- *		Names of addresses at the end of a Java profile. Knows no server header.
+ *		Names of addresses at the end of a Java profile. Includes no server header.
  *
  * A line is "0x7f23 Class.method (File.java:12)", "0x7f23 function (/path/lib.so)", or names a stub
  * that the virtual machine generated, or its state.

@@ -2,9 +2,9 @@
  * java_read.c
  *		Heaps and waits of Java as text: "--- heapz 1 ---", "--- contentionz 1 ---".
  *
- * Next are lines "name = value", of which "resolution" is a unit; rows of "bytes objects @" and
- * addresses, which are not return addresses; and the names of addresses. Heaps are sampled every
- * 512 kB.
+ * The file continues with lines "name = value", of which "resolution" is a unit; rows of "bytes
+ * objects @" and addresses, which are not return addresses; and the names of addresses. Heaps are
+ * sampled every 512 kB.
  */
 #include "formats/clean_text.h"
 #include "formats/legacy/cursor.h"
@@ -87,7 +87,7 @@ scale(const Java *java, int64_t *count, int64_t *amount, int64_t *block)
 		if (*count == 0)
 			return pfs_line_fail(&java->text.lines, PFS_READ_MALFORMED,
 								 "row has bytes but no objects");
-		/* the only quotient that int64 cannot hold */
+		/* the quotient of these two numbers does not fit int64 */
 		*block = *count == -1 && *amount == INT64_MIN ? 0 : *amount / *count;
 		return pfs_legacy_unsample(&java->text, HEAP_RATE, count, amount);
 	}
@@ -158,7 +158,7 @@ java_read_all(Java *java)
 	while (status == PFS_READ_OK && !is_other && pfs_next_line(&text->lines, &line))
 		if (pfs_trim(line).length > 0)
 			status = java_read_line(java, line, &is_other);
-	/* the first line of the names was read already */
+	/* java_read_line() has already read the first line of the names */
 	if (is_other)
 		text->lines.at = text->lines.begin;
 	return status == PFS_READ_OK ? pfs_java_names_read(text) : status;

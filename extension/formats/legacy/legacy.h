@@ -1,6 +1,6 @@
 /*
  * legacy.h
- *		Formats of profiles before protobuf, as "go tool pprof" opens them. Knows no server
+ *		Formats of profiles before protobuf, as "go tool pprof" opens them. Includes no server
  *		header.
  *
  * Each reader takes bytes that begin like its format, and ends like pfs_pprof_read(). Values,

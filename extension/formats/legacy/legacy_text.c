@@ -9,7 +9,7 @@
 #include "formats/legacy/legacy_text.h"
 #include "formats/legacy/memory_map.h"
 
-/* A double beyond it does not fit into int64. */
+/* Doubles of this magnitude and above do not fit int64. */
 #define INT64_LIMIT 9223372036854775808.0
 
 void
@@ -56,7 +56,7 @@ pfs_legacy_set_period(PfsProfile *profile, const char *type, const char *unit, i
 	profile->period = period;
 }
 
-/* Stacks. */
+/* --- stacks --- */
 
 PfsReadStatus
 pfs_legacy_add_frame(PfsLegacyText *text, uint64_t address)
@@ -112,7 +112,7 @@ pfs_legacy_drop_second(PfsProfile *profile,
 	size_t to = 0;
 
 	if (profile->location_index_count == 0)
-		return; /* the array does not exist yet */
+		return; /* without samples the array is not allocated */
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
 		PfsProfileSample *sample = &profile->samples[i];
@@ -140,7 +140,7 @@ pfs_legacy_drop_double_leafs(PfsProfile *profile)
 	pfs_legacy_drop_second(profile, is_double_leaf, NULL);
 }
 
-/* Names in comments. */
+/* --- names in comments --- */
 
 bool
 pfs_is_comment(PfsText line)
@@ -209,7 +209,7 @@ pfs_legacy_read_name(PfsLegacyText *text, PfsText line)
 	location = pfs_address_find(&text->addresses, address);
 	if (location == PFS_NONE || name.length == 0 || !cut_line(&place, &number))
 		return PFS_READ_OK;
-	/* the stack occurred before, with its names */
+	/* the location's stack occurred before, and its names were read then */
 	if (location != text->named && text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
 	text->named = location;
@@ -233,7 +233,7 @@ pfs_legacy_finish(PfsLegacyText *text)
 	return pfs_memory_map_read(&text->lines, profile);
 }
 
-/* Values. */
+/* --- values --- */
 
 PfsReadStatus
 pfs_legacy_no_row(const PfsLegacyText *text, PfsReadStatus status, const char *message)
@@ -272,7 +272,7 @@ pfs_legacy_unsample(const PfsLegacyText *text, int64_t rate, int64_t *count, int
 bool
 pfs_legacy_add_block_size(PfsProfile *profile, int64_t bytes)
 {
-	/* like an absent number in protobuf */
+	/* a size of 0 is left out, as protobuf leaves out zeros */
 	if (bytes == 0)
 		return true;
 	if (!PFS_GROW(profile->budget, profile->labels, profile->label_count))

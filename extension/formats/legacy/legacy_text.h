@@ -1,7 +1,7 @@
 /*
  * legacy_text.h
  *		Functions that readers of the text formats before protobuf share: lines, stacks of
- *		addresses, names, and the map at the end. Knows no server header.
+ *		addresses, names, and the map at the end. Includes no server header.
  */
 #ifndef PFS_LEGACY_TEXT_H
 #define PFS_LEGACY_TEXT_H
@@ -19,11 +19,14 @@ typedef struct PfsLegacyText
 	uint32_t named; /* location whose names are being read, or PFS_NONE */
 } PfsLegacyText;
 
-/* Which addresses of a stack are return addresses, at least one byte after the call. */
+/*
+ * Which addresses of a stack are return addresses. A return address lies at least one byte after
+ * the call.
+ */
 typedef enum PfsReturns
 {
 	PFS_RETURNS_NONE,
-	PFS_RETURNS_CALLERS, /* all except the leaf's */
+	PFS_RETURNS_CALLERS, /* all addresses except that of the leaf */
 	PFS_RETURNS_ALL
 } PfsReturns;
 
@@ -44,14 +47,15 @@ PfsReadStatus pfs_legacy_add_frame(PfsLegacyText *text, uint64_t address);
 /* Adds all addresses written as 0x... to the last sample, leaf first. */
 PfsReadStatus pfs_legacy_add_stack(PfsLegacyText *text, PfsText addresses, PfsReturns returns);
 
-/* Removes second frames: that of a signal's handler, and a leaf that occurs twice. */
+/* Removes the second frame of each stack for which drops() returns true. */
 void pfs_legacy_drop_second(PfsProfile *profile,
 							bool (*drops)(const PfsProfile *profile, const uint32_t *locations,
 										  const void *context),
 							const void *context);
 
 /*
- * Removes second frames that repeat the leaf: the same instruction as a call, one byte before it.
+ * Removes second frames that repeat the leaf, as the return address one byte after the leaf's
+ * instruction.
  */
 void pfs_legacy_drop_double_leafs(PfsProfile *profile);
 
@@ -67,7 +71,7 @@ PfsReadStatus pfs_legacy_read_name(PfsLegacyText *text, PfsText line);
 /* Reads the part after the samples: skips to the memory map, and gives locations their names. */
 PfsReadStatus pfs_legacy_finish(PfsLegacyText *text);
 
-/* Sets the error for a line that is not a row of values, or whose values are out of range. */
+/* Sets the error for a line that is not a row of values, or that has a value out of range. */
 PfsReadStatus pfs_legacy_no_row(const PfsLegacyText *text, PfsReadStatus status,
 								const char *message);
 

@@ -14,7 +14,9 @@
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/memory_map.h"
 
-/* Limit of the variables in one map; all are compared at each "$" of a file. */
+/*
+ * Limit of the variables in one map, because all of them are compared at each "$" of a file name.
+ */
 #define VARIABLES_MAX	  16
 #define VARIABLE_NAME_MAX 255 /* in bytes; limits the comparison at each "$" */
 
@@ -45,7 +47,7 @@ typedef struct Map
 	uint32_t count;
 } Map;
 
-/* The parts of a line that are known. */
+/* The parts of a line that were read. */
 typedef struct Entry
 {
 	Range range;
@@ -70,7 +72,7 @@ pfs_memory_map_find(PfsLineReader *lines)
 		;
 }
 
-/* Step 1: lines. */
+/* --- step 1: lines --- */
 
 /* Removes a prefix such as "file.cc:12] ". */
 static PfsText
@@ -232,7 +234,7 @@ map_find_variable(const Map *map, PfsText text)
 	return NULL;
 }
 
-/* Replaces names by values; without out it only counts the bytes. */
+/* Replaces variables by their values. If out is NULL, only counts the bytes. */
 static uint64_t
 expand(const Map *map, PfsText file, char *out)
 {
@@ -355,7 +357,7 @@ map_read_lines(Map *map)
 	return status;
 }
 
-/* Step 2: the program. */
+/* --- step 2: the program --- */
 
 /* Returns true for "x.so", "x.so.6", "x.so_1". */
 static bool
@@ -417,7 +419,7 @@ drop_huge_pages(Map *map)
 	map->count--;
 }
 
-/* Step 3: locations. */
+/* --- step 3: locations --- */
 
 static int
 map_range_compare(const void *a, const void *b)
@@ -449,7 +451,7 @@ find_range(const Map *map, uint64_t address)
 	}
 	if (low > 0 && address < map->ranges[low - 1].limit)
 		return &map->ranges[low - 1];
-	/* the unmapped part of a file before its mapped range */
+	/* the address may lie in the part of a file before its mapped range */
 	range = low < map->count ? &map->ranges[low] : NULL;
 	return range != NULL && range->offset <= range->start && range->start - range->offset <= address
 			   ? range

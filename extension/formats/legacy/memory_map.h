@@ -1,6 +1,6 @@
 /*
  * memory_map.h
- *		Mapped files of a process: /proc/PID/maps at the end of a profile. Knows no server
+ *		Mapped files of a process: /proc/PID/maps at the end of a profile. Includes no server
  *		header.
  *
  * Lines are those of /proc/PID/maps, or shorter: "40000-80000 /path (@ff00) build-id", in which all

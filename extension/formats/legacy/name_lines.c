@@ -1,6 +1,6 @@
 /*
  * name_lines.c
- *		Collects lines in any order, and sorts them by location at the end.
+ *		Collects the lines of locations in any order, and sorts them by location at the end.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
  * name_lines.h
- *		Names that a file gives to addresses separately from its stacks. Knows no server header.
+ *		Names that a file gives to addresses separately from its stacks. Includes no server header.
  */
 #ifndef PFS_NAME_LINES_H
 #define PFS_NAME_LINES_H
@@ -11,14 +11,14 @@
 typedef struct PfsNameLine
 {
 	uint32_t location;
-	uint32_t order; /* order of arrival */
+	uint32_t order; /* order in which the line was added */
 	PfsProfileLine line;
 } PfsNameLine;
 
 typedef struct PfsNameLines
 {
 	PfsProfile *profile;
-	PfsTextIndex functions; /* by name */
+	PfsTextIndex functions; /* functions by name */
 	PfsNameLine *lines;
 	uint32_t count;
 } PfsNameLines;

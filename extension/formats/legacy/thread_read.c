@@ -41,7 +41,7 @@ threads_read_stack(PfsLegacyText *text, PfsText *line, bool *at_end)
 	if (status != PFS_READ_OK ||
 		(!is_same && profile->samples[profile->sample_count - 1].location_count > 0))
 		return status;
-	/* reuses the previous thread's stack */
+	/* this thread has the stack of the previous one, so count that sample once more */
 	profile->location_index_count = profile->samples[--profile->sample_count].first_location;
 	if (profile->sample_count > 0)
 		profile->values[profile->sample_count - 1]++;
@@ -63,7 +63,7 @@ read_threads(PfsLegacyText *text, PfsText line, bool at_end)
 			break;
 		}
 		if (!pfs_take_words(&rest, "--- Thread ") || !pfs_text_contains(rest, " stack: ---"))
-			return pfs_line_fail(&text->lines, PFS_READ_MALFORMED, "line begins no thread");
+			return pfs_line_fail(&text->lines, PFS_READ_MALFORMED, "line does not begin a thread");
 		status = threads_read_stack(text, &line, &at_end);
 	}
 	return status;

@@ -1,10 +1,12 @@
 /*
  * changes.c
- *		1. changes_find_slopes(): how each function's share follows the load, from the base.
- *		2. changes_contrast(): the changes if one period is taken for the one after the deploy:
- *		   first each period of the base in turn, then the one after the deploy.
- *		3. changes_draw_together(): the excess of the past over the differences between hosts.
- *		4. changes_decide(): errors and p-values.
+ *		Estimates changes and their errors.
+ *
+ * 1. changes_find_slopes(): from the base, how each function's share follows the load.
+ * 2. changes_contrast(): the changes if one period is taken for the one after the deploy: first
+ *    each period of the base in turn, then the one after the deploy.
+ * 3. changes_draw_together(): the excess of the past over the differences between hosts.
+ * 4. changes_decide(): errors and p-values.
  */
 #include "insight/statistic/changes.h"
 
@@ -36,7 +38,8 @@
 #define LEAST_HOSTS 2.5
 
 /*
- * No slope is estimated for totals with a larger share, because too little remains outside of them.
+ * For a function whose share of the total is larger, no slope of its cost against the rest of the
+ * total is estimated, because too little remains as the rest.
  */
 #define MAX_SLOPE_SHARE 0.5
 
@@ -56,13 +59,16 @@ typedef struct Contrast
 {
 	double change;
 	double variance;
-	double freedom; /* of the variance */
+	double freedom; /* degrees of freedom of the variance */
 	double base_share;
 	double share;
 	uint32_t far_hosts;
 } Contrast;
 
-/* One side of a contrast of hosts, or both: weights by host, 0 for hosts that are left out. */
+/*
+ * The hosts on one side of a contrast, or on both, with their weights; 0 for hosts that are left
+ * out.
+ */
 typedef struct HostGroup
 {
 	double *weights;
@@ -73,25 +79,30 @@ typedef struct HostGroup
 typedef struct Judge
 {
 	const PfsCells *cells;
-	uint32_t base_count;   /* periods of the base */
-	double *base_wholes;   /* by host: all periods of the base */
-	double *base_sums;	   /* by function and host: all periods of the base */
-	double *before;		   /* by host: wholes of the base of a contrast */
-	double *after;		   /* by host: wholes of its period */
-	double *ratios;		   /* by host: logarithms */
-	double *sorted;		   /* by host */
-	double *shares_before; /* by host */
-	double *shares_after;  /* by host */
-	HostGroup groups[2];   /* all hosts; canary: hosts with the new version, the others */
+	uint32_t base_count; /* periods of the base */
+	double *base_wholes; /* for each host, the whole of all periods of the base */
+	double *base_sums;	 /* for each function and host, the sum of all periods of the base */
+	double *before;		 /* for each host, the whole of the base of a contrast */
+	/* for each host, the whole of the period that is contrasted with the base */
+	double *after;
+	double *ratios;		   /* for each host, the logarithm of its ratio */
+	double *sorted;		   /* copy of ratios, sorted */
+	double *shares_before; /* for each host, the share of the function before */
+	double *shares_after;  /* for each host, the share of the function after */
+	/* one group of all hosts; for a canary, hosts with the new version, and other hosts */
+	HostGroup groups[2];
 	uint32_t group_count;
-	double *slopes;			/* by function: change of log share by log load */
-	double *slope_variance; /* by function */
-	Contrast *contrasts;	/* by function */
-	double *excess;			/* by function: sum over the past, then its mean */
-	uint32_t *pasts;		/* by function: number of periods in excess */
-	double *values;			/* by function, scratch; also weights */
+	/* for each function, the change of the logarithm of its share by that of the load */
+	double *slopes;
+	double *slope_variance; /* variance of each slope */
+	double *time_errors;	/* work space, one value for each period of the base */
+	Contrast *contrasts;	/* one for each function */
+	/* for each function, the sum of the excess over the past periods, then its mean */
+	double *excess;
+	uint32_t *pasts; /* for each function, the number of periods in excess */
+	double *values;	 /* work space, one value for each function; also for weights */
 	double *weights;
-	uint32_t *order; /* by function */
+	uint32_t *order; /* work space, one number for each function */
 } Judge;
 
 static int
@@ -168,20 +179,39 @@ judge_add_base(Judge *judge)
 
 /* --- slopes --- */
 
-/* Sums over the periods of the base, of logarithms minus their means within a host. */
+/* Sums over the periods of the base, computed from logarithms minus their means within a host. */
 typedef struct SlopeTerms
 {
-	double cross;	/* of share and load */
-	double loads;	/* squares */
-	double shares;	/* squares */
+	double cross;	/* products of share and load */
+	double loads;	/* squares of loads */
+	double shares;	/* squares of shares */
 	uint32_t count; /* degrees of freedom */
 } SlopeTerms;
 
-static void
-slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms *terms)
+/*
+ * Takes the logarithms of the load and of the function's share in a cell. Returns false if the host
+ * was not there.
+ */
+static bool
+slope_point(const Judge *judge, uint32_t function, uint32_t host, uint32_t period, double *x,
+			double *y)
 {
-	const double *cell = judge_cell(judge, function, host);
-	double half = judge->cells->quantum / 2;
+	double whole = judge_whole(judge, host, period);
+	double load = judge_load(judge, host, period);
+
+	if (whole <= 0 || load <= 0)
+		return false;
+	*x = log(load);
+	*y = log((fmax(judge_cell(judge, function, host)[period], 0) + judge->cells->quantum / 2) /
+			 whole);
+	return true;
+}
+
+/* Adds the terms of a host. Returns its means of both logarithms. */
+static void
+slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms *terms,
+			   double means[2])
+{
 	double load = 0;
 	double share = 0;
 	SlopeTerms sums = { 0 };
@@ -189,15 +219,11 @@ slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms 
 
 	for (uint32_t period = 0; period < judge->base_count; period++)
 	{
-		double whole = judge_whole(judge, host, period);
-		double known_load = judge_load(judge, host, period);
 		double x;
 		double y;
 
-		if (whole <= 0 || known_load <= 0)
+		if (!slope_point(judge, function, host, period, &x, &y))
 			continue;
-		x = log(known_load);
-		y = log((fmax(cell[period], 0) + half) / whole);
 		load += x;
 		share += y;
 		sums.cross += x * y;
@@ -205,12 +231,24 @@ slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms 
 		sums.shares += y * y;
 		count++;
 	}
+	means[0] = load / fmax(count, 1);
+	means[1] = share / fmax(count, 1);
 	if (count < 2)
 		return;
 	terms->cross += sums.cross - load * share / count;
 	terms->loads += fmax(sums.loads - load * load / count, 0);
 	terms->shares += fmax(sums.shares - share * share / count, 0);
 	terms->count += count - 1;
+}
+
+/* Adds the terms of all hosts. */
+static void
+slope_add_hosts(const Judge *judge, uint32_t function, SlopeTerms *terms)
+{
+	double means[2];
+
+	for (uint32_t host = 0; host < judge->cells->host_count; host++)
+		slope_add_host(judge, function, host, terms, means);
 }
 
 /* Returns a function's share of the whole in the base. */
@@ -245,8 +283,7 @@ judge_load_noise(const Judge *judge)
 		double share = judge_base_share(judge, function);
 		SlopeTerms terms = { 0 };
 
-		for (uint32_t host = 0; host < judge->cells->host_count; host++)
-			slope_add_host(judge, function, host, &terms);
+		slope_add_hosts(judge, function, &terms);
 		if (terms.count > 0)
 			noise += share * share * terms.shares / terms.count;
 	}
@@ -254,24 +291,43 @@ judge_load_noise(const Judge *judge)
 }
 
 /*
- * Returns the variance of a function's slope, whose errors at different times of a host may be
- * correlated.
+ * Returns the variance of a function's slope. Its errors may be correlated over the times of a
+ * host, and over the hosts at a time, because all share the traffic (Cameron, Gelbach and Miller
+ * 2011, "Robust inference with multiway clustering").
  */
 static double
 slope_error(const Judge *judge, uint32_t function, double slope, double loads)
 {
-	double errors = 0;
+	double hosts = 0;
+	double times = 0;
+	double cells = 0;
 
+	memset(judge->time_errors, 0, sizeof(double) * judge->base_count);
 	for (uint32_t host = 0; host < judge->cells->host_count; host++)
 	{
 		SlopeTerms terms = { 0 };
-		double error;
+		double means[2];
+		double sum = 0;
 
-		slope_add_host(judge, function, host, &terms);
-		error = terms.cross - slope * terms.loads;
-		errors += error * error;
+		slope_add_host(judge, function, host, &terms, means);
+		for (uint32_t period = 0; period < judge->base_count; period++)
+		{
+			double x;
+			double y;
+			double error;
+
+			if (!slope_point(judge, function, host, period, &x, &y))
+				continue;
+			error = (x - means[0]) * (y - means[1] - slope * (x - means[0]));
+			sum += error;
+			cells += error * error;
+			judge->time_errors[period] += error;
+		}
+		hosts += sum * sum;
 	}
-	return errors / (loads * loads);
+	for (uint32_t period = 0; period < judge->base_count; period++)
+		times += judge->time_errors[period] * judge->time_errors[period];
+	return (hosts + fmax(times - cells, 0)) / (loads * loads);
 }
 
 /*
@@ -290,8 +346,7 @@ changes_find_slopes(Judge *judge, double load_noise)
 		double noise;
 		double own_noise;
 
-		for (uint32_t host = 0; host < judge->cells->host_count; host++)
-			slope_add_host(judge, function, host, &terms);
+		slope_add_hosts(judge, function, &terms);
 		noise = load_noise * terms.count;
 		if (terms.count == 0 || terms.loads < LEAST_LOAD_OF_NOISE * noise ||
 			terms.loads <= LEAST_LOAD_SPREAD * LEAST_LOAD_SPREAD * terms.count)
@@ -468,8 +523,8 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 }
 
 /*
- * Adds a part. The square of the sum, divided by the sum of squares, is the number of parts of
- * equal size.
+ * Adds a part to both sums. The square of the sum of parts, divided by the sum of their squares, is
+ * the number of parts if all had equal size.
  */
 static void
 add_part(double part, double *parts, double *squares)
@@ -617,7 +672,7 @@ judge_reference(Judge *judge)
 	{
 		const Contrast *contrast = &judge->contrasts[judge->order[i]];
 
-		/* pairs of a change and its weight, sorted by change */
+		/* weights has pairs of a change and its weight, sorted by change */
 		judge->weights[2 * i] = contrast->change;
 		judge->weights[2 * i + 1] = fmin(contrast->base_share, bound);
 		all += judge->weights[2 * i + 1];
@@ -756,8 +811,8 @@ judge_load_change(const Judge *judge)
 }
 
 /*
- * Variance of the reference in the past. A function that is nearly the whole of each host varies
- * little between hosts, and its change is mostly that of the reference.
+ * Returns the variance of the reference in the past. A function that is nearly the whole of each
+ * host varies little between hosts, and its change is mostly that of the reference.
  */
 static double
 reference_variance(const Judge *judge, const PfsReference *reference)
@@ -846,7 +901,7 @@ changes_describe(const Judge *judge, PfsChangeBasis *basis)
 	basis->paired_share = all > 0 ? paired / all : 0;
 }
 
-/* Cuts an array from the scratch memory; with NULL, only counts bytes. */
+/* Cuts an array from the scratch memory. If scratch is NULL, only counts its bytes. */
 static void *
 scratch_cut(char *scratch, size_t *used, size_t count, size_t size)
 {
@@ -878,6 +933,7 @@ judge_lay_out(Judge *judge, const PfsCells *cells, char *scratch)
 	judge->groups[1].weights = scratch_cut(scratch, &used, hosts, sizeof(double));
 	judge->slopes = scratch_cut(scratch, &used, functions, sizeof(double));
 	judge->slope_variance = scratch_cut(scratch, &used, functions, sizeof(double));
+	judge->time_errors = scratch_cut(scratch, &used, cells->period_count, sizeof(double));
 	judge->contrasts = scratch_cut(scratch, &used, functions, sizeof(Contrast));
 	judge->excess = scratch_cut(scratch, &used, functions, sizeof(double));
 	judge->pasts = scratch_cut(scratch, &used, functions, sizeof(uint32_t));

@@ -45,14 +45,15 @@ typedef struct PfsCells
 	const double *wholes;
 	double quantum; /* value of one sample, > 0; half of it replaces zero */
 	/*
-	 * As wholes, of all that ran on a host, also of another version; NULL: wholes. 0: unknown. They
-	 * may be counts of requests, which no function's noise is part of.
+	 * Like wholes, but of all that ran on a host, also of another version. They may be counts of
+	 * requests, which do not have the noise of any function. 0 means unknown. If it is NULL, wholes
+	 * is used.
 	 */
 	const double *loads;
 	bool loads_are_requests;
 	void (*tick)(void); /* called for each function of a contrast; may be NULL */
 	PfsDesign design;
-	const bool *is_new; /* by host, for PFS_DESIGN_CANARY */
+	const bool *is_new; /* for each host, whether it has the new version; for PFS_DESIGN_CANARY */
 } PfsCells;
 
 typedef struct PfsChange
@@ -75,21 +76,23 @@ typedef struct PfsChangeBasis
 	 * with samples before and after.
 	 */
 	uint32_t hosts[2];
-	double paired_share; /* of the samples after the deploy: those of hosts that the base has */
+	double paired_share; /* share of the samples after the deploy that are of hosts in the base */
 	/*
-	 * logarithm of the ratio of loads after and before, mean over hosts; a canary: less the others'
+	 * logarithm of the ratio of loads after and before, as the mean over hosts; for a canary, minus
+	 * that of the other hosts
 	 */
 	double load_change;
 } PfsChangeBasis;
 
 /*
- * Results of functions that divide the whole among them, for judging others: the change of the
- * median code, for each period in the place of the one after the deploy; and the variance that
- * their noise adds to the logarithm of a host's whole, which is not load.
+ * Results of functions that divide the whole among them, for judging others. changes has the change
+ * of the median code, with each period in the place of the one after the deploy. load_noise is the
+ * variance that the functions' noise adds to the logarithm of a host's whole; that part of it is
+ * not load.
  */
 typedef struct PfsReference
 {
-	double *changes; /* by period */
+	double *changes; /* one for each period */
 	double load_noise;
 	double variance; /* mean square of the changes of past periods that have samples */
 	bool is_known;

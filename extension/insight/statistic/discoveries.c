@@ -9,6 +9,10 @@
 
 #include "insight/statistic/student.h"
 
+/* Deploys change few functions; a kind of request has a large part of them. */
+#define MANY_CHANGES 8
+#define MANY_PART	 0.1
+
 static int
 compare_indirect(const void *a, const void *b, void *values)
 {
@@ -44,11 +48,19 @@ pfs_detectable_change(const PfsChange *change, double least, double min_change, 
 					  uint32_t found, uint32_t tested)
 {
 	double rate = max_rate * fmax(found, 1) / fmax(tested, 1);
-	double bound;
+	double tested_bound;
+	double missed;
 
 	if (isnan(change->error) || change->freedom < 1 || rate <= 0)
 		return NAN;
-	bound = pfs_student_bound(fmin(rate / 2, 0.5), change->freedom) +
-			pfs_student_bound(0.05, change->freedom);
-	return fmax(min_change, expm1(least + bound * change->error));
+	tested_bound = least + pfs_student_bound(fmin(rate / 2, 0.5), change->freedom) * change->error;
+	missed = pfs_student_bound(0.05, change->freedom) * change->error;
+	/* the estimate must exceed both bounds, and is below a change by as much in 5 of 100 cases */
+	return expm1(fmax(tested_bound, log1p(min_change)) + missed);
+}
+
+bool
+pfs_changes_are_many(uint32_t found, uint32_t tested)
+{
+	return found >= MANY_CHANGES && found >= MANY_PART * tested;
 }

@@ -1,6 +1,6 @@
 /*
  * plain_name.c
- *		Suffixes are cut one after another, because gcc appends several.
+ *		Removes suffixes one after another, because gcc appends several.
  */
 #include "insight/statistic/plain_name.h"
 
@@ -28,7 +28,7 @@ cut_clone(const char *name, size_t length)
 		end--;
 	else
 		end = length;
-	/* the suffix .cold may lack a number, all others have one */
+	/* the suffix .cold may lack a number; all others have one */
 	if (end == length)
 		return length > 5 && memcmp(name + length - 5, ".cold", 5) == 0 ? length - 5 : length;
 	for (size_t i = 0; i < sizeof(clone_suffixes) / sizeof(clone_suffixes[0]); i++)

@@ -13,7 +13,7 @@
 #define FRACTION_ERROR 1e-15
 #define TINY		   1e-300
 
-/* From here on the asymptotic series is exact to 1e-14. */
+/* At arguments from this one on, the asymptotic series is exact to 1e-14. */
 #define SERIES_BEGINS 20.0
 
 static double
@@ -128,7 +128,7 @@ pfs_trigamma(double x)
 		   inverse / x * (1.0 / 6 - inverse * (1.0 / 30 - inverse * (1.0 / 42 - inverse / 30)));
 }
 
-/* The derivative of trigamma. */
+/* Returns the derivative of trigamma. */
 static double
 tetragamma(double x)
 {
@@ -143,7 +143,7 @@ tetragamma(double x)
 					  inverse * (0.5 - inverse * (1.0 / 6 - inverse * (1.0 / 6 - 0.3 * inverse))));
 }
 
-/* Newton's method on the reciprocal, which is nearly linear (Smyth 2004, appendix). */
+/* Uses Newton's method on the reciprocal, which is nearly linear (Smyth 2004, appendix). */
 double
 pfs_trigamma_inverse(double y)
 {

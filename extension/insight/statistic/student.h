@@ -15,11 +15,11 @@ double pfs_student_tail(double t, double freedom);
 /* Returns the t whose upper tail has the given probability, between 0 and 1 exclusive. */
 double pfs_student_bound(double tail, double freedom);
 
-/* First and second derivative of the logarithm of gamma; x > 0. */
+/* Return the first and second derivative of the logarithm of gamma at x > 0. */
 double pfs_digamma(double x);
 double pfs_trigamma(double x);
 
-/* The x with pfs_trigamma(x) = y; y > 0. */
+/* Returns the x for which pfs_trigamma(x) = y; y > 0. */
 double pfs_trigamma_inverse(double y);
 
 #endif

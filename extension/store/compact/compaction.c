@@ -1,7 +1,8 @@
 /*
  * compaction.c
- *		One step of compaction: a merge (plan, read, write, delete the inputs); if there is
- *		none, a roll-up; if there is none, moving segments to the front.
+ *		Does one step of compaction: a merge (plan, read, write, delete the inputs). If no merge is
+ *		left, it makes a roll-up; if no roll-up is left either, it moves segments to the front of
+ *		the file.
  */
 #include "store/compact/compaction.h"
 
@@ -29,8 +30,8 @@
 #include "store/segment/storage.h"
 
 /*
- * Bounds of the rows of a new segment, which follow maintenance_work_mem between them. The codec
- * would allow PFS_SEGMENT_MAX_ROWS.
+ * Bounds of the number of rows of a new segment. Between them it follows maintenance_work_mem. The
+ * codec would allow PFS_SEGMENT_MAX_ROWS.
  */
 #define MAX_OUTPUT_ROWS (1 << 20)
 #define MIN_OUTPUT_ROWS (1 << 14)
@@ -53,6 +54,7 @@ compaction_list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 		PFS_RESERVE(segments, capacity, *count + 1);
 		segment = &segments[(*count)++];
 		segment->segment_no = row.segment_no;
+		segment->address = row.address;
 		segment->time = row.time;
 		segment->row_count = row.row_count;
 		segment->level = row.level;
@@ -62,7 +64,10 @@ compaction_list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 	return segments;
 }
 
-/* Half of maintenance_work_mem is for inputs, half for the rows of the output. */
+/*
+ * Returns the limits of a merge: half of maintenance_work_mem is for inputs, half for the rows of
+ * the output.
+ */
 static PfsPlanLimits
 limits_for(Relation relation, uint32 open_inputs, uint32 max_inputs)
 {
@@ -87,21 +92,15 @@ time_type(Relation relation)
 
 /* Fetches the directory rows of the plan's segments, in order of segment_no. */
 static PfsSegmentRow *
-fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
+fetch_rows(Relation relation, PfsDirectoryWriter *writer, Snapshot snapshot, const PfsPlan *plan)
 {
 	PfsSegmentRow *rows = palloc(sizeof(PfsSegmentRow) * (Size) plan->count);
-	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
-	PfsSegmentRow row;
-	uint32 count = 0;
 
-	while (count < plan->count && pfs_directory_scan_next(scan, &row))
-		if (bsearch(&row.segment_no, plan->segment_nos, plan->count, sizeof(int64),
-					pfs_compare_int64) != NULL)
-			pfs_segment_row_copy(&rows[count++], &row);
-	pfs_directory_scan_end(scan);
-	if (count != plan->count)
-		elog(ERROR, "segments of table \"%s\" have gone from a snapshot",
-			 RelationGetRelationName(relation));
+	for (uint32 i = 0; i < plan->count; i++)
+		if (!pfs_directory_fetch(writer, snapshot, &plan->inputs[i]->address, &rows[i]) ||
+			rows[i].segment_no != plan->inputs[i]->segment_no)
+			elog(ERROR, "segment " INT64_FORMAT " of table \"%s\" is missing from its snapshot",
+				 plan->inputs[i]->segment_no, RelationGetRelationName(relation));
 	return rows;
 }
 
@@ -111,6 +110,7 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan
 			  const PfsSegmentRow *rows)
 {
 	uint32 count = plan->count;
+	int64 *segment_nos = palloc(sizeof(int64) * (Size) count);
 
 	/* Delete all directory rows first: if one of them is refused, no stream has been touched. */
 	for (uint32 i = 0; i < count; i++)
@@ -120,9 +120,10 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan
 	{
 		CHECK_FOR_INTERRUPTS();
 		pfs_segment_delete_streams(relation, &rows[i]);
+		segment_nos[i] = rows[i].segment_no;
 	}
 	pfs_rollups_forget(pfs_storage_id(relation), GetActiveSnapshot(),
-					   (PfsNumbers){ count, plan->segment_nos });
+					   (PfsNumbers){ count, segment_nos });
 	pfs_ledger_fold(pfs_storage_id(relation), GetActiveSnapshot());
 	return true;
 }
@@ -162,9 +163,9 @@ static bool
 compaction_merge(Relation relation, Snapshot snapshot, const PfsPlan *plan,
 				 const PfsPlanLimits *limits)
 {
-	PfsSegmentRow *rows = fetch_rows(relation, snapshot, plan);
-	PfsMergeSpec spec = { plan->count, rows, limits->output_rows, plan->level, plan->split_width };
 	PfsDirectoryWriter *writer = pfs_directory_writer_open();
+	PfsSegmentRow *rows = fetch_rows(relation, writer, snapshot, plan);
+	PfsMergeSpec spec = { plan->count, rows, limits->output_rows, plan->level, plan->split_width };
 	bool done;
 
 	report_merge(relation, rows, plan->count);
@@ -203,7 +204,7 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	uint32 count;
 
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_PLANNING);
-	/* The lock comes before the snapshot, so that no row committed while waiting is missed. */
+	/* Take the lock before the snapshot, so that no row committed during the wait is missed. */
 	if (!pfs_directory_try_lock())
 		return PFS_COMPACTION_BLOCKED;
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -250,7 +251,10 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 {
 	Compaction compaction = { relation, open_inputs, max_inputs, 0, PFS_COMPACTION_IDLE };
 
-	/* otherwise an error would leave the session in a failed transaction block */
+	/*
+	 * work in a subtransaction, because an error would otherwise leave the session in a failed
+	 * transaction block
+	 */
 	ErrorData *error = pfs_subtransaction(compaction_run, &compaction);
 
 	if (error != NULL)

@@ -14,13 +14,16 @@
 #define FIRST_BUCKET_US (10 * USECS_PER_MINUTE)
 #define WIDTH_GROWTH	8
 
-/* A bucket is closed this long after its end: agents may have been cut off for a while. */
+/*
+ * A bucket is closed this long after its end, because agents that were cut off send their samples
+ * late.
+ */
 #define CLOSED_AFTER_US (10 * USECS_PER_MINUTE)
 
-/* Bucket of segments without a time, in a table that has buckets. */
+/* Bucket of the segments that have no time, in a table that has buckets. */
 #define NO_BUCKET PG_INT64_MIN
 
-/* The first widths of buckets of timestamps. Each further one is eight times the one before. */
+/* The narrowest buckets of timestamps. Each further width is eight times the one before. */
 static const int64 timestamp_widths[] = { FIRST_BUCKET_US, USECS_PER_HOUR, 6 * USECS_PER_HOUR,
 										  USECS_PER_DAY };
 
@@ -55,7 +58,7 @@ choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 		return 0;
 
 	span = Max(max - min, (double) width);
-	/* with infinite times the span exceeds every width */
+	/* if a time is infinite, the span exceeds every width */
 	while (rows * ((double) width / span) < BUCKET_ROWS && width <= PG_INT64_MAX / WIDTH_GROWTH)
 	{
 		if ((double) width > span && !is_timestamp(time_type))
@@ -63,7 +66,7 @@ choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 		if (is_timestamp(time_type) && ++step < lengthof(timestamp_widths))
 			width = timestamp_widths[step];
 		else if ((double) width > span)
-			/* A bucket as wide as all rows is wide enough. */
+			/* a bucket as wide as the range of all rows is wide enough */
 			break;
 		else
 			width *= WIDTH_GROWTH;
@@ -88,9 +91,9 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
 }
 
 /*
- * By bucket, the latest first: after a large load it lies at the end of the directory's file, which
- * VACUUM can then cut off. Within a bucket wide segments come first, so that they are split before
- * the bucket is merged; then the smaller segments.
+ * Orders segments by bucket, the latest first: after a large load the latest ones lie at the end of
+ * the directory's file, which VACUUM can then cut off. Within a bucket wide segments come first, so
+ * that they are split before the bucket is merged; the others follow by size.
  */
 static int
 plan_compare_segments(const void *a, const void *b)
@@ -135,8 +138,8 @@ choice_begin(Choice *choice, const PfsPlanLimits *limits, PfsPlan *plan)
 }
 
 /*
- * Takes a segment if the limits allow. Two are always taken, because a merge of fewer makes no
- * progress.
+ * Adds a segment to the inputs if the limits allow. Two segments are always accepted, because a
+ * merge of fewer makes no progress.
  */
 static bool
 choice_add(Choice *choice, const PfsPlanSegment *segment)
@@ -147,7 +150,7 @@ choice_add(Choice *choice, const PfsPlanSegment *segment)
 	if (plan->count >= limits->max_inputs ||
 		(plan->count >= 2 && choice->bytes + segment->input_bytes > limits->input_bytes))
 		return false;
-	plan->segment_nos[plan->count++] = segment->segment_no;
+	plan->inputs[plan->count++] = segment;
 	choice->rows += (uint64) segment->row_count;
 	choice->bytes += segment->input_bytes;
 	return true;
@@ -161,8 +164,8 @@ is_full(const PfsPlanSegment *segment, const PfsPlanLimits *limits)
 }
 
 /*
- * Merges all of a closed bucket into level 2. If late rows came, a segment of level 2 is rewritten
- * only if it is no larger than the rest, and the limits allow.
+ * Merges all of a closed bucket into level 2. If rows have arrived late, a segment of level 2 is
+ * rewritten only if it is no larger than the rest, and the limits allow.
  */
 static bool
 plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
@@ -188,9 +191,9 @@ plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *l
 }
 
 /*
- * Merges the smallest segments into one of level 1. A segment larger than all before it together
- * waits until they have grown, so a row is rewritten only after the number of rows with it has
- * doubled.
+ * Merges the smallest segments into one of level 1. A segment larger than all smaller ones together
+ * waits until these have grown, so a row is rewritten only after the number of rows in its segment
+ * has doubled.
  */
 static bool
 plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,
@@ -264,6 +267,15 @@ plan_wide(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_ty
 	return plan->count >= limits->open_inputs || (plan->count > 0 && any_closed);
 }
 
+static int
+plan_compare_inputs(const void *a, const void *b)
+{
+	const PfsPlanSegment *const *first = a;
+	const PfsPlanSegment *const *second = b;
+
+	return pfs_compare_int64(&(*first)->segment_no, &(*second)->segment_no);
+}
+
 bool
 pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 					const PfsPlanLimits *limits, PfsPlan *plan)
@@ -276,7 +288,7 @@ pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 		return false;
 	set_buckets(segments, count, width);
 	qsort(segments, count, sizeof(PfsPlanSegment), plan_compare_segments);
-	plan->segment_nos = palloc(sizeof(int64) * (Size) count);
+	plan->inputs = palloc(sizeof(PfsPlanSegment *) * (Size) count);
 	while (!found && first < count)
 	{
 		uint32 end = first + 1;
@@ -290,6 +302,6 @@ pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 		first = end;
 	}
 	if (found)
-		qsort(plan->segment_nos, plan->count, sizeof(int64), pfs_compare_int64);
+		qsort(plan->inputs, plan->count, sizeof(PfsPlanSegment *), plan_compare_inputs);
 	return found;
 }

@@ -6,8 +6,8 @@
  * snapshot is held. Later its space is free, except for headers and sums of the segments merged
  * last, which may lie at its end. Without further writers, they would keep the file from shrinking.
  *
- * 1. The free space map shows how many pages are filled. The mark is a little behind that many.
- * 2. Rows of level 2 that reach behind the mark are inserted again before it, as long as there is
+ * 1. The free space map shows how many pages are filled. The mark is a little past that many.
+ * 2. Rows of level 2 that reach past the mark are inserted again before it, as long as there is
  *    free space, and the old versions are deleted. Segment numbers and streams do not change.
  *    VACUUM then cuts the end off.
  */
@@ -30,7 +30,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/storage.h"
 
-/* Like the limits in relocation.c for a table that is still written to. */
+/* Like the limits of relocation.c for a table that still receives rows. */
 #define LEAST_SPARE_PAGES 32
 #define SPARE_DIVISOR	  4
 #define MARK_DIVISOR	  16
@@ -49,7 +49,7 @@ pfs_awaits_vacuum(Oid relation_id)
 	BlockNumber all_visible;
 	bool awaits;
 
-	/* a lock that excludes readers is probably held by VACUUM itself, or by a rewrite */
+	/* VACUUM itself, or a rewrite, probably holds the lock that excludes readers */
 	if (!ConditionalLockRelationOid(relation_id, AccessShareLock))
 		return false;
 	relation = try_relation_open(relation_id, NoLock);
@@ -75,9 +75,7 @@ room_locate(PfsToastValues *values, const void *value)
 	return pfs_toast_locate(values, pointer.va_valueid);
 }
 
-/*
- * Lists rows of level 2 that reach behind the mark, as many as fit into the free space before it.
- */
+/* Lists rows of level 2 that lie after the mark, as many as fit into the free space before it. */
 static FarRows
 list_far_rows(Relation relation, Relation toast, Snapshot snapshot, BlockNumber mark)
 {
@@ -149,10 +147,7 @@ room_relocate(Relation relation, Relation toast, Snapshot snapshot)
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
 	if (!directory_room_move_rows(relation, toast, &far, mark))
 		return PFS_RELOCATION_GIVEN_UP;
-	/*
-	 * the file has grown, so the map was wrong about free space, and another call would do no
-	 * better
-	 */
+	/* the file has grown, so the free space map was wrong and another call would not move more */
 	return RelationGetNumberOfBlocks(toast) > page_count ? PFS_RELOCATION_NONE
 														 : PFS_RELOCATION_MOVED;
 }

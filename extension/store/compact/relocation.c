@@ -2,16 +2,16 @@
  * relocation.c
  *		Moves streams into free space before them.
  *
- * A table's TOAST relation mostly holds what stays: segments of level 2. But late rows make some of
+ * A table's TOAST relation holds segments of level 2, which mostly stay. But late rows make some of
  * them merge again, and retention removes some. While a day is written, its next segments use the
- * freed space; later, when the table has only level 2, nothing would.
+ * freed space. Later, when the table has only level 2, nothing would use it.
  *
- * 1. The bytes of the segments show how many pages they need. The mark is a little behind that
+ * 1. The bytes of the segments show how many pages they need. The mark is a little past that
  *    many.
  * 2. The index shows up to which page each stream reaches, without reading it.
  * 3. Those that reach furthest behind the mark are chosen, as many as fit into free space before
  *    it. Free space is what the free space map has: pages of streams that VACUUM has removed.
- * 4. Meanwhile the pages behind the mark are removed from the map, so that no insert uses them.
+ * 4. Meanwhile the pages after the mark are removed from the map, so that no insert uses them.
  * 5. The chosen streams are saved again, the old ones deleted, and the directory rows of their
  *    segments replaced: a snapshot sees old rows and old streams, or new ones.
  */
@@ -37,8 +37,8 @@
 /*
  * Moving is worthwhile if the relation has more spare pages than LEAST_SPARE_PAGES plus a share of
  * the needed ones. The share is larger while segments are still to be merged, because they will use
- * the space. The mark lies a share behind the needed pages, too. VACUUM cuts off no less than a
- * sixteenth of a file, so the share of a closed table leaves that much behind the mark.
+ * the space. The mark lies a share after the needed pages, too. VACUUM cuts off no less than a
+ * sixteenth of a file, so the share of a closed table leaves that much after the mark.
  */
 #define LEAST_SPARE_PAGES	 32
 #define OPEN_SPARE_DIVISOR	 4
@@ -52,7 +52,7 @@
 /* Approximate free space that the last chunk of a stream leaves on its page. */
 #define STREAM_WASTE (TOAST_MAX_CHUNK_SIZE / 2)
 
-/* A stream that reaches behind the mark. */
+/* A stream that reaches past the mark. */
 typedef struct FarStream
 {
 	uint32 segment; /* position in segments */
@@ -68,10 +68,10 @@ typedef struct Relocation
 	BlockNumber page_count;
 	BlockNumber needed;
 	BlockNumber mark;
-	bool is_closed; /* all segments are of level 2 */
+	bool is_closed; /* true if all segments are of level 2 */
 	uint32 segment_count;
 	uint32 segment_capacity;
-	PfsSegmentRow *segments; /* those with streams behind the mark */
+	PfsSegmentRow *segments; /* the segments that have streams past the mark */
 	uint32 count;
 	uint32 capacity;
 	FarStream *streams;
@@ -169,9 +169,9 @@ relocation_compare_segments(const void *a, const void *b)
 }
 
 /*
- * Keeps the streams for which there is space, the furthest first, and sorts them by segment. Stops
- * at the first that does not fit: smaller ones before it may fit, but the file would still end
- * behind it.
+ * Keeps as many streams as there is space for, the furthest from the start first, and sorts them by
+ * segment. Stops at the first stream that does not fit: smaller ones nearer to the start may fit,
+ * but the file would still end after that stream.
  */
 static void
 relocation_choose(Relocation *relocation)
@@ -263,8 +263,8 @@ has_dead_pages(const Relocation *relocation)
 }
 
 /*
- * Moves streams that lie behind the mark to free space before it, if the relation has enough spare
- * pages to shorten its file. Pages behind the mark are hidden from the free space map meanwhile, so
+ * Moves streams that lie after the mark to free space before it, if the relation has enough spare
+ * pages to shorten its file. Pages after the mark are hidden from the free space map meanwhile, so
  * that new chunks go to the front.
  */
 static PfsRelocation
@@ -297,10 +297,7 @@ segment_relocate(Relocation *relocation)
 	pfs_toast_show(hidden);
 	if (!done)
 		return PFS_RELOCATION_GIVEN_UP;
-	/*
-	 * the file has grown, so the map was wrong about free space, and another call would do no
-	 * better
-	 */
+	/* the file has grown, so the free space map was wrong and another call would not move more */
 	return RelationGetNumberOfBlocks(relocation->toast) > relocation->page_count
 			   ? PFS_RELOCATION_AWAITS_VACUUM
 			   : PFS_RELOCATION_MOVED;

@@ -34,23 +34,21 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* A bucket is past this long after its end: late rows are merged before. */
+/* A bucket is past this long after its end, so that late rows are merged before it is rolled up. */
 #define PAST_AFTER_US (20 * USECS_PER_MINUTE)
 
-/*
- * A roll-up that is not at least this many times shorter than the samples is not worth its bytes.
- */
+/* A roll-up must be at least this many times shorter than the samples to be worth its bytes. */
 #define LEAST_SAMPLES_PER_STACK 8
 
 /*
- * Width of the roll-ups that have pieces. A few series of a shorter time are read from its
+ * Only roll-ups of this width have pieces. For a shorter time, a few series are read from the
  * segments.
  */
 #define WITH_PIECES USECS_PER_DAY
 
 static const int64 widths[] = { 10 * USECS_PER_MINUTE, USECS_PER_HOUR, USECS_PER_DAY };
 
-/* Computes and encodes the sums, if the roll-up is worth its bytes, and writes its pieces. */
+/* Computes and encodes the sums if the roll-up is worth its bytes, and writes its pieces. */
 static void
 fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 {
@@ -121,8 +119,8 @@ rollup_compare_candidates(const void *a, const void *b)
 }
 
 /*
- * Collects the candidates of the next bucket: those, from *next on, that begin in it and do not
- * reach beyond it. Candidates are sorted by time. Returns false if none is left.
+ * Collects the candidates of the next bucket: those from *next on that begin in the bucket and end
+ * in it. Candidates are sorted by time. Returns false if none is left.
  */
 static bool
 next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width, Bucket *bucket)
@@ -151,7 +149,7 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 
 /*
  * Returns true if a bucket is past, and has at least twice the samples of the largest roll-up in
- * it, which may be that of a narrower bucket.
+ * it. That roll-up may be of a narrower bucket.
  */
 static bool
 needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
@@ -178,9 +176,9 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 }
 
 /*
- * Reads the range of time from the segments' headers, because the directory has that of the column
- * that was named time when a segment was written. Returns false if a key column has nulls or is
- * missing in one of them: such rows cannot be summed.
+ * Reads the range of time from the segments' headers, because the ranges in the directory are those
+ * of the column that was named time when a segment was written. Returns false if a key column has
+ * nulls or is missing in one of the segments, because such rows cannot be summed.
  */
 static bool
 rollup_find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
@@ -239,8 +237,8 @@ split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
 }
 
 /*
- * Writes a roll-up for each class, and at least one row, so that a bucket that does not pay is not
- * tried again.
+ * Writes a roll-up for each class. If none is worth its bytes, writes one row without sums, so that
+ * the bucket is not tried again.
  */
 static void
 segments_roll_up(Relation relation, Bucket *bucket)

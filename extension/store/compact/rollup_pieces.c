@@ -4,8 +4,8 @@
  *
  * A piece should have few enough sums that reading one of its series costs little more than opening
  * it. The number of series follows from the pieces already made: the next piece takes as many as
- * the last one suggests, and half of them if that were too many. So the segments are read once per
- * piece, and only one piece is in memory.
+ * the last one suggests, and half of them if that were too many. Each piece reads the segments
+ * once, so only one piece is in memory.
  */
 #include "store/compact/rollup_pieces.h"
 
@@ -17,14 +17,17 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* Sums that a piece should have, and most sums that it may have, unless it is a single series. */
+/*
+ * Number of sums that a piece should have, and that it may have at most unless it is a single
+ * series.
+ */
 #define PIECE_SUMS		65536
 #define MOST_PIECE_SUMS (2 * PIECE_SUMS)
 
 /* Series of the first piece. A table with at most as many series has one piece. */
 #define FIRST_SERIES 64
 
-/* Sums by series are worth their bytes if they stand for this many samples on average. */
+/* Sums by series are worth their bytes if each stands for this many samples on average. */
 #define LEAST_SAMPLES_PER_SUM 16
 
 /* Writes a piece. Returns its number of sums, or 0 if there were too many. */
@@ -56,7 +59,10 @@ write_piece(Relation relation, Snapshot snapshot, const PfsRollup *rollup, int32
 	return count;
 }
 
-/* Number of series for the next piece, after one of series_count series with sum_count sums. */
+/*
+ * Returns the number of series for the next piece, after a piece of series_count series with
+ * sum_count sums.
+ */
 static uint32
 next_series_count(uint32 series_count, uint32 sum_count)
 {

@@ -1,6 +1,6 @@
 /*
  * rollup_sums.c
- *		Sums samples by stack, or by series and stack, over segments.
+ *		Sums the samples of segments by stack, or by series and stack.
  */
 #include "store/compact/rollup_sums.h"
 
@@ -14,7 +14,7 @@
 #include "store/scan/block_scan.h"
 #include "store/segment/value.h"
 
-/* position of the number of rows among the columns, behind the stack */
+/* position of the row count among the columns; position 0 is the stack */
 #define ROW_COUNT_POSITION 1
 
 /* If series have stacks in more parts than this on average, the parts are not listed. */
@@ -71,11 +71,12 @@ typedef struct Sums
 	int summed_end; /* one past the last summed column */
 	AttrNumber *attnums;
 	uint8 *widths;
-	bool *is_left_out; /* the column has nulls, or a sum is out of range */
+	/* for each attribute, true if the column has nulls or a sum is out of range */
+	bool *is_left_out;
 	uint32 limit;
 	uint32 count;
 	uint32 capacity;
-	int64 **values; /* by attribute, then position */
+	int64 **values; /* sums by attribute, then by position */
 	sum_positions_hash *positions;
 } Sums;
 
@@ -182,7 +183,7 @@ rollup_add_block(Sums *sums, const PfsBlock *block)
 				pg_add_s64_overflow(sums->values[i][position], block->values[i][row],
 									&sums->values[i][position]);
 	}
-	/* without its keys there is nothing to sum by */
+	/* without a key column there is nothing to sum by */
 	return !sums->is_left_out[0] && (series == NULL || !sums->is_left_out[sums->summed_end]);
 }
 
@@ -197,7 +198,7 @@ compare_entries(const void *a, const void *b)
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
-/* The keys with their positions, sorted by series and stack. */
+/* Returns the keys with their positions, sorted by series and stack. */
 static SumEntry *
 sort_keys(const Sums *sums)
 {
@@ -286,7 +287,7 @@ pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, u
 	return true;
 }
 
-/* Numbers of a set, ascending. */
+/* Returns the numbers of a set in ascending order. */
 static PfsNumbers
 list_numbers(numbers_hash *set)
 {
@@ -303,8 +304,8 @@ list_numbers(numbers_hash *set)
 }
 
 /*
- * Records in which parts the series of rows have stacks. Returns false for an id that cannot be
- * packed with its part.
+ * Records for each row the pair of stack part and series. Returns false for an id that cannot be
+ * packed into a pair.
  */
 static bool
 note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, numbers_hash *pairs)

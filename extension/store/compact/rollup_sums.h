@@ -28,7 +28,7 @@ bool pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *roll
  */
 PfsNumbers pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup);
 
-/* Distinct series of some segments, ascending. */
+/* Returns the distinct series of some segments, ascending. */
 PfsNumbers pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments);
 
 #endif

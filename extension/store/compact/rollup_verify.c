@@ -59,7 +59,7 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 	return true;
 }
 
-/* Returns true if the pieces that exist have the sums of their series. */
+/* Returns true if the pieces that exist have the right sums of their series. */
 static bool
 pieces_are_right(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
 {
@@ -82,8 +82,8 @@ pieces_are_right(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
 }
 
 /*
- * Returns true if the pieces' first series are some of the roll-up's, ascending, beginning with its
- * first.
+ * Returns true if the list of pieces is valid: the first series of each is one of the roll-up's,
+ * they ascend, and the first piece begins with the roll-up's first series.
  */
 static bool
 pieces_are_told(const PfsRollup *rollup)
@@ -151,7 +151,7 @@ find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsN
 	return NULL;
 }
 
-/* Rows of each visible segment, in the order of visible. */
+/* Returns the number of rows of each visible segment, in the order of visible. */
 static int64 *
 list_row_counts(Relation relation, Snapshot snapshot, PfsNumbers visible)
 {

@@ -31,7 +31,10 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* Measured memory of a stream's decoder, before and after its first stripe of planes. */
+/*
+ * Measured memory of a stream's decoder, before and after it has unpacked its first stripe of
+ * planes.
+ */
 #define DECODER_BYTES		 (38 * 1024)
 #define DECODER_PLANES_BYTES (330 * 1024)
 #define DECODER_BLOCK_BYTES	 96
@@ -39,18 +42,18 @@
 
 #define KEY_PARTS 3
 
-/* A column of the table, as all inputs give it. */
+/* A column of the table, in the form that it has for all inputs. */
 typedef struct MergeColumn
 {
 	AttrNumber attnum;
 	PfsValueKind kind;
-	bool missing_is_null; /* in inputs that lack the column */
+	bool missing_is_null; /* the value is null in inputs that lack the column */
 	int64 missing_value;
 } MergeColumn;
 
 typedef struct InputColumn
 {
-	int position; /* in the segment; -1: missing */
+	int position; /* position of the column in the segment; -1 if the segment lacks it */
 	int64 *values;
 	bool *nulls; /* always filled in; the value of a null is 0 */
 	bool has_nulls;
@@ -162,7 +165,10 @@ merge_decode_column(const Merge *merge, MergeInput *input, uint32 number)
 	for (uint32 i = 0; i < input->block_rows && source->has_nulls; i++)
 		if (source->nulls[i])
 			source->values[i] = 0;
-	/* a change of the column's type without a rewrite may have left values of another kind */
+	/*
+	 * ALTER TABLE may have changed the column's type without a rewrite, which leaves values in
+	 * another form
+	 */
 	for (uint32 i = 0; i < input->block_rows && pfs_value_width(column->kind) == 4; i++)
 		source->values[i] = pfs_value_native(column->kind, source->values[i]);
 }
@@ -328,7 +334,7 @@ merge_write_rows(Merge *merge, const PfsRowBuffer *buffer)
 	MemoryContextDelete(context);
 }
 
-/* Distinct buckets of the rows, ascending. */
+/* Returns the distinct buckets of the rows, ascending. */
 static uint32
 list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *buckets)
 {
@@ -343,19 +349,62 @@ list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *
 	return count;
 }
 
-/* Collects and writes the rows of one bucket. */
+/* The rows of the buffer, divided by buckets. */
+typedef struct BucketedRows
+{
+	int64 *buckets; /* distinct, ascending */
+	uint32 count;
+	/* for each bucket, the end of its rows in order[], where those of the next bucket begin */
+	uint32 *ends;
+	uint32 *order; /* rows by bucket, otherwise in their order in the buffer */
+} BucketedRows;
+
+/* Divides the rows in two passes, whatever the number of buckets. */
 static void
-write_bucket(Merge *merge, const PfsBufferColumn *time, int64 bucket)
+divide_rows(BucketedRows *divided, const PfsBufferColumn *time, uint32 row_count, int64 width)
+{
+	uint32 *bucket_of = palloc_extended(sizeof(uint32) * (Size) row_count, MCXT_ALLOC_HUGE);
+	uint32 end = 0;
+
+	divided->buckets = palloc_extended(sizeof(int64) * (Size) row_count, MCXT_ALLOC_HUGE);
+	divided->count = list_buckets(time, row_count, width, divided->buckets);
+	divided->ends = palloc0(sizeof(uint32) * (Size) divided->count);
+	divided->order = palloc_extended(sizeof(uint32) * (Size) row_count, MCXT_ALLOC_HUGE);
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		int64 bucket = pfs_time_bucket(time->values[row], width);
+		const int64 *found =
+			bsearch(&bucket, divided->buckets, divided->count, sizeof(int64), pfs_compare_int64);
+
+		bucket_of[row] = (uint32) (found - divided->buckets);
+		divided->ends[bucket_of[row]]++;
+	}
+	/* turn the numbers of rows into beginnings, which the next loop moves to the ends */
+	for (uint32 i = 0; i < divided->count; i++)
+	{
+		uint32 rows = divided->ends[i];
+
+		divided->ends[i] = end;
+		end += rows;
+	}
+	for (uint32 row = 0; row < row_count; row++)
+		divided->order[divided->ends[bucket_of[row]]++] = row;
+	pfree(bucket_of);
+}
+
+/* Writes these rows of the buffer as a segment. */
+static void
+write_bucket(Merge *merge, const uint32 *order, uint32 count)
 {
 	const PfsRowBuffer *rows = &merge->rows;
 	PfsRowBuffer part;
 
 	pfs_row_buffer_init(&part, merge->relation, CurrentMemoryContext);
-	for (uint32 row = 0; row < rows->row_count; row++)
+	pfs_row_buffer_reserve(&part, count);
+	for (; part.row_count < count; part.row_count++)
 	{
-		if (pfs_time_bucket(time->values[row], merge->spec->bucket_width) != bucket)
-			continue;
-		pfs_row_buffer_reserve(&part, part.row_count + 1);
+		uint32 row = order[part.row_count];
+
 		for (uint32 i = 0; i < rows->column_count; i++)
 		{
 			const PfsBufferColumn *source = &rows->columns[i];
@@ -366,7 +415,6 @@ write_bucket(Merge *merge, const PfsBufferColumn *time, int64 bucket)
 			else if (part.columns[i].nulls != NULL)
 				part.columns[i].nulls[part.row_count] = false;
 		}
-		part.row_count++;
 	}
 	merge_write_rows(merge, &part);
 	pfs_row_buffer_fini(&part);
@@ -389,17 +437,19 @@ merge_flush(Merge *merge)
 		merge_write_rows(merge, &merge->rows);
 	else
 	{
-		int64 *buckets =
-			palloc_extended(sizeof(int64) * (Size) merge->rows.row_count, MCXT_ALLOC_HUGE);
-		uint32 count =
-			list_buckets(time, merge->rows.row_count, merge->spec->bucket_width, buckets);
+		BucketedRows divided;
 
-		for (uint32 i = 0; i < count; i++)
+		divide_rows(&divided, time, merge->rows.row_count, merge->spec->bucket_width);
+		for (uint32 i = 0; i < divided.count; i++)
 		{
+			uint32 begin = i == 0 ? 0 : divided.ends[i - 1];
+
 			CHECK_FOR_INTERRUPTS();
-			write_bucket(merge, time, buckets[i]);
+			write_bucket(merge, divided.order + begin, divided.ends[i] - begin);
 		}
-		pfree(buckets);
+		pfree(divided.buckets);
+		pfree(divided.ends);
+		pfree(divided.order);
 	}
 	pfs_progress_add(PFS_PROGRESS_ROWS_DONE, merge->rows.row_count);
 	pfs_row_buffer_truncate(&merge->rows, 0);

@@ -24,10 +24,10 @@ typedef struct PfsMergeSpec
 	int64 bucket_width; /* > 0: rows of different buckets of time go to different segments */
 } PfsMergeSpec;
 
-/* Number of the bucket of this width in which a time lies. */
+/* Returns the number of the bucket of this width in which a time lies. */
 int64 pfs_time_bucket(int64 time, int64 width);
 
-/* Approximate memory that a segment takes while it is an input. */
+/* Returns the approximate memory that a segment uses while it is an input. */
 Size pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * segment_retention.c
- *		Lists and removes segments, and finds out that none is left.
+ *		Lists and removes segments, and tests whether any snapshot can still see one.
  */
 #include "store/compact/segment_retention.h"
 
@@ -56,8 +56,9 @@ pfs_segment_totals(Relation relation, Snapshot snapshot)
 /* The segments to remove. */
 typedef struct Removal
 {
-	int64 before;			 /* those that lie wholly before this time; PG_INT64_MAX: all */
-	const int64 *segment_no; /* only this one, or NULL */
+	/* remove only segments that lie wholly before this time; PG_INT64_MAX: all */
+	int64 before;
+	const int64 *segment_no; /* remove only this segment, or NULL */
 } Removal;
 
 static bool

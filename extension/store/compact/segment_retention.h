@@ -17,24 +17,28 @@ typedef struct PfsSegmentTotals
 {
 	uint32 segment_count;
 	uint64 row_count;
-	int64 time_min; /* range of column "time" over the segments that have it; if none has, … */
-	int64 time_max; /* … time_min is greater than time_max */
+	/*
+	 * Range of column "time" over the segments that have the column. If no segment has it, time_min
+	 * is greater than time_max.
+	 */
+	int64 time_min;
+	int64 time_max;
 } PfsSegmentTotals;
 
-/* Totals of the segments that the snapshot sees. Rows that wait in memory are not included. */
+/* Returns totals of the segments that the snapshot sees, without rows that wait in memory. */
 PfsSegmentTotals pfs_segment_totals(Relation relation, Snapshot snapshot);
 
 /*
- * Removes the segments that the snapshot sees and that lie wholly before the time (PG_INT64_MAX:
- * all of them). The caller holds ShareUpdateExclusiveLock, taken before the snapshot, so that no
- * other session merges them meanwhile. Raises T_R_SERIALIZATION_FAILURE if a segment has been
- * changed all the same.
+ * Removes the segments that the snapshot sees and that lie wholly before the time; all of them for
+ * PG_INT64_MAX. The caller holds ShareUpdateExclusiveLock, taken before the snapshot, so that no
+ * other session merges the segments meanwhile. Raises T_R_SERIALIZATION_FAILURE if a segment has
+ * nevertheless been changed.
  */
 PfsSegmentTotals pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before);
 
 /*
- * Like pfs_remove_segments(), but removes only the segment of that number. Reads nothing of it but
- * its directory row. Returns totals of no segment if the snapshot sees none of that number.
+ * Like pfs_remove_segments(), but removes only one segment, given by its number, and reads only its
+ * directory row. Returns totals of 0 if the snapshot sees no segment of that number.
  */
 PfsSegmentTotals pfs_remove_segment(Relation relation, Snapshot snapshot, int64 segment_no);
 

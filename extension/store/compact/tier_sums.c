@@ -1,6 +1,6 @@
 /*
  * tier_sums.c
- *		A list of sums, which is sorted at the end.
+ *		Sums rows by series, stack and bucket into a list, which is sorted at the end.
  *
  * Segments are sorted by series, stack and time, so the rows of a sum are neighbours and are summed
  * as they are read. If the table was compacted, the list is sorted already, which qsort() detects
@@ -16,7 +16,7 @@
 #include "store/compact/segment_merge.h"
 #include "store/scan/block_scan.h"
 
-/* A time at which a series was scraped. */
+/* A series and a time at which it was scraped. */
 typedef struct ScrapeKey
 {
 	int64 series;
@@ -48,7 +48,8 @@ typedef struct Summing
 	PfsTierRows *result;
 	uint32 capacity; /* capacity of result->rows */
 	scrape_table_hash *scrapes;
-	int64 last_series; /* cached answer for the series of the last row */
+	/* series of the last row; last_is_instant holds for it if has_last is true */
+	int64 last_series;
 	bool last_is_instant;
 	bool has_last;
 } Summing;
@@ -74,7 +75,10 @@ is_same_sum(const PfsTierRow *a, const PfsTierRow *b)
 	return a->bucket == b->bucket && a->stack == b->stack && a->series == b->series;
 }
 
-/* Adds a row to the last sum if it is the same one and does not overflow, otherwise appends it. */
+/*
+ * Adds a row to the last sum if both have one key and the sum does not overflow; otherwise appends
+ * the row.
+ */
 static void
 tier_sums_add(Summing *summing, const PfsTierRow *row)
 {
@@ -160,10 +164,7 @@ tier_sums_add_scrapes(Summing *summing)
 	}
 }
 
-/*
- * Sorts the list, sums equal keys that the sort has brought together, and drops sums of 0 of
- * instant types.
- */
+/* Sorts the list, adds up entries with equal keys, and drops sums of 0 of instant types. */
 static void
 tier_sums_finish(Summing *summing)
 {
@@ -176,7 +177,7 @@ tier_sums_finish(Summing *summing)
 	{
 		PfsTierRow row = result->rows[i];
 
-		/* writes at or before the position that was just read */
+		/* reads run ahead of writes in the list, so no unread entry is overwritten */
 		tier_sums_add(summing, &row);
 	}
 	listed = result->count;

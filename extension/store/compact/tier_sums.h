@@ -18,7 +18,8 @@
 #include "utils/snapshot.h"
 
 /*
- * Stack id of a scrape at that offset from the start of its bucket, less than the bucket's width.
+ * Returns the stack id that represents a scrape at this offset from the start of its bucket. The
+ * offset must be less than the bucket's width.
  */
 static inline int64
 pfs_scrape_stack(int64 offset_us)
@@ -26,7 +27,7 @@ pfs_scrape_stack(int64 offset_us)
 	return -1 - offset_us;
 }
 
-/* Offset of a scrape from its negative stack id. */
+/* Returns the offset of a scrape from the negative stack id that represents it. */
 static inline int64
 pfs_scrape_offset(int64 stack_id)
 {
@@ -35,7 +36,7 @@ pfs_scrape_offset(int64 stack_id)
 
 typedef struct PfsTierSpec
 {
-	AttrNumber time; /* columns of the table that is read */
+	AttrNumber time; /* attribute numbers of the columns in the table that is read */
 	AttrNumber series;
 	AttrNumber stack;
 	AttrNumber value;
@@ -49,7 +50,7 @@ typedef struct PfsTierRow
 {
 	int64 series;
 	int64 stack;
-	int64 bucket; /* its start */
+	int64 bucket; /* start of the bucket */
 	int64 value;
 } PfsTierRow;
 
@@ -57,7 +58,8 @@ typedef struct PfsTierRows
 {
 	uint64 read_count; /* rows that were read */
 	uint64 count;
-	PfsTierRow *rows; /* sorted by series, stack and bucket; a sum beyond int8 takes several rows */
+	/* sorted by series, stack and bucket; a sum beyond int8 is divided over several rows */
+	PfsTierRow *rows;
 } PfsTierRows;
 
 /* Approximate upper bound of the result's memory, in bytes per row read. */

@@ -13,7 +13,7 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-/* Space of a full chunk on a page. */
+/* Bytes that a full chunk takes on a page. */
 #define CHUNK_ROOM (EXTERN_TUPLE_MAX_SIZE + sizeof(ItemIdData))
 
 #define TOAST_INDEX_VALUE_ID 1

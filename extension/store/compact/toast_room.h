@@ -2,8 +2,8 @@
  * toast_room.h
  *		Positions of values in a TOAST relation, and its free space.
  *
- * Free space means pages in the free space map: those that VACUUM has found empty, or partly so.
- * The map is a hint and not WAL-logged, so a page may have less.
+ * Free space means the pages in the free space map, which VACUUM has found empty or partly so. The
+ * map is a hint and not WAL-logged, so a page may have less space than the map says.
  */
 #ifndef PFS_TOAST_ROOM_H
 #define PFS_TOAST_ROOM_H
@@ -28,15 +28,19 @@ PfsToastValues *pfs_toast_values_begin(Relation toast, Snapshot snapshot);
 PfsToastReach pfs_toast_locate(PfsToastValues *values, Oid value_id);
 void pfs_toast_values_end(PfsToastValues *values);
 
-/* Number of full chunks for which pages before end have free space. Stops counting at enough. */
+/*
+ * Returns the number of full chunks that fit in the free space of the pages before end. Stops
+ * counting at enough.
+ */
 uint64 pfs_toast_free_chunks(Relation toast, BlockNumber end, uint64 enough);
 
 typedef struct PfsHiddenPages PfsHiddenPages;
 
 /*
- * Removes page first and those behind it from the free space map, and this session's target block,
- * so that inserts use pages before them, until pfs_toast_show(). If an error comes between, the
- * pages stay hidden until VACUUM processes them. The result is allocated in CurrentMemoryContext.
+ * Removes page first and all pages after it from the free space map, and forgets this session's
+ * target block, so that inserts use earlier pages until pfs_toast_show(). If an error comes
+ * between, the pages stay hidden until VACUUM processes them. The result is allocated in
+ * CurrentMemoryContext.
  */
 PfsHiddenPages *pfs_toast_hide(Relation toast, BlockNumber first);
 void pfs_toast_show(PfsHiddenPages *hidden); /* restores the map, and frees hidden */

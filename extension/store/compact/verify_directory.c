@@ -1,7 +1,7 @@
 /*
  * verify_directory.c
- *		Checks that the directory has all segments of a table, each once: against the ledger,
- *		and against the values in the table's TOAST relation.
+ *		Checks that the directory lists each segment of a table exactly once. It compares the
+ *		directory with the ledger and with the values in the table's TOAST relation.
  */
 #include "store/compact/verify_table.h"
 
@@ -83,7 +83,7 @@ list_values(Relation relation, Snapshot snapshot)
 	return named;
 }
 
-/* Reports values that two segments name: the two hold the same rows. */
+/* Reports values that two segments name, because such segments hold the same rows. */
 static void
 find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 {
@@ -95,9 +95,9 @@ find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 }
 
 /*
- * Reports TOAST values that no row of the directory refers to: the directory lacks their segment. A
- * value is written and deleted in the transaction of its segment, so the snapshot sees both or
- * neither.
+ * Reports TOAST values that no row of the directory names, because then a segment is missing from
+ * the directory. A value is written and deleted in the transaction of its segment, so the snapshot
+ * sees both or neither.
  */
 static void
 find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,

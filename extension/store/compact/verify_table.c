@@ -109,7 +109,10 @@ same_range(const PfsRange *a, const PfsRange *b)
 	return a->known == b->known && (!a->known || (a->min == b->min && a->max == b->max));
 }
 
-/* Returns true if the range that a block claims is right. Grouped columns claim only bounds. */
+/*
+ * Returns true if the range stored with a block is right. For grouped columns the stored range may
+ * be wider than the values.
+ */
 static bool
 claim_holds(const PfsRange *claimed, const PfsRange *actual, bool is_bounds)
 {
@@ -236,7 +239,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 	}
 }
 
-/* Decodes all rows of the table's live columns, which have been loaded. */
+/* Decodes all rows of the table's live columns, whose streams are loaded. */
 static PfsRows
 decode_rows(const Verification *verification, PfsSegmentInput *input)
 {
@@ -266,7 +269,7 @@ decode_rows(const Verification *verification, PfsSegmentInput *input)
 			memcpy(values + (Size) block * PFS_BLOCK_ROWS, decoded->values,
 				   sizeof(int64) * rows_of_block(reader, block));
 		}
-		/* columns with nulls are not summed, so it does not matter which rows are null */
+		/* columns with nulls are not summed, so the null flags of rows are not needed */
 		columns[rows.column_count++] =
 			(PfsColumn){ attribute->attnum, pfs_value_width(pfs_value_kind(attribute->atttypid)),
 						 values, any_null ? (const bool *) decoded->nulls : NULL };
@@ -294,8 +297,8 @@ equals_column(const Verification *verification, PfsSegmentReader *reader, const 
 }
 
 /*
- * Returns the reader of the rows if a table of sums has one row per group of theirs, otherwise
- * NULL. If the numbers are equal by chance, the sums are the same either way.
+ * Returns the reader of the rows if a table of sums has as many rows as the rows have groups;
+ * otherwise NULL. If these numbers are equal only by chance, the result does not affect the sums.
  */
 static const PfsSegmentReader *
 base_of_sums(PfsSegmentInput *input, const PfsSegmentReader *sums)
@@ -505,7 +508,7 @@ pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 	verification.arg = arg;
 	verification.stream = -1;
 	run_check(&verification, table_check_metapage);
-	/* the metapage could be read if it is cached */
+	/* relation->rd_amcache is set only after the metapage has been read */
 	is_readable = relation->rd_amcache != NULL;
 	if (!is_readable)
 		return;

@@ -17,9 +17,9 @@
 typedef void (*PfsReportProblem)(void *arg, int64 segment_no, int stream, const char *problem);
 
 /*
- * An additional check of a segment's series and stacks. begin starts a new segment, take gets the
- * keys of a block of rows, tell returns the problem of the segment (NULL: none). Each may raise
- * errors.
+ * An additional check of a segment's series and stacks. begin() starts a new segment, take()
+ * receives the keys of a block of rows, and tell() returns the problem of the segment, or NULL.
+ * Each may raise errors.
  */
 typedef struct PfsKeyCheck
 {
@@ -41,8 +41,9 @@ void pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *k
 					  PfsReportProblem report, void *arg);
 
 /*
- * The part of pfs_verify_table() that finds missing and duplicate segments: by the ledger, which
- * counts rows as they are stored, and by streams in the TOAST relation that no segment names.
+ * Does the part of pfs_verify_table() that finds missing and duplicate segments: compares them with
+ * the ledger, which counts rows as they are stored, and finds streams in the TOAST relation that no
+ * segment names.
  */
 void pfs_verify_directory(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg);
 

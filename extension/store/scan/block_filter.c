@@ -6,7 +6,7 @@
 
 #include "base/arrays.h"
 
-/* Position of the first key that is not less than value. */
+/* Returns the position of the first key that is not less than value. */
 static uint32
 lower_bound(const PfsBlockFilter *filter, int64 value)
 {
@@ -66,8 +66,8 @@ pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
 	max >>= filter->key_shift;
 	span = (uint64) max - (uint64) min;
 	/*
-	 * keys are distinct and ascending, so all numbers between are keys if the last is span places
-	 * off
+	 * Keys are distinct and ascending, so all numbers between min and max are keys if the key span
+	 * places ahead is max.
 	 */
 	position = lower_bound(filter, min);
 	return span < filter->key_count - position && filter->keys[position] == min &&
@@ -111,8 +111,8 @@ select_range_of_all(const PfsBlockFilter *filter, const int64 *values, uint16 *s
 }
 
 /*
- * Keeps rows whose value is a key. Sorted segments repeat a key over long runs, so the last answer
- * is remembered.
+ * Keeps rows whose value is a key. Sorted segments repeat a value over long runs, so the answer for
+ * the value before is kept.
  */
 static uint32
 select_keys(const PfsBlockFilter *filter, const int64 *values, uint16 *selection, uint32 count)

@@ -16,17 +16,20 @@
 typedef struct PfsBlockFilter
 {
 	AttrNumber attnum;
-	/* inclusive; a key of values as value.h defines it: the value itself, except for floats */
+	/*
+	 * smallest key that passes. The key of a value, as value.h defines it, is the value itself,
+	 * except for floats.
+	 */
 	int64 low;
-	int64 high;		   /* inclusive */
+	int64 high;		   /* greatest key that passes */
 	const int64 *keys; /* ascending and distinct, or NULL; must outlive the scan */
 	uint32 key_count;
-	/* a key stands for all numbers that agree with it from this bit on; usually 0 */
+	/* numbers are compared with keys only from this bit on; usually 0 */
 	uint8 key_shift;
 	bool keeps_nulls;
 } PfsBlockFilter;
 
-/* Narrows filter by another one, if both are ranges on one column. Returns false if it does not. */
+/* Narrows filter by another one if both are ranges on one column; otherwise returns false. */
 bool pfs_filter_narrow(PfsBlockFilter *filter, const PfsBlockFilter *other);
 
 /* Returns true if any value whose key lies in [min, max] can pass. */
@@ -42,8 +45,8 @@ bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
 uint32 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
 						 uint16 *selection, uint32 count);
 /*
- * Like pfs_filter_select(), but starts from all rows 0 .. count - 1 and ignores what selection
- * holds.
+ * Like pfs_filter_select(), but starts from all rows 0 .. count - 1. The previous contents of
+ * selection are ignored.
  */
 uint32 pfs_filter_select_of_all(const PfsBlockFilter *filter, const int64 *values,
 								const bool *nulls, uint16 *selection, uint32 count);

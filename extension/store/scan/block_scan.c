@@ -6,8 +6,9 @@
  *    (scan_units.c).
  * 2. A step moves to the next block, or the previous one, and opens its unit with the first block
  *    read of it (open_unit.c). Processes that share a scan take chunks of a unit in turn.
- * 3. The block is read and filtered (read_block.c); if no row is left, the step goes on. Sums that
- *    verdicts have kept of a chunk are given instead of its blocks (keep_chunks.c).
+ * 3. The block is read and filtered (read_block.c); if no row is left, the step goes on. If the
+ *    verdicts have kept the sums of a chunk, the scan returns these instead of its blocks
+ *    (keep_chunks.c).
  */
 #include "store/scan/block_scan.h"
 
@@ -47,7 +48,7 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	scan->columns[scan->column_count++] = column;
 	if (attnum == PFS_ROW_COUNT_ATTNUM)
 	{
-		/* a row that is not a sum counts as one */
+		/* a stored row without a row count stands for one row */
 		column->missing_value = 1;
 		return column;
 	}
@@ -125,8 +126,8 @@ find_added_by_time(PfsBlockScan *scan)
 }
 
 /*
- * Rows in a range of time are summed if the request asks, besides series and stack, for one column,
- * for the number of rows, or for both.
+ * Decides if rows in a range of time are summed. That is so if the request asks, besides series
+ * and stack, for one column, for the number of rows, or for both.
  */
 static void
 find_added_by_stack(PfsBlockScan *scan)
@@ -194,7 +195,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	pfs_scan_units_list(request, &scan->units);
 	scan->counters.segments_total = scan->units.count + scan->units.skipped_count;
 	scan->counters.segments_skipped = scan->units.skipped_count;
-	/* processes of a shared scan must get the same units */
+	/* the processes of a shared scan must all get the same units */
 	if (scan->sums == PFS_PART_PAIRS && request->shared == NULL)
 		block_scan_roll_up(scan, request);
 	MemoryContextSwitchTo(outer);
@@ -216,7 +217,7 @@ pfs_block_scan_use_defaults(PfsBlockScan *scan, TupleDesc desc)
 }
 
 /*
- * Takes the next chunk of a shared scan, which may belong to the open unit. Returns false at the
+ * Moves to the next chunk of a shared scan, which may belong to the open unit. Returns false at the
  * end. Chunk numbers only rise, so the search for the unit starts at the current one.
  */
 static bool
@@ -286,8 +287,8 @@ read_forward(PfsBlockScan *scan, PfsBlock *block)
 }
 
 /*
- * Steps to the next block with rows in the direction, over units if needed. Returns false at the
- * end.
+ * Moves in the given direction to the next block with rows, across units if needed. Returns false
+ * at the end.
  */
 static bool
 block_scan_step(PfsBlockScan *scan, int direction, PfsBlock *block)

@@ -31,15 +31,15 @@ const PfsScanCounters *pfs_block_scan_counters(const PfsBlockScan *scan);
 void pfs_block_scan_end(PfsBlockScan *scan);
 
 /*
- * Returns the previous block with rows; after pfs_block_scan_next() has reached the end, the last
- * one. Not for shared scans.
+ * Returns the previous block with rows; the last block of the scan if pfs_block_scan_next() has
+ * reached the end. Not for shared scans.
  */
 bool pfs_block_scan_previous(PfsBlockScan *scan, PfsBlock *block);
 /* Starts again at the first block, over the same rows. */
 void pfs_block_scan_rewind(PfsBlockScan *scan);
 /* Skips that many blocks without reading them. */
 void pfs_block_scan_skip(PfsBlockScan *scan, uint64 block_count);
-/* Number of rows and blocks that the scan covers, regardless of filters and pruning. */
+/* Returns the number of rows and blocks that the scan covers, regardless of filters and pruning. */
 uint64 pfs_block_scan_row_count(const PfsBlockScan *scan);
 uint64 pfs_block_scan_block_count(const PfsBlockScan *scan);
 

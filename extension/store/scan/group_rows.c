@@ -1,13 +1,14 @@
 /*
  * group_rows.c
- *		From selected rows to their groups, verdicts on groups, and back to selected rows.
+ *		Finds the groups of the selected rows, asks for verdicts on them, and selects the rows of
+ *		the groups that pass.
  */
 #include "store/scan/group_rows.h"
 
 #include "store/scan/group_sums.h"
 #include "store/scan/open_unit.h"
 
-/* Row numbers are written this many at a time; most groups have fewer rows. */
+/* Row numbers are written in steps of this many; most groups have fewer rows. */
 #define STEP 8
 
 typedef uint16 Numbers __attribute__((vector_size(sizeof(uint16) * STEP)));
@@ -129,8 +130,8 @@ select_wanted(PfsBlockScan *scan)
 }
 
 /*
- * Asks for verdicts on the wanted groups, and keeps those that pass. Verdicts are not asked about
- * other groups: their stacks may be of series to which the question does not apply.
+ * Asks for verdicts on the wanted groups, and keeps those that pass. The verdict function must not
+ * see the other groups: their stacks may belong to series for which it is not defined.
  */
 static void
 judge_values(PfsBlockScan *scan)
@@ -171,7 +172,7 @@ judge_ranks(PfsBlockScan *scan, const int64 *ranks, uint32 count)
 		scan->groups.verdicts[ranks[i]] = passes[i] ? PFS_VERDICT_PASSES : PFS_VERDICT_FAILS;
 }
 
-/* Returns true if filters drop rows of the unit only by their times. */
+/* Returns true if only a filter on time can drop rows of the unit. */
 static bool
 all_series_are_wanted(const PfsBlockScan *scan)
 {
@@ -182,8 +183,8 @@ all_series_are_wanted(const PfsBlockScan *scan)
 }
 
 /*
- * Prepares the verdicts of a unit. If all its values will be asked about, they are judged at once,
- * in order, which is faster.
+ * Prepares the verdicts of a unit. If all its values will be needed, they are judged at once and in
+ * order, which is faster.
  */
 static void
 begin_ranks(PfsBlockScan *scan, uint32 distinct_count)
@@ -243,7 +244,7 @@ judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
 		groups->wanted[group] &= groups->verdicts[ranks[group]] == PFS_VERDICT_PASSES;
 }
 
-/* Reads the series of the block's groups into groups->values; usually it is the same for all. */
+/* Reads the series of the block's groups into groups->values. A block usually has one series. */
 static void
 group_rows_read_series(PfsBlockScan *scan)
 {
@@ -318,7 +319,7 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	else
 		judge_values(scan);
 	groups->are_found = true;
-	/* The sums need whole groups; otherwise the rows of wanted groups are selected. */
+	/* sums need groups that pass as a whole; otherwise select the rows of wanted groups */
 	if (!any_is_wanted(groups))
 		scan->selected_count = 0;
 	else if ((all || groups_are_whole(scan)) && group_rows_add_up(scan))

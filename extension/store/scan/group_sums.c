@@ -2,36 +2,37 @@
  * group_sums.c
  *		Sums the rows of wanted groups in units, by time.
  *
- * 1. Both columns are decoded to units: small numbers above a least value.
+ * 1. Time and value are decoded to units: small numbers above a least value.
  * 2. Neighbouring wanted groups of one series are a stretch of rows.
  * 3. The cell of a row's time counts the row and adds the units of its value.
  * 4. Cells with rows become rows of the block, and are cleared for the next series.
  *
- * A range of time is summed by groups instead: a running total before and behind each group gives
+ * A range of time is summed by groups instead: a running total before and after each group gives
  * the group's sum.
  */
 #include "store/scan/group_sums.h"
 
 #include "store/scan/open_unit.h"
 
-/* A block with more distinct times is read row by row … */
+/* A block with more distinct times than this is read row by row. */
 #define MOST_TIMES 4096
 
 /*
- * … and so is one with more cells, because all cells are visited for each series: per row of the
- * block 64 cells may be visited, which costs about as much as reading the row.
+ * A block with more cells than this is read row by row, because all cells are visited for each
+ * series. At this limit 64 cells are visited per row of the block, which costs about as much as
+ * reading the row.
  */
 #define MOST_CELLS (64 * PFS_BLOCK_ROWS)
 
 /*
- * A cell: the number of rows above COUNT_SHIFT, the sum of their units below. A value has fewer
- * than MOST_UNITS units, except a group's last row, which has fewer units than a block of such
- * values.
+ * Position of the row count in a cell; the sum of the rows' units lies below it. A value has fewer
+ * than MOST_UNITS units, except that of a group's last row, which may have as many as a whole block
+ * of such values.
  */
 #define COUNT_SHIFT 40
 #define MOST_UNITS	((uint64) 1 << 20)
 
-/* Values below this have sums over a block that fit int64. */
+/* A block of values below this limit has a sum that fits int64. */
 #define GREATEST_VALUE ((int64) 1 << 52)
 
 StaticAssertDecl(MOST_UNITS *PFS_BLOCK_ROWS *PFS_BLOCK_ROWS <= (uint64) 1 << COUNT_SHIFT,
@@ -47,7 +48,10 @@ typedef struct Stretches
 	uint16 places[2 * PFS_BLOCK_ROWS + 2];
 } Stretches;
 
-/* Reads a column's units. Returns false if the block has none, or its values are not native. */
+/*
+ * Reads a column's units. Returns false if the block has none, or if its values are in the form of
+ * an earlier column type.
+ */
 static bool
 group_sums_read_units(PfsBlockScan *scan, const PfsScanColumn *column, const bool *wanted,
 					  PfsUnits *units)
@@ -64,7 +68,9 @@ group_sums_read_units(PfsBlockScan *scan, const PfsScanColumn *column, const boo
 														  units->range * units->divisor));
 }
 
-/* Returns true if counts and units of a block's rows fit in a cell, and the sums fit int64. */
+/*
+ * Returns true if the counts and units of a block's rows fit in a cell, and their sums fit int64.
+ */
 static bool
 sums_fit(const PfsUnits *values)
 {
@@ -75,8 +81,8 @@ sums_fit(const PfsUnits *values)
 }
 
 /*
- * Finds the stretches of wanted rows among groups first .. end - 1, which begin at row. Returns the
- * row behind them.
+ * Finds the stretches of wanted rows among groups first .. end - 1. row is the first row of these
+ * groups. Returns the row after the last one.
  */
 static uint32
 find_stretches(const PfsScanGroups *groups, uint32 first, uint32 end, uint32 row,
@@ -99,7 +105,7 @@ find_stretches(const PfsScanGroups *groups, uint32 first, uint32 end, uint32 row
 
 /*
  * Adds the rows of the stretches to the cells. The modulo keeps damaged units, which no encoder
- * writes, within the array.
+ * writes, inside the array.
  */
 static void
 add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits *values,
@@ -137,7 +143,7 @@ group_sums_take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times,
 	scan->selected_count = count;
 }
 
-/* Number of runs of equal series among the groups. */
+/* Returns the number of runs of equal series among the groups. */
 static uint32
 count_series(const PfsScanGroups *groups)
 {
@@ -191,7 +197,9 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 	return true;
 }
 
-/* Returns how many units of time lie in the filter's range, and the first of them in *first. */
+/*
+ * Returns how many units of time lie in the filter's range, and sets *first to the first of them.
+ */
 static uint64
 group_sums_find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
 {
@@ -206,7 +214,10 @@ group_sums_find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint6
 	return *first <= last ? last - *first + 1 : 0;
 }
 
-/* Writes into totals[row] the cell sum of all rows before row whose time is in the range. */
+/*
+ * Writes running totals: totals[row] is the cell sum of those rows before row whose time is in the
+ * range.
+ */
 static void
 group_sums_add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 count,
 					 uint32 row_count, uint64 *totals)

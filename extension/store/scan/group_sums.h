@@ -2,8 +2,9 @@
  * group_sums.h
  *		Sums the rows of wanted groups by series and time, without making rows of them first.
  *
- * A block of a segment has about as many distinct times as the segment has windows, and few series,
- * so there are fewer sums than rows, and no row's time, value or number has to be computed.
+ * A block has about as many distinct times as its segment has windows of samples, and few series.
+ * So there are fewer sums than rows, and neither time, value nor row number is computed for each
+ * row.
  */
 #ifndef PFS_GROUP_SUMS_H
 #define PFS_GROUP_SUMS_H

@@ -1,9 +1,9 @@
 /*
  * keep_chunks.c
- *		Joins the sums of blocks to those of a chunk, and gives a kept chunk as blocks.
+ *		Joins the sums of blocks to the sums of a chunk, and returns a kept chunk as blocks.
  *
- * Blocks are sorted by series, and each has one row per series and time. So all rows but those of
- * the last series are final, and a block's rows are merged with the rows of that series.
+ * Blocks are sorted by series, and each has one row per series and time. So only the rows of a
+ * block's last series may still grow: the first rows of the next block are merged with them.
  */
 #include "store/scan/keep_chunks.h"
 
@@ -14,8 +14,8 @@
 #include "store/segment/storage.h"
 
 /*
- * Returns true if no filter but one on a set of series applies to the open unit. *found is that
- * filter, or NULL.
+ * Sets *found to the filter on a set of series, or to NULL if there is none. Returns false if any
+ * other filter applies to the open unit.
  */
 static bool
 chunks_find_series_filter(const PfsBlockScan *scan, const PfsScanFilter **found)
@@ -54,7 +54,7 @@ pfs_scan_keep_unit(PfsBlockScan *scan)
 	for (int i = 0; i < scan->attribute_count; i++)
 		if (scan->attributes[i]->position < 0 || scan->attributes[i]->may_be_null)
 			return;
-	/* Of the filter's series only those within the unit's range matter. */
+	/* only series of the filter within the unit's range matter */
 	if (filter != NULL &&
 		!pfs_reader_column_range(scan->reader, scan->added_series->position, &min, &max))
 		return;
@@ -99,7 +99,7 @@ current_chunk(const PfsBlockScan *scan)
 						  .chunk = scan->block / PFS_CHUNK_BLOCKS };
 }
 
-/* Number of the last block of the current chunk. */
+/* Returns the number of the last block of the current chunk. */
 static int64
 last_block(const PfsBlockScan *scan)
 {
@@ -175,8 +175,8 @@ pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block)
 }
 
 /*
- * Merges a block's rows first .. end - 1 with the kept rows of the last series, which is theirs;
- * both are sorted by time. Returns false if a sum overflows.
+ * Merges a block's rows first .. end - 1 with the kept rows of the last series. Both belong to one
+ * series and are sorted by time. Returns false if a sum overflows.
  */
 static bool
 merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
@@ -254,7 +254,7 @@ pfs_scan_note_block(PfsBlockScan *scan, bool has_rows)
 	if (!keeping->notes)
 		return;
 	keeping->source_rows += scan->block_rows;
-	/* A block with rows that were not summed ends the recording: the chunk cannot be kept. */
+	/* if a block has rows that were not summed, the chunk cannot be kept, so recording ends */
 	keeping->notes = !has_rows || (scan->groups.are_added_up && chunk_add_rows(scan));
 	if (!keeping->notes || scan->block < last_block(scan))
 		return;

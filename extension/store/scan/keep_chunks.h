@@ -1,7 +1,7 @@
 /*
  * keep_chunks.h
- *		Reads chunks of a scan from the sums that verdicts have kept of them, and keeps the sums
- *		of new ones.
+ *		Reads chunks of a scan from the sums that its verdicts object has kept, and keeps the sums
+ *		of new chunks there.
  *
  * A chunk is kept if its rows are wanted by series and time, no filter but one on series applies,
  * and every block of it was summed (group_sums.h).
@@ -19,13 +19,13 @@
 void pfs_scan_keep_unit(PfsBlockScan *scan);
 
 /*
- * Called at a chunk's first block. Returns true if the chunk is kept: then its rows are given next,
- * and the scan moves to its last block, which must not be read. Otherwise starts recording the
- * chunk.
+ * Called at a chunk's first block. If the chunk is kept, returns true: its rows are returned next,
+ * and the scan moves to its last block, which must not be read. Otherwise returns false and starts
+ * to record the chunk.
  */
 bool pfs_scan_enter_chunk(PfsBlockScan *scan);
 
-/* Gives the next rows of the kept chunk; returns false if there are none. */
+/* Returns the next rows of the kept chunk; false if there are none. */
 bool pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block);
 
 /*

@@ -6,7 +6,7 @@
 
 #include "common/int.h"
 
-/* Keeping pays if a kept row stands for at least this many source rows. */
+/* A chunk is kept only if each kept row stands for at least this many source rows. */
 #define LEAST_ROWS_EACH 8
 
 static uint32

@@ -1,9 +1,9 @@
 /*
  * kept_chunk.h
- *		The rows of a segment's chunk that verdicts let pass, summed by series and time.
+ *		The rows of a segment's chunk that pass the verdicts, summed by series and time.
  *
- * Segments never change, so it is valid for every later scan with the same verdicts. It has no
- * pointers, so it may be copied, also to other processes.
+ * Segments never change, so a kept chunk is valid for every later scan with equal verdicts. It
+ * contains no pointers, so it may be copied, also to other processes.
  */
 #ifndef PFS_KEPT_CHUNK_H
 #define PFS_KEPT_CHUNK_H
@@ -13,8 +13,8 @@
 #include "base/arrays.h"
 
 /*
- * Identifies a chunk: no two segments ever have the same numbers (store/README.md, Invariants).
- * Columns may be renamed and so change their roles, so their numbers are part of the key.
+ * Identifies a chunk. No two segments ever have equal numbers (store/README.md, Invariants). A
+ * renamed column may change its role, so the numbers of the columns are part of the key.
  */
 typedef struct PfsChunkKey
 {
@@ -43,7 +43,7 @@ typedef struct PfsKeptChunk
 	uint32 row_count;
 	int64 least_time;
 	/*
-	 * Arrays behind the struct: int64 wanted[wanted_count], ascending; PfsKeptRun runs[run_count];
+	 * Arrays after the struct: int64 wanted[wanted_count], ascending; PfsKeptRun runs[run_count];
 	 * int64 values[row_count]; uint32 times[row_count], above least_time.
 	 */
 } PfsKeptChunk;
@@ -89,7 +89,10 @@ PfsKeptChunk *pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows,
 								  const PfsNumbers *wanted, const PfsKeptRow *rows,
 								  uint32 row_count);
 
-/* Returns true if the chunk has all rows of the wanted series; NULL: of all series. */
+/*
+ * Returns true if the kept chunk has all rows of the wanted series. wanted is NULL if all series
+ * are wanted.
+ */
 bool pfs_kept_chunk_serves(const PfsKeptChunk *chunk, const PfsNumbers *wanted);
 
 #endif

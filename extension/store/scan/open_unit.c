@@ -4,9 +4,9 @@
  *
  * 1. The header has the range of each column, which shows whether any row can pass the filters. A
  *    unit without such rows is skipped before a stream is fetched.
- * 2. A filter that all rows pass is idle in the unit.
+ * 2. If all rows pass a filter, it is idle in the unit.
  * 3. If sums are asked for, and filters keep or drop each sum as a whole, the scan reads a table of
- *    sums instead of the rows: the shortest that has all attributes.
+ *    sums instead of the rows: the shortest one that has all attributes.
  */
 #include "store/scan/open_unit.h"
 
@@ -50,7 +50,7 @@ unit_may_match(PfsBlockScan *scan)
 		bool has_values = !column->missing_is_null;
 
 		filter->is_idle_in_unit = false;
-		/* an image has no ranges */
+		/* an image of rows in memory has no ranges */
 		if (column->position >= 0 && scan->input == NULL)
 			continue;
 		if (column->position >= 0)
@@ -103,7 +103,7 @@ sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 	return true;
 }
 
-/* The shortest part of the open segment that can be read for the request. */
+/* Returns the shortest part of the open segment that has all that the request needs. */
 static PfsSegmentPart
 shortest_part(PfsBlockScan *scan)
 {
@@ -122,7 +122,7 @@ shortest_part(PfsBlockScan *scan)
 	return shortest;
 }
 
-/* Looks up a column in the part of the open unit that is read. */
+/* Finds a column in that part of the open unit which is read. */
 static void
 open_unit_find_column(PfsBlockScan *scan, PfsScanColumn *column)
 {
@@ -177,8 +177,8 @@ pfs_scan_set_block_end(PfsBlockScan *scan)
 }
 
 /*
- * Makes all filters idle in a roll-up, whose sums have passed them, except that on series for a
- * piece. Adds a filter if only some parts of the stacks are wanted.
+ * Makes the filters idle in a roll-up, because its sums have passed them already. A piece still
+ * needs the filter on series. Adds a filter if only some parts of the stacks are wanted.
  */
 static void
 set_rollup_filters(PfsBlockScan *scan, const PfsScanUnit *unit)
@@ -236,7 +236,7 @@ void
 pfs_scan_open_unit(PfsBlockScan *scan)
 {
 	const PfsScanUnit *unit = pfs_scan_current_unit(scan);
-	/* of the processes that share a unit, the one with its first chunk counts it */
+	/* in a shared scan the process with the unit's first chunk counts the unit */
 	bool is_counted = scan->shared == NULL || scan->block < 0;
 
 	MemoryContextReset(scan->unit_context);

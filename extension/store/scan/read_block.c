@@ -2,7 +2,8 @@
  * read_block.c
  *		Filters the rows of a block, and only then decodes the columns asked for.
  *
- * 1. The ranges of a block's columns skip it, or make filters idle in it.
+ * 1. The ranges of a block's columns show whether the block can be skipped, and which filters are
+ *    idle in it.
  * 2. Filtered columns are decoded one after the other; each filter reduces the selection.
  * 3. Verdicts are asked for, once per group if rows are grouped. Then passing groups may be summed
  *    at once, and nothing is left to do. Similarly, if sums by stack are asked for, the rows within
@@ -32,7 +33,7 @@ decode_missing(PfsScanColumn *column)
 	column->block_nulls = column->missing_is_null ? column->nulls : NULL;
 }
 
-/* Brings values stored before a change of the column's type into the present form. */
+/* If the type of the column was changed, converts values stored before to the present form. */
 static void
 make_native(PfsScanColumn *column, uint32 row_count)
 {
@@ -71,7 +72,7 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 		pfs_scan_block_error(scan, status, &error);
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
-	/* sums are wider than the values they sum */
+	/* a sum may be wider than the values of its column's type */
 	if ((scan->part == PFS_PART_ROWS ||
 		 pfs_scan_is_key_of_sums(scan, scan->part, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
@@ -143,7 +144,7 @@ block_may_match(PfsBlockScan *scan)
 	return true;
 }
 
-/* The keys of a block's values; those of null rows are arbitrary. */
+/* Returns the keys of a block's values. The keys of null rows are arbitrary. */
 static const int64 *
 block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
 {

@@ -189,8 +189,8 @@ compare_rollups(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Scans rows by the first columns of the key: storage id and as many others as parts, taken from
- * rollup, which may be NULL for 0.
+ * Scans the rows of a storage by the first columns of the key: storage id and as many others as
+ * parts. Their values come from rollup, which may be NULL if parts is 0.
  */
 static SysScanDesc
 rollup_begin_scan(Relation heap, Snapshot snapshot, int64 storage_id, int parts,
@@ -255,7 +255,9 @@ pfs_rollup_fits(const PfsRollup *rollup, Relation relation)
 		   rollup->key.time == key.time;
 }
 
-/* Returns true if the filter passes all series of the roll-up, and none of the others. */
+/*
+ * Returns true if the filter passes all series of the roll-up, and no other series of its segments.
+ */
 static bool
 series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
 {
@@ -269,8 +271,8 @@ series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
 }
 
 /*
- * Returns true if the filter passes, in each part, all or none of the series; lists the parts of
- * which it passes all. None of the other series may pass.
+ * Returns true if, of each part's series, the filter passes all or none; lists the parts of which
+ * it passes all. The filter must pass none of the series outside the roll-up.
  */
 static bool
 parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *parts)
@@ -300,8 +302,8 @@ parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *pa
 }
 
 /*
- * Finds the filter on series; NULL if there is none. Returns false if other filters divide what the
- * roll-up sums.
+ * Sets *found to the filter on series; NULL if there is none. Returns false if another filter would
+ * keep only some of the rows that the roll-up has summed.
  */
 static bool
 rollup_find_series_filter(const PfsRollup *rollup, Relation relation, int filter_count,
@@ -473,7 +475,7 @@ pfs_rollups_delete_bucket(int64 storage_id, int64 width, int64 bucket)
 	delete_rows(storage_id, KEY_BUCKET, &(PfsRollup){ .width = width, .bucket = bucket });
 }
 
-/* Deletes a roll-up and its pieces. Raises an error if another row stands at its address. */
+/* Deletes a roll-up and its pieces. Raises an error if another row is now at its address. */
 static void
 rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {

@@ -1,7 +1,6 @@
 /*
  * rollup.h
- *		Roll-ups: sums by stack over many segments and all series of a class, in
- *		profstore.rollups.
+ *		Roll-ups: sums by stack over many segments and all series of a class, in profstore.rollups.
  *
  * Segments have sums by (series, stack) within their bucket of time. If many buckets are read whole
  * and every series of a class is wanted, a roll-up gives the same result at the cost of its stacks
@@ -11,9 +10,9 @@
  *
  * A scan reads a roll-up instead of its segments if the snapshot sees every one of them, the time
  * filter keeps all of their rows, and of the series in those segments the scan wants exactly those
- * of the roll-up. Or, for each part of the stacks (a dictionary partition), the scan wants all or
- * none of the series that have stacks there: then it reads the sums of the parts it wants. So
- * roll-ups also serve the series of one service that has programs of its own.
+ * of the roll-up. It also reads a roll-up if, for each part of the stacks (a dictionary partition),
+ * the scan wants all or none of the series that have stacks there; then it reads the sums of those
+ * parts only. So roll-ups also serve the series of one service that has programs of its own.
  *
  * A roll-up may have pieces: sums by series and stack, each for some of the series. A scan that
  * wants a few series of a long time reads the pieces that have these.
@@ -56,25 +55,30 @@ typedef struct PfsRollup
 	int64 time_max;
 	int64 sample_count; /* rows of the segments, of all series */
 	int32 stack_count;	/* 0: the roll-up has no sums, because they would not save time */
-	HeapTuple tuple;	/* as it was read; pfs_rollup_load() fills in the fields that follow */
+	/* the row as it was read; pfs_rollup_load() fills in the following fields from it */
+	HeapTuple tuple;
 	PfsNumbers segments;
 	PfsNumbers series;
 	PfsNumbers others;
 	/*
-	 * part << PFS_STACK_SERIES_BITS | series, for each series with stacks in the part; empty:
-	 * unknown
+	 * one number part << PFS_STACK_SERIES_BITS | series for each series with stacks in the part;
+	 * empty if unknown
 	 */
 	PfsNumbers stack_series;
 	/* first series of each piece; a piece has the series up to the next one's first */
 	PfsNumbers pieces;
-	/* with the columns stack, row count, sums and, for pieces, series; see summary.h */
+	/*
+	 * header of a segment with the columns stack, row count, sums and, for pieces, series; see
+	 * summary.h
+	 */
 	bytea *header;
 	struct varlena *payload;
 } PfsRollup;
 
 /*
- * Sets the class of each of a table's series, given in ascending order; -1: none. The room
- * dictionary/ sets this pointer, because it knows series; NULL: there are no roll-ups.
+ * Sets the class of each of a table's series, given in ascending order; -1 for a series without a
+ * class. The room dictionary/ sets this pointer, because the store knows nothing about series.
+ * While it is NULL, there are no roll-ups.
  */
 typedef void (*PfsClassifySeries)(Relation relation, const int64 *series, uint32 count,
 								  int32 *classes);
@@ -83,7 +87,7 @@ extern PfsClassifySeries pfs_classify_series;
 
 /*
  * Lists the roll-ups of a storage whose samples all lie within [low, high], the widest buckets
- * first, in CurrentMemoryContext: PfsRollup *, not loaded.
+ * first. The list is of PfsRollup *, not loaded, in CurrentMemoryContext.
  */
 List *pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high);
 /* Reads the arrays and the header, unless they are loaded already. */
@@ -101,8 +105,9 @@ bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_cou
 					  const PfsBlockFilter *filters, PfsNumbers *parts);
 
 /*
- * For a scan that pfs_rollup_suits() has refused: returns true if it may read pieces, and lists the
- * numbers of those that have series it wants, in CurrentMemoryContext.
+ * Call this for a roll-up that pfs_rollup_suits() has refused: returns true if the scan may read
+ * pieces of it, and lists the numbers of the pieces that have wanted series, in
+ * CurrentMemoryContext.
  */
 bool pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_count,
 							const PfsBlockFilter *filters, PfsNumbers *pieces);

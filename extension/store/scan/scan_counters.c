@@ -1,6 +1,6 @@
 /*
  * scan_counters.c
- *		Adds up counters.
+ *		Adds up the counters of a scan's processes.
  */
 #include "store/scan/scan_counters.h"
 

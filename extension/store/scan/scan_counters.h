@@ -14,7 +14,7 @@ typedef struct PfsScanCounters
 {
 	uint64 segments_total;
 	uint64 segments_skipped;
-	uint64 segments_summed; /* sums were read instead of their rows */
+	uint64 segments_summed; /* segments of which sums were read instead of rows */
 	uint64 segments_read;
 	uint64 blocks_read;
 	uint64 blocks_skipped;

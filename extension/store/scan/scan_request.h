@@ -19,12 +19,12 @@
 #include "store/segment/summary.h"
 
 /*
- * Decides which values of a column pass. judge sets passes[i] for each value; for neighbouring rows
- * with equal values it may be called once. NULL rows never pass.
+ * Decides which values of a column pass. judge() sets passes[i] for each value; for neighbouring
+ * rows with equal values it may be called once. NULL rows never pass.
  *
- * A caller may keep what passed of chunks that were summed by series and time, for later scans with
- * the same verdicts: recall returns the chunk that is kept, valid until the scan ends, or NULL;
- * remember gets a chunk to copy.
+ * A caller may keep the sums of chunks, by series and time, for later scans with equal verdicts:
+ * recall() returns the chunk that is kept, valid until the scan ends, or NULL; remember() gets a
+ * chunk to copy.
  */
 typedef struct PfsVerdicts
 {
@@ -55,8 +55,9 @@ typedef struct PfsScanRequest
 	const PfsVerdicts *verdicts;   /* or NULL; not with PFS_PART_PAIRS; must outlive the scan */
 	PfsSegmentPart sums;		   /* 0 is PFS_PART_ROWS: rows one by one */
 	int64 rollup_width; /* for PFS_PART_PAIRS: roll-ups of buckets narrower than this may be read */
-	const PfsNumbers *segments; /* only these, and no waiting rows; NULL: everything */
-	PfsSharedScan *shared;		/* NULL: this process reads alone */
+	/* numbers of the segments to read, without the rows waiting in memory; NULL: read everything */
+	const PfsNumbers *segments;
+	PfsSharedScan *shared; /* NULL: this process reads alone */
 } PfsScanRequest;
 
 /* Rows that passed all filters. The arrays belong to the scan and are valid until the next call. */
@@ -64,8 +65,8 @@ typedef struct PfsBlock
 {
 	uint64 number;		  /* number of the block, counted from 0 over all blocks of the scan */
 	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
-	const int64 **values; /* values[i]: values of the i-th attribute asked for */
-	const bool **nulls;	  /* nulls[i]: its null flags, or NULL if the block has no null in it */
+	const int64 **values; /* values[i] has the values of the i-th requested attribute */
+	const bool **nulls;	  /* nulls[i] has its null flags; NULL if the block has no null in it */
 	/* rows may stand for several rows of the table; otherwise all row counts are 1 */
 	bool has_sums;
 } PfsBlock;

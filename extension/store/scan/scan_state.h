@@ -2,7 +2,7 @@
  * scan_state.h
  *		The state of a block scan, which block_scan.c, open_unit.c and read_block.c share.
  *
- * A scan stands on a block of a unit, before the first unit (-1), or behind the last (units.count).
+ * A scan stands on a block of a unit, before the first unit (-1), or after the last (units.count).
  */
 #ifndef PFS_SCAN_STATE_H
 #define PFS_SCAN_STATE_H
@@ -21,19 +21,20 @@ typedef struct PfsScanColumn
 {
 	AttrNumber attnum;
 	PfsValueKind kind;
-	int64 missing_value; /* its value in units that lack the column */
+	int64 missing_value; /* value of the column in units that lack it */
 	bool missing_is_null;
-	bool is_wanted;	  /* false: only filters use it */
-	int position;	  /* in the part of the current unit that is read; -1: the part lacks it */
-	bool may_be_null; /* in the current unit */
-	bool is_decoded;  /* for the current block */
+	bool is_wanted; /* false if only filters use the column */
+	/* position in that part of the current unit which is read; -1 if the part lacks the column */
+	int position;
+	bool may_be_null;		   /* the column may have nulls in the current unit */
+	bool is_decoded;		   /* the column is decoded for the current block */
 	const int64 *block_values; /* values of the current block */
 	const bool *block_nulls;   /* NULL: no nulls */
 	int64 values[PFS_BLOCK_ROWS];
 	bool nulls[PFS_BLOCK_ROWS];
 } PfsScanColumn;
 
-/* A filter. It is idle in a unit or block all of whose rows pass it. */
+/* A filter. It is idle in a unit or block if all rows there pass it. */
 typedef struct PfsScanFilter
 {
 	PfsBlockFilter filter;
@@ -43,7 +44,7 @@ typedef struct PfsScanFilter
 	bool is_idle_in_block;
 } PfsScanFilter;
 
-/* writers of row numbers may write this many past the last one */
+/* writers of row numbers may write this many numbers past the last one */
 #define PFS_SELECTION_SLACK 8
 
 /* Verdict on a rank of the judged column. */
@@ -61,10 +62,13 @@ typedef struct PfsScanGroups
 	const int64 *lengths;		 /* rows of each group, minus 1 */
 	bool are_found;				 /* wanted and of_selected are set for the selected rows */
 	bool are_added_up;			 /* the columns asked for have sums of wanted groups */
-	bool wanted[PFS_BLOCK_ROWS]; /* by group: it has selected rows */
+	bool wanted[PFS_BLOCK_ROWS]; /* wanted[i]: group i has selected rows */
 	uint16 of_selected[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
-	int64 values[PFS_BLOCK_ROWS]; /* scratch */
-	/* of the open unit, by rank of the judged column: PFS_VERDICT_…; NULL: none yet */
+	int64 values[PFS_BLOCK_ROWS]; /* work space for values of the groups */
+	/*
+	 * for each rank of the judged column in the open unit, a PFS_VERDICT_...; NULL if there are
+	 * none yet
+	 */
 	uint8 *verdicts;
 	bool all_are_judged;
 } PfsScanGroups;
@@ -80,10 +84,10 @@ typedef struct PfsKeeping
 	uint32 next_run;
 	uint32 next_row;
 
-	bool notes; /* the current chunk is being recorded in the fields below */
+	bool notes; /* true if the current chunk is being recorded in the fields below */
 	uint32 source_rows;
 	uint32 row_count;
-	uint32 last_run; /* first row of the last series */
+	uint32 last_run; /* position of the first row of the last series */
 	uint32 row_capacity;
 	PfsKeptRow *rows;
 } PfsKeeping;
@@ -104,17 +108,26 @@ struct PfsBlockScan
 	const bool **result_nulls;
 	int filter_count;
 	PfsScanFilter *filters;
-	/* of the open unit: one more than filter_count for some parts of a roll-up */
+	/*
+	 * number of filters in the open unit: filter_count, or one more if only some parts of a roll-up
+	 * are wanted
+	 */
 	int unit_filter_count;
 	PfsScanColumn *part_column; /* the column of that additional filter; NULL: no unit has one */
 	const PfsVerdicts *verdicts;
 	PfsScanColumn *judged; /* the column of verdicts */
 
-	/* Columns to sum in blocks with groups: with verdicts, by series and time … */
+	/*
+	 * With verdicts, blocks with groups are summed by series and time; added is the column to sum,
+	 * or NULL.
+	 */
 	PfsScanColumn *added; /* NULL: nothing is summed */
 	PfsScanColumn *added_series;
 	PfsScanColumn *added_times;
-	/* … or rows within a range of time, by series and stack; counted is their number */
+	/*
+	 * Without verdicts, rows in a range of time may be summed by series and stack. counted is the
+	 * column for the number of rows.
+	 */
 	bool adds_groups;
 	PfsScanColumn *counted; /* NULL: not asked for */
 	PfsSegmentPart sums;	/* PFS_PART_ROWS: rows are wanted one by one */
@@ -124,14 +137,15 @@ struct PfsBlockScan
 	PfsSharedScan *shared;
 	int64 unit;
 	int64 block;
-	int64 block_end; /* end of the unit's blocks, or in a shared scan of this process's chunk */
+	/* end of the blocks to read: of the unit, or in a shared scan of this process's chunk */
+	int64 block_end;
 	bool unit_is_open;
 	bool unit_is_skipped;	/* no row of the open unit passes the filters */
 	PfsSegmentInput *input; /* NULL: the unit is an image */
 	PfsSegmentPart part;	/* the part of input that is read */
 	PfsSegmentReader *reader;
 	uint32 unit_rows; /* number of rows of that part */
-	bool has_groups;  /* its rows are stored in groups */
+	bool has_groups;  /* rows of the unit are stored in groups */
 
 	uint32 block_rows; /* rows of the current block before filters */
 	uint32 selected_count;

@@ -58,7 +58,7 @@ range_overlaps(Relation relation, const PfsBlockFilter *filter, int64 min, int64
 
 /*
  * Returns true if the segment's header shows that no row passes the filter. An unreadable header
- * rules out nothing: reading the segment will report it.
+ * returns false, so that the segment is read and the damage reported.
  */
 static bool
 header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegmentRow *row)
@@ -86,9 +86,9 @@ header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegme
 }
 
 /*
- * Returns true if rows of the segment may pass the filters. The directory's ranges are a quick
- * test, but they are of the columns that were named time and series_id when the segment was
- * written; so the header has the final say.
+ * Returns true if rows of the segment may pass the filters. The directory's ranges are tested
+ * first, because that is quick. But they are those of the columns that were named time and
+ * series_id when the segment was written, so the header decides.
  */
 static bool
 may_match(const PfsScanRequest *request, const PfsSegmentRow *row, const PfsRowKey *key)
@@ -120,8 +120,8 @@ note_visible(PfsScanUnits *units, int64 segment_no, uint32 *capacity)
 }
 
 /*
- * Lists the segments that the snapshot sees and that may have matching rows. A shared scan also
- * lists the others, marked as skipped, so that units have the same numbers in all processes.
+ * Lists the segments that the snapshot sees and that may have matching rows. In a shared scan the
+ * others are also listed, marked as skipped, so that all processes number the units alike.
  */
 static void
 scan_units_list_segments(const PfsScanRequest *request, PfsScanUnits *units)
@@ -227,7 +227,10 @@ has_attributes(const PfsScanRequest *request, const PfsSegmentRow *row)
 	return true;
 }
 
-/* Returns true if all segments of the roll-up are visible, and none is replaced already. */
+/*
+ * Returns true if the snapshot sees all segments of the roll-up, and no other roll-up replaces one
+ * of them.
+ */
 static bool
 is_free(const PfsRollup *rollup, const PfsScanUnits *units, const bool *taken)
 {
@@ -261,7 +264,7 @@ remove_units(const PfsRollup *rollup, PfsScanUnits *units)
 	return removed;
 }
 
-/* Range of time that the filters keep; a suitable roll-up must lie within it. */
+/* Returns the range of time that the filters keep. A roll-up must lie within it to be used. */
 static void
 get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 {
@@ -278,8 +281,8 @@ get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 }
 
 /*
- * Returns true if a chosen wider roll-up covers this one's time, so that loading it would be
- * useless.
+ * Returns true if a wider roll-up that was chosen covers the time of this one, so that this one
+ * need not be loaded.
  */
 static bool
 lies_within(const PfsRollup *rollup, List *chosen)
@@ -382,7 +385,7 @@ pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 	int64 high;
 
 	get_time_range(request, &low, &high);
-	/* With a single segment there is nothing to save. */
+	/* with a single segment a roll-up saves nothing */
 	if (units->visible.count - units->skipped_count > 1)
 		rollups = pfs_rollups_list(pfs_storage_id(request->relation), request->snapshot, low, high);
 	foreach(cell, rollups)

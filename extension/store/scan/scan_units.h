@@ -13,9 +13,9 @@
 #include "store/segment/row_buffer.h"
 
 /*
- * Processes that share a scan take chunks of a unit in turn: small enough for all to finish at
- * about the same time, large enough to justify that each of them reads a segment's streams. A
- * multiple of the blocks that are decoded together.
+ * Number of blocks of the chunks that processes of a shared scan take in turn: small enough that
+ * all processes finish at about the same time, large enough that each may read the segment's
+ * streams for itself. A multiple of the number of blocks that are decoded together.
  */
 #define PFS_CHUNK_BLOCKS 128
 
@@ -26,13 +26,17 @@
 typedef struct PfsScanUnit
 {
 	const PfsRowImage *image;
-	bool is_rollup;	  /* a roll-up or a piece of one */
-	bool has_series;  /* it is a piece: filters on series apply to its rows */
-	uint32 rolled_up; /* number of segments it replaces; for pieces, the first one counts for all */
-	PfsNumbers parts; /* the wanted parts of a roll-up's stacks; numbers is NULL: all */
+	bool is_rollup;	 /* a roll-up or a piece of one */
+	bool has_series; /* the unit is a piece of a roll-up: filters on series apply to its rows */
+	/*
+	 * number of segments that the unit replaces; if a roll-up is read as pieces, only the first has
+	 * the number
+	 */
+	uint32 rolled_up;
+	PfsNumbers parts;	/* the wanted parts of a roll-up's stacks; numbers is NULL: all */
 	uint64 first_block; /* number of blocks in the units before */
 	uint64 first_chunk; /* number of chunks in the units before */
-	bool is_skipped;	/* no row passes the filters; of row only row_count is set */
+	bool is_skipped;	/* no row passes the filters; then only row_count of row is set */
 	PfsSegmentRow row;
 } PfsScanUnit;
 
@@ -57,7 +61,7 @@ void pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units);
 /* Replaces segments by roll-ups that have all attributes and suit the filters. */
 void pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units);
 
-/* Numbers of all segments that the snapshot sees, in CurrentMemoryContext. */
+/* Returns the numbers of all segments that the snapshot sees, in CurrentMemoryContext. */
 PfsNumbers pfs_visible_segments(Relation relation, Snapshot snapshot);
 
 uint32 pfs_scan_unit_block_count(const PfsScanUnit *unit);

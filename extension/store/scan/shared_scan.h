@@ -19,20 +19,20 @@ typedef struct PfsSharedScan
 {
 	pg_atomic_uint64 next_chunk; /* see scan_units.h */
 	Size image_bytes;
-	/* row images follow, MAXALIGNed */
+	/* images of rows follow, MAXALIGNed */
 } PfsSharedScan;
 
-/* Bytes of shared memory that a scan of the relation needs now. */
+/* Returns the bytes of shared memory that a scan of the relation needs at this moment. */
 Size pfs_shared_scan_bytes(Relation relation);
 
 /*
- * The leader calls pfs_shared_scan_init() before others begin, and pfs_shared_scan_rewind() for all
- * to begin again.
+ * The leader calls pfs_shared_scan_init() before other processes begin, and
+ * pfs_shared_scan_rewind() before all processes scan again from the start.
  */
 void pfs_shared_scan_init(Relation relation, PfsSharedScan *shared);
 void pfs_shared_scan_rewind(PfsSharedScan *shared);
 
-/* The row images, image_bytes long. */
+/* Returns the images of rows, which are image_bytes long. */
 static inline const char *
 pfs_shared_scan_images(const PfsSharedScan *shared)
 {

@@ -1,6 +1,6 @@
 /*
  * codec_server.c
- *		Memory from palloc for the codec, and its errors as the server reports them.
+ *		Gives the codec memory from palloc, and raises its errors as server errors.
  */
 #include "store/segment/codec_server.h"
 
@@ -31,7 +31,7 @@ pfs_palloc_allocator(MemoryContext context)
 	return allocator;
 }
 
-/* Name of the table as a regclass constant accepts it. */
+/* Returns the table's name in the form of a regclass constant. */
 static const char *
 qualified_name(Relation relation)
 {
@@ -39,7 +39,10 @@ qualified_name(Relation relation)
 									  RelationGetRelationName(relation));
 }
 
-/* Raises the error for a roll-up. Roll-ups can be built again, so nothing needs to be restored. */
+/*
+ * Raises the error for a damaged roll-up. Roll-ups can be built again, so nothing needs to be
+ * restored.
+ */
 pg_noreturn static void
 rollup_error(Relation relation, PfsStatus status, const PfsError *error)
 {

@@ -6,8 +6,8 @@
  * executor, because they carry a command id of the caller's choice.
  *
  * 1. A writer inserts a row and its index entries, and removes rows by their address.
- * 2. A scan lists the rows of a storage that a snapshot sees, in order of segment_no. Each is valid
- *    until the next call.
+ * 2. A scan lists the rows of a storage that a snapshot sees, in order of segment_no. A row is
+ *    valid until the next call.
  * 3. Two functions work without an MVCC snapshot: one lists all rows that any snapshot may still
  *    see, the other deletes all rows of a storage.
  */
@@ -81,7 +81,10 @@ open_directory(LOCKMODE lock)
 
 	if (columns != COL_COUNT)
 	{
-		/* Another number of columns means another build's script: report that first. */
+		/*
+		 * a different number of columns means that another build's script created the table, so
+		 * report that first
+		 */
 		pfs_extension_require_current();
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 						errmsg("table \"profstore.segments\" has %d columns, not %d", columns,
@@ -257,7 +260,7 @@ pfs_directory_replace(PfsDirectoryWriter *writer, int64 storage_id, const PfsSeg
 	return true;
 }
 
-/* Begins a scan. snapshot NULL: all rows that are not certainly dead. */
+/* Begins a scan. If snapshot is NULL, the scan returns all rows that are not certainly dead. */
 static PfsDirectoryScan *
 scan_begin(int64 storage_id, Snapshot snapshot)
 {
@@ -274,7 +277,10 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	scan->heap = open_directory(AccessShareLock);
 	if (snapshot == NULL)
 	{
-		/* advances the horizon, which otherwise stays as it is while no transaction draws an id */
+		/*
+		 * computing the horizon advances it; otherwise it would not move as long as no transaction
+		 * takes an id
+		 */
 		(void) GetOldestNonRemovableTransactionId(scan->heap);
 		InitNonVacuumableSnapshot(scan->nonvacuumable, GlobalVisTestFor(scan->heap));
 		snapshot = &scan->nonvacuumable;
@@ -311,20 +317,14 @@ get_range(const Datum *values, const bool *nulls, int column)
 	return range;
 }
 
-bool
-pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
+/* Reads the columns of a row; its pointers point into the tuple. */
+static void
+directory_read_row(Relation heap, HeapTuple tuple, PfsSegmentRow *row)
 {
-	HeapTuple tuple;
 	Datum values[COL_COUNT] = { 0 };
 	bool nulls[COL_COUNT] = { [COL_SUMMARY - 1] = true };
 
-	if (scan->scan == NULL)
-		return false;
-	tuple = systable_getnext_ordered(scan->scan, ForwardScanDirection);
-	if (!HeapTupleIsValid(tuple))
-		return false;
-
-	heap_deform_tuple(tuple, RelationGetDescr(scan->heap), values, nulls);
+	heap_deform_tuple(tuple, RelationGetDescr(heap), values, nulls);
 	row->address = tuple->t_self;
 	row->segment_no = DatumGetInt64(values[COL_SEGMENT_NO - 1]);
 	row->byte_count = DatumGetInt64(values[COL_BYTE_COUNT - 1]);
@@ -347,6 +347,19 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 	row->summary_byte_count = DatumGetInt64(values[COL_SUMMARY_BYTE_COUNT - 1]);
 	row->summary =
 		nulls[COL_SUMMARY - 1] ? NULL : (bytea *) DatumGetPointer(values[COL_SUMMARY - 1]);
+}
+
+bool
+pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
+{
+	HeapTuple tuple;
+
+	if (scan->scan == NULL)
+		return false;
+	tuple = systable_getnext_ordered(scan->scan, ForwardScanDirection);
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	directory_read_row(scan->heap, tuple, row);
 	return true;
 }
 
@@ -377,6 +390,22 @@ pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
 		copy->summary = DatumGetByteaPCopy(PointerGetDatum(row->summary));
 	copy->stream_ids = copy_bytes(row->stream_ids, sizeof(Oid) * row->stream_count);
 	copy->payload = copy_bytes(row->payload, row->payload == NULL ? 0 : VARSIZE_ANY(row->payload));
+}
+
+bool
+pfs_directory_fetch(PfsDirectoryWriter *writer, Snapshot snapshot, const ItemPointerData *address,
+					PfsSegmentRow *row)
+{
+	HeapTupleData tuple = { .t_self = *address };
+	PfsSegmentRow in_buffer;
+	Buffer buffer;
+
+	if (!pfs_heap_fetch(writer->heap, snapshot, &tuple, &buffer))
+		return false;
+	directory_read_row(writer->heap, &tuple, &in_buffer);
+	pfs_segment_row_copy(row, &in_buffer);
+	ReleaseBuffer(buffer);
+	return true;
 }
 
 /*

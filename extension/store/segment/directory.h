@@ -35,12 +35,17 @@ typedef struct PfsSegmentRow
 	int32 row_count;
 	int16 level;
 	bytea *header; /* in a copy: detoasted, with a 4-byte length word */
-	/* headers of the segment's tables of sums (segment_input.c), or NULL; detoasted in a copy */
+	/*
+	 * headers of the segment's tables of sums (segment_input.c), or NULL; detoasted if the row is a
+	 * copy
+	 */
 	bytea *summary;
 	uint32 stream_count; /* length of stream_ids */
-	/* value ids in the table's TOAST relation; NULL: the streams are in payload */
+	/*
+	 * ids of the streams' values in the table's TOAST relation; NULL if the streams are in payload
+	 */
 	const Oid *stream_ids;
-	/* all streams, inline or as a TOAST pointer; NULL: the streams are in stream_ids */
+	/* all streams as one value, inline or as a TOAST pointer; NULL if stream_ids is set */
 	struct varlena *payload;
 } PfsSegmentRow;
 
@@ -48,8 +53,8 @@ typedef struct PfsDirectoryWriter PfsDirectoryWriter;
 
 /*
  * Locks the directory, the roll-ups and the ledger in RowExclusiveLock, until the end of the
- * transaction. Whoever reads rows in order to delete them must lock first, because VACUUM FULL and
- * CLUSTER give rows other addresses. Returns false, instead of waiting, if a lock is not available.
+ * transaction. Call it before reading rows in order to delete them, because VACUUM FULL and CLUSTER
+ * give rows other addresses. Returns false, instead of waiting, if a lock is not available.
  */
 bool pfs_directory_try_lock(void);
 
@@ -68,9 +73,15 @@ void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegme
 bool pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
 /*
  * Like pfs_directory_remove(), but then inserts the row again under its segment number, with the
- * fields that the caller has changed.
+ * fields as the caller has changed them.
  */
 bool pfs_directory_replace(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
+/*
+ * Reads the row at an address into CurrentMemoryContext, like pfs_segment_row_copy(). Returns false
+ * if the snapshot does not see a row there.
+ */
+bool pfs_directory_fetch(PfsDirectoryWriter *writer, Snapshot snapshot,
+						 const ItemPointerData *address, PfsSegmentRow *row);
 void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */
 
 typedef struct PfsDirectoryScan PfsDirectoryScan;

@@ -1,9 +1,9 @@
 /*
  * ledger.c
- *		Entries of profstore.row_ledger.
+ *		Adds, sums and deletes entries of profstore.row_ledger.
  *
- * Every COPY appends to the ledger, so it has no index; folding keeps it short enough to be read
- * whole.
+ * Every COPY appends to the ledger, so it has no index. It is read whole, and folding keeps it
+ * short enough for that.
  */
 #include "store/segment/ledger.h"
 
@@ -27,7 +27,7 @@ enum
 	COL_COUNT = COL_ROWS
 };
 
-/* With up to this many entries a table's entries are not folded. */
+/* A table's entries are folded once there are more than this many. */
 #define FOLD_ENTRIES 16
 
 static Relation

@@ -2,10 +2,10 @@
  * ledger.h
  *		profstore.row_ledger: how many rows each table should have.
  *
- * Whoever stores or removes rows adds an entry with their number. A merge must neither lose nor
+ * Code that stores or removes rows adds an entry with their number. A merge must neither lose nor
  * duplicate rows, so it adds nothing. Under every snapshot, the entries of a table add up to the
- * rows of its segments; if they do not, segments are missing, or two segments hold the same rows.
- * Only verify reads the ledger.
+ * rows of its segments. If they do not, segments are missing, or two segments hold the same rows.
+ * Only verify() reads the ledger.
  */
 #ifndef PFS_LEDGER_H
 #define PFS_LEDGER_H
@@ -16,7 +16,7 @@
 
 /*
  * Records that row_count rows were stored, or, if it is negative, removed. command_id is that of
- * their segments' directory rows.
+ * the directory rows of their segments.
  */
 void pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id);
 

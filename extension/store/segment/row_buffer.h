@@ -29,7 +29,8 @@ typedef struct PfsBufferColumn
 typedef struct PfsRun
 {
 	uint32 first_row;
-	uint32 group_row; /* first row of the adjacent runs of this run's subtransaction */
+	/* first row of the run's subtransaction among adjacent runs of that subtransaction */
+	uint32 group_row;
 	CommandId command_id;
 	SubTransactionId subxact;
 } PfsRun;
@@ -67,8 +68,8 @@ void pfs_row_buffer_set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint
 void pfs_row_buffer_truncate(PfsRowBuffer *buffer, uint32 row_count);
 
 /*
- * First row of a subtransaction, which must be the current one or the one that just ended;
- * row_count if it has none.
+ * Returns the first row of a subtransaction, which must be the current one or the one that just
+ * ended; row_count if the subtransaction has no row.
  */
 uint32 pfs_row_buffer_first_row(const PfsRowBuffer *buffer, SubTransactionId subxact);
 void pfs_row_buffer_reparent(PfsRowBuffer *buffer, SubTransactionId child, SubTransactionId parent);
@@ -88,7 +89,7 @@ typedef struct PfsRowImage
 Size pfs_row_image_bytes(const PfsRowBuffer *buffer);
 void pfs_row_image_make(const PfsRowBuffer *buffer, PfsRowImage *image);
 const PfsRun *pfs_row_image_runs(const PfsRowImage *image);
-/* Position of an attribute, or -1 if the rows lack it. */
+/* Returns the position of an attribute, or -1 if the rows lack it. */
 int pfs_row_image_find_column(const PfsRowImage *image, AttrNumber attnum);
 const int64 *pfs_row_image_values(const PfsRowImage *image, int column);
 const bool *pfs_row_image_nulls(const PfsRowImage *image, int column);

@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#define DIGIT_BITS	11 /* 2,048 counters fit in the L1 cache */
+#define DIGIT_BITS	11 /* the counters of 2,048 digits fit in the L1 cache */
 #define DIGIT_COUNT (1 << DIGIT_BITS)
 
 PfsRowKey
@@ -93,7 +93,10 @@ digit_of(int64 value, int shift)
 	return (((uint64) value ^ (UINT64CONST(1) << 63)) >> shift) & (DIGIT_COUNT - 1);
 }
 
-/* One stable pass of the radix sort: distributes the rows, in the order of "from", by one digit. */
+/*
+ * Does one stable pass of the radix sort: distributes the rows, in the order of "from", by one
+ * digit.
+ */
 static void
 row_order_distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint32 count)
 {
@@ -114,9 +117,9 @@ row_order_distribute(const int64 *values, int shift, const uint32 *from, uint32 
 }
 
 /*
- * Returns the sorted order as row numbers, or NULL if the rows are in order already. A radix sort,
- * beginning with the least significant digit of the last key (Knuth, The Art of Computer
- * Programming, 5.2.5), over those digits only in which rows differ.
+ * Returns the sorted order as row numbers, or NULL if the rows are in order already. This is a
+ * radix sort that begins with the least significant digit of the last key (Knuth, The Art of
+ * Computer Programming, 5.2.5), and skips digits in which all rows agree.
  */
 static uint32 *
 sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)

@@ -18,10 +18,10 @@
 
 #include "store/segment/codec_server.h"
 
-/* The rows, or a table of sums. */
+/* A part of the segment: the rows, or a table of sums. */
 typedef struct InputPart
 {
-	PfsSegmentReader *reader; /* NULL: the segment lacks it */
+	PfsSegmentReader *reader; /* NULL if the segment lacks the part */
 	uint32 first_stream;
 	bool *loaded;		 /* for each stream of this part */
 	const uint8 *packed; /* all streams of this part, once they have been fetched together */
@@ -32,7 +32,7 @@ struct PfsSegmentInput
 	Relation relation;
 	const PfsSegmentRow *row;
 	InputPart parts[PFS_PART_COUNT];
-	bool has_summary; /* the other parts have been opened, if they exist */
+	bool has_summary; /* the parts other than the rows have been opened, if they exist */
 };
 
 /* Raises the error for a damaged directory row, found before any stream was read. */
@@ -113,12 +113,12 @@ open_summary(PfsSegmentInput *input)
 		if (length > (size_t) (end - next))
 			row_error(input, "the headers of sums are cut off");
 		if (part <= PFS_PART_ROWS || part >= PFS_PART_COUNT || input->parts[part].reader != NULL)
-			row_error(input, "a table of sums is of no known kind, or there twice");
+			row_error(input, "a table of sums is of an unknown kind, or occurs twice");
 		stream_count += open_part(input, &input->parts[part], stream_count, next, length);
 		pfs_reader_set_base(input->parts[part].reader, input->parts[PFS_PART_ROWS].reader);
 		next += length;
 	}
-	/* Now that all parts are open, the exact number of streams is known. */
+	/* the exact number of streams is known only now that all parts are open */
 	if (input->row->stream_ids != NULL && input->row->stream_count != stream_count)
 		row_error(input, "directory and headers disagree on the number of streams");
 }
@@ -187,7 +187,7 @@ fetch_slice(PfsSegmentInput *input, size_t offset, size_t length)
 
 /*
  * Returns a stream of a packed segment. Of a small segment all streams of the part are fetched at
- * once; those of other parts are not, because rows and sums are seldom read together. 221-
+ * once; those of other parts are not, because rows and sums are seldom read together.
  */
 static const uint8 *
 packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
@@ -219,7 +219,6 @@ stream_length(PfsSegmentInput *input, uint32 stream)
 	elog(ERROR, "segment %lld has no stream %u", (long long) input->row->segment_no, stream);
 }
 
-/* A pointer made here, as only the id is stored: values are saved whole and uncompressed. */
 /*
  * Builds a TOAST pointer to a value in the table's TOAST relation, of which only the id is stored:
  * values are saved whole and uncompressed. raw_bytes includes the length word.
@@ -296,7 +295,7 @@ pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int co
 	int base_values;
 	int base_groups;
 
-	/* Sums may be stored in, or relative to, the rows' streams, so those are loaded, too. */
+	/* sums may be stored in the rows' streams, or relative to them, so load those, too */
 	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
 	pfs_reader_base_streams(loaded->reader, column, &base_values, &base_groups);
 	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +
@@ -312,7 +311,7 @@ pfs_segment_load_column(PfsSegmentInput *input, int column)
 	return pfs_segment_load_part_column(input, PFS_PART_ROWS, column);
 }
 
-/* Deletes by value id alone, without the lengths in the header, which may be damaged. */
+/* Deletes streams by value id alone, because the lengths in the header may be damaged. */
 void
 pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row)
 {

@@ -15,8 +15,8 @@
 #include "store/segment/summary.h"
 
 /*
- * The streams of packed segments with more rows are fetched one by one, those of smaller ones at
- * once.
+ * The streams of a packed segment are fetched together up to this number of rows, otherwise one by
+ * one.
  */
 #define PFS_FETCHED_WHOLE_ROWS 16384
 
@@ -31,9 +31,9 @@ typedef struct PfsSegmentInput PfsSegmentInput;
 
 /* Opens a segment. row must be a copy (pfs_segment_row_copy()) and outlive the input. */
 PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
-/* The reader of the rows. */
+/* Returns the reader of the rows. */
 PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
-/* The reader of a part, or NULL if the segment lacks it. */
+/* Returns the reader of a part, or NULL if the segment lacks it. */
 PfsSegmentReader *pfs_segment_part_reader(PfsSegmentInput *input, PfsSegmentPart part);
 
 /*
@@ -48,7 +48,7 @@ struct varlena *pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream
  */
 uint64 pfs_segment_load_column(PfsSegmentInput *input, int column);
 uint64 pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int column);
-/* Number of a part's first stream among those of all parts. */
+/* Returns the number that a part's first stream has among the streams of all parts. */
 uint32 pfs_segment_first_stream(PfsSegmentInput *input, PfsSegmentPart part);
 
 #endif

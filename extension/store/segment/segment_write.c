@@ -59,7 +59,7 @@ save_value(Relation relation, struct varlena *value)
 	return pointer.va_valueid;
 }
 
-/* Saves every stream as a value. InvalidOid stands for an empty stream. */
+/* Saves every stream as a value of its own. InvalidOid stands for an empty stream. */
 static Oid *
 save_streams(Relation relation, const PfsBytes *streams, uint32 count)
 {
@@ -91,7 +91,7 @@ pfs_segment_move_stream(Relation relation, PfsSegmentInput *input, uint32 stream
 	return id;
 }
 
-/* All parts of a segment, encoded. */
+/* All encoded parts of a segment. */
 typedef struct EncodedParts
 {
 	uint32 stream_count;
@@ -171,7 +171,8 @@ join_headers(bytea *const *headers)
 }
 
 /*
- * Encodes the tables of sums. If is_shared, values that the rows already have are not stored again.
+ * Encodes the tables of sums. If is_shared is true, values that the rows already have are not
+ * stored again.
  */
 static void
 encode_summary(Relation relation, const PfsRows *rows, bool is_shared, PfsEffort effort,
@@ -207,7 +208,7 @@ mark_summed(Relation relation, const PfsRows *rows)
 	return marked;
 }
 
-/* How a segment is encoded, and whether its streams are one value. */
+/* The effort of the encoder, and whether all streams of the segment are one value. */
 typedef struct Manner
 {
 	int16 level;
@@ -231,7 +232,7 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	PfsSegmentRow row = { 0 };
 	PfsRows marked = *rows;
 	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);
-	/* parts that are fetched whole must be readable without the others */
+	/* a part that is fetched alone must be readable without the others */
 	bool is_shared = !packed || rows->row_count > PFS_FETCHED_WHOLE_ROWS;
 
 	if (has_summary && is_shared)
@@ -262,7 +263,7 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 {
 	int16 level = rows->row_count <= PFS_SMALL_MAX_ROWS ? 0 : 1;
 
-	/* compaction will encode all rows again, so the writer's time counts more than bytes */
+	/* compaction will encode all rows again, so the writer's time is worth more than bytes */
 	write_segment(relation, storage_id, writer, rows, command_id,
 				  (Manner){ level, PFS_EFFORT_FAST, true });
 }

@@ -1,6 +1,6 @@
 /*
  * storage.c
- *		Writes and reads the metapage.
+ *		Writes and reads the metapage, the only page of a table's main fork.
  */
 #include "store/segment/storage.h"
 
@@ -84,7 +84,7 @@ pfs_storage_create(const RelFileLocator *locator, char persistence)
 
 	pfs_create_storage(*locator, persistence);
 
-	/* the relation's cache entry still names the old file, or none */
+	/* the relation's cache entry still names the old file, or no file */
 	relation = CreateFakeRelcacheEntry(*locator);
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
 	write_metapage(buffer, storage_id, NULL, 0);
@@ -132,7 +132,7 @@ pfs_storage_renew(Relation relation)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	write_metapage(buffer, storage_id, NULL, 0);
 	UnlockReleaseBuffer(buffer);
-	/* the cache holds the old id */
+	/* drop the cached entry, which holds the old id */
 	if (relation->rd_amcache != NULL)
 		pfree(relation->rd_amcache);
 	relation->rd_amcache = NULL;

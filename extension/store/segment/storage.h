@@ -32,7 +32,7 @@
 /* The value of a column in all segments that lack it. */
 typedef struct PfsMissingValue
 {
-	int64 value; /* int64 form, see value.h */
+	int64 value; /* the value as int64, see value.h */
 	int32 attnum;
 	int32 unused;
 } PfsMissingValue;
@@ -42,7 +42,7 @@ typedef struct PfsStorageCache
 {
 	RelFileNumber file; /* the file that the other fields describe */
 	int64 storage_id;
-	int64 counted_at_us; /* when the totals below were counted; 0: never */
+	int64 counted_at_us; /* time at which the totals below were counted; 0: never */
 	double segment_count;
 	double row_count;
 	double byte_count;
@@ -50,7 +50,7 @@ typedef struct PfsStorageCache
 	PfsMissingValue missing[FLEXIBLE_ARRAY_MEMBER];
 } PfsStorageCache;
 
-/* Creates the file, with its page under a new id. */
+/* Creates the file and its page, with a new storage id. */
 void pfs_storage_create(const RelFileLocator *locator, char persistence);
 
 /*
@@ -80,8 +80,8 @@ bool pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value);
 bool pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value);
 
 /*
- * Returns the id, or 0 with a WARNING if the page is damaged or gone, so that such a table can be
- * dropped.
+ * Returns the storage id. If the page is damaged or missing, returns 0 with a WARNING, so that such
+ * a table can be dropped.
  */
 int64 pfs_storage_id_if_readable(Relation relation);
 

@@ -37,7 +37,7 @@ typedef struct SumTable
 {
 	const PfsColumn *series;
 	const PfsColumn *second; /* stack or time */
-	uint32 limit;			 /* most entries */
+	uint32 limit;			 /* most entries that the table may have */
 	uint32 count;
 	int64 *series_values;
 	int64 *second_values;
@@ -46,7 +46,7 @@ typedef struct SumTable
 	SumColumn *columns;
 } SumTable;
 
-/* Position of a time of the current series in the table. */
+/* Position in the table of a time of the current series. */
 typedef struct TimeEntry
 {
 	int64 time;
@@ -69,9 +69,9 @@ void
 pfs_summary_init(void)
 {
 	DefineCustomBoolVariable("profstore.enable_summaries",
-							 "Lets queries read sums beside samples in place of the samples.",
-							 "The result is the same.", &pfs_enable_summaries, true, PGC_USERSET, 0,
-							 NULL, NULL, NULL);
+							 "Lets queries read stored sums instead of the samples.",
+							 "Query results are the same.", &pfs_enable_summaries, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 }
 
 uint32
@@ -117,7 +117,10 @@ summary_begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part,
 	PfsRowKey key = pfs_row_key(relation);
 	const PfsColumn *stack = summary_find_column(rows, key.stack);
 	const PfsColumn *time = summary_find_column(rows, key.time);
-	/* the key column that is summed over; it may have been added after these rows were stored */
+	/*
+	 * the key column over which this table sums; it may have been added after these rows were
+	 * stored
+	 */
 	const PfsColumn *other = part == PFS_PART_PAIRS ? time : stack;
 
 	memset(table, 0, sizeof(*table));
@@ -172,8 +175,8 @@ summary_add_row(SumTable *table, uint32 position, uint32 row)
 }
 
 /*
- * Sums rows by (series, stack). If the pairs are to be the groups of the rows, a pair also ends at
- * the end of a block. Returns false if there would be more than limit.
+ * Sums rows by (series, stack). If by_groups is true, the pairs will be the groups of the rows, so
+ * a pair also ends at the end of a block. Returns false if there would be more pairs than limit.
  */
 static bool
 add_pairs(SumTable *table, uint32 row_count, bool by_groups)
@@ -197,8 +200,8 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 }
 
 /*
- * Sums rows first .. end - 1, which are of one series, by time. Returns false if there would be
- * more scrapes than limit.
+ * Sums rows first .. end - 1, which are of one series, by time. Returns false if the table would
+ * have more scrapes than limit.
  */
 static bool
 summary_add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first,
@@ -218,7 +221,7 @@ summary_add_series(SumTable *table, times_hash *positions, int64 *distinct, uint
 			return false;
 		distinct[count++] = times[row];
 	}
-	/* the rows are sorted by stack first, so their times are not in order */
+	/* the rows are sorted by stack before time, so the times are not in order */
 	qsort(distinct, count, sizeof(int64), pfs_compare_int64);
 	for (uint32 i = 0; i < count; i++)
 	{

@@ -41,8 +41,8 @@ typedef enum PfsSegmentPart
 #define PFS_ROW_COUNT_ATTNUM ((AttrNumber) -100)
 
 /*
- * The summary of a directory row is, for each table of sums, its part (1 byte), the length of its
- * header (4 bytes), and the header.
+ * Bytes before each header in the summary of a directory row. The summary has for each table of
+ * sums its part (1 byte), the length of its header (4 bytes), and the header.
  */
 #define PFS_SUMMARY_PREFIX_BYTES (1 + sizeof(uint32))
 
@@ -50,20 +50,20 @@ typedef enum PfsSegmentPart
 #define PFS_ROWS_PER_SUM 3
 
 /*
- * Setting profstore.enable_summaries: whether scans may read sums instead of rows. Sums are always
- * written.
+ * Setting profstore.enable_summaries: whether scans may read sums instead of rows. Sums are written
+ * whatever the setting.
  */
 extern bool pfs_enable_summaries;
 
 void pfs_summary_init(void);
 
 /*
- * Returns true if the column is summed: it has no nulls, an integer type, and the table has the
- * key.
+ * Returns true if the column can be summed: it has an integer type and no nulls, and the table has
+ * the key.
  */
 bool pfs_summary_adds_up(Relation relation, const PfsColumn *column);
 
-/* Most rows of a table of sums that is worth its bytes. */
+/* Returns the largest number of rows at which a table of sums is worth its bytes. */
 uint32 pfs_summary_limit(PfsSegmentPart part, uint32 row_count);
 
 /*
@@ -76,8 +76,8 @@ bool pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart par
 					  const PfsSegmentReader *base, PfsRows *sums);
 
 /*
- * Returns true if stored sums are by the columns that are now the table's key. A column may have
- * been renamed since they were stored.
+ * Returns true if sums were stored by the columns that are now the table's key. A column may have
+ * been renamed since.
  */
 bool pfs_summary_fits(Relation relation, const PfsSegmentReader *sums, PfsSegmentPart part);
 

@@ -1,6 +1,6 @@
 /*
  * value.c
- *		SQL types that the access method stores, and their int64 form.
+ *		Converts SQL values of the supported types to int64 and back.
  */
 #include "store/segment/value.h"
 
@@ -107,7 +107,7 @@ float8_key(double value)
 	if (value == 0)
 		return 0;
 	memcpy(&bits, &value, sizeof(bits));
-	/* the bits of negative numbers rise as the numbers fall */
+	/* the bits of negative floats rise as the numbers fall, so invert them */
 	return bits < 0 ? bits ^ PG_INT64_MAX : bits;
 }
 
@@ -135,7 +135,10 @@ pfs_value_key_range(PfsValueKind kind, int64 *min, int64 *max)
 
 	if (!pfs_value_range_is_native(kind, *min, *max) || (is_float && *min < 0))
 	{
-		/* the order of negative floats is reversed, and the range may include NaN */
+		/*
+		 * the order of negative floats is reversed, and the range may include NaN, so no bound is
+		 * known
+		 */
 		*min = PG_INT64_MIN;
 		*max = PG_INT64_MAX;
 	}

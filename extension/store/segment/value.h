@@ -34,7 +34,7 @@ typedef enum PfsValueKind
  */
 PfsValueKind pfs_value_kind(Oid type_id);
 
-/* Bytes of the SQL type: 1, 2, 4 or 8. */
+/* Returns the bytes of the SQL type: 1, 2, 4 or 8. */
 uint8 pfs_value_width(PfsValueKind kind);
 
 /* Returns true if int64 values of the kind sort like those of the SQL type. */
@@ -47,10 +47,11 @@ void pfs_value_check_columns(const char *relation_name, TupleDesc desc);
 void pfs_value_check_column(const char *relation_name, const char *column_name, Oid type_id);
 
 /*
- * Returns the key of a value: a number that sorts and compares like the SQL value. A value is its
- * own key, with two exceptions. Floats: all NaN are equal and above all other numbers, both zeros
- * are equal, and a float4 has the key of the equal float8. Values stored before a change of the
- * column's type that needed no rewrite, for example from integer to oid.
+ * Returns the key of a value: a number that sorts and compares like the SQL value. For most values
+ * it is the value itself. For floats, all NaN have one key above all other numbers, both zeros have
+ * one key, and a float4 has the key of the equal float8. A value stored before a change of the
+ * column's type that needed no rewrite, for example from integer to oid, has the key of its present
+ * type.
  */
 int64 pfs_value_key(PfsValueKind kind, int64 value);
 /* Replaces *min and *max by the least and greatest key of values between them. */
@@ -58,8 +59,8 @@ void pfs_value_key_range(PfsValueKind kind, int64 *min, int64 *max);
 /* Returns true if all values from min to max have the form in which this kind is written. */
 bool pfs_value_range_is_native(PfsValueKind kind, int64 min, int64 max);
 /*
- * Returns the value in the form in which this kind is written, from that of another type of its
- * width.
+ * Returns the value in the form in which this kind is written. The value may come from another type
+ * of equal width.
  */
 int64 pfs_value_native(PfsValueKind kind, int64 value);
 

@@ -1,8 +1,8 @@
 /*
  * observers.c
- *		Lists of running queries and of spans of commands. A query that ends by an error in a
- *		subtransaction stays listed until the transaction ends; that costs a segment or two, but
- *		never a wrong row.
+ *		Lists running queries, and spans of commands whose rows became one segment. A query that
+ *		ends by an error in a subtransaction stays listed until the transaction ends. That costs a
+ *		segment or two, but never a wrong row.
  */
 #include "store/write/observers.h"
 
@@ -13,11 +13,11 @@
 
 typedef struct Observer
 {
-	const QueryDesc *query; /* only compared, never dereferenced */
+	const QueryDesc *query; /* used for comparison only, never dereferenced */
 	CommandId command_id;	/* the query sees rows of commands before this one */
 } Observer;
 
-/* Commands whose rows were written together. A span that was rolled back stays listed. */
+/* Commands whose rows were written together. A span stays listed even if it is rolled back. */
 typedef struct Span
 {
 	int64 storage_id;
@@ -25,7 +25,7 @@ typedef struct Span
 	CommandId max;
 } Span;
 
-static Span *spans = NULL; /* in TopTransactionContext */
+static Span *spans = NULL; /* list of spans, in TopTransactionContext */
 static uint32 span_count = 0;
 static uint32 span_capacity = 0;
 

@@ -25,10 +25,10 @@
 
 void pfs_observers_add(const QueryDesc *query);
 void pfs_observers_remove(const QueryDesc *query); /* ignores a query that was not added */
-void pfs_observers_clear(void);					   /* call when the transaction has ended */
+void pfs_observers_clear(void);					   /* call it when the transaction has ended */
 
 /*
- * Records that rows of commands from min to max, which differ, became segments before the
+ * Records that rows of the commands min to max, which differ, became segments before the
  * transaction's end.
  */
 void pfs_observers_note_merged(int64 storage_id, CommandId min, CommandId max);

@@ -1,22 +1,23 @@
 /*
  * write_buffer.c
- *		The row buffers of the transaction, and when they are written.
+ *		Holds the row buffers of the transaction, and decides when they are written.
  *
  * A buffer belongs to a file (storage id) and a column layout: a table that is altered between
- * inserts gets a second buffer. All memory is a child of TopTransactionContext and goes with the
- * transaction.
+ * inserts gets a second buffer. All memory is a child of TopTransactionContext and is freed with
+ * the transaction.
  *
  * 1. Rows are appended. If the buffers exceed profstore.write_buffer_size, the largest are written.
  * 2. A flush writes segments. A segment has the rows of one command of one subtransaction, or of
  *    several commands that no running query can distinguish (observers.c).
- * 3. The rest is flushed at commit. Before that, scans read images of it, and an abort of a
- *    subtransaction removes the rows it has appended.
+ * 3. The rest is flushed at commit. Before that, scans read images of the buffers, and an abort of
+ *    a subtransaction removes the rows it has appended.
  */
 #include "store/write/write_buffer.h"
 
 #include "access/table.h"
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "storage/shmem.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -38,7 +39,11 @@
 typedef struct BufferKey
 {
 	int64 storage_id;
-	RelFileNumber file; /* storage ids start again if the extension is dropped and created again */
+	/*
+	 * needed beside the storage id, because ids start again if the extension is dropped and created
+	 * again
+	 */
+	RelFileNumber file;
 	int16 attribute_count; /* ADD COLUMN raises it */
 	int16 live_count;	   /* DROP COLUMN lowers it */
 } BufferKey;
@@ -49,7 +54,8 @@ typedef struct PendingTable
 {
 	BufferKey key; /* hash key, first */
 	Oid relation_id;
-	SubTransactionId dropped_by; /* InvalidSubTransactionId: the file exists */
+	/* the subtransaction that dropped the file; InvalidSubTransactionId if it exists */
+	SubTransactionId dropped_by;
 	PfsRowBuffer rows;
 } PendingTable;
 
@@ -91,7 +97,7 @@ get_table(Relation relation)
 	if (table != NULL)
 		return table;
 
-	/* this can raise an error, so it comes before the hash entry */
+	/* this call can raise an error, so it comes before the hash entry is made */
 	pfs_row_buffer_init(&rows, relation, pending_context);
 	table = hash_search(pending_tables, &key, HASH_ENTER, NULL);
 	table->relation_id = RelationGetRelid(relation);
@@ -155,7 +161,10 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 		CommandId max = min;
 		uint32 end = rows->row_count;
 
-		/* Join the runs that follow, as long as no running query sees only a part of them. */
+		/*
+		 * Extend the segment by the runs that follow, as long as no running query sees only some of
+		 * its rows.
+		 */
 		while (++run < rows->run_count)
 		{
 			CommandId command_id = rows->runs[run].command_id;
@@ -177,7 +186,7 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 
 /*
  * Writes the current subtransaction's rows of a table. At the end of a transaction no snapshot is
- * active, but writing TOAST values requires one.
+ * active, so one is pushed, which writing TOAST values requires.
  */
 static void
 flush_table(PendingTable *table)
@@ -190,7 +199,7 @@ flush_table(PendingTable *table)
 	if (first >= table->rows.row_count)
 		return;
 
-	/* the inserting command's lock is held until the transaction ends */
+	/* no lock is needed here, because the inserting command holds one until the transaction ends */
 	relation = table_open(table->relation_id, NoLock);
 	if (pfs_storage_id(relation) != table->key.storage_id)
 		elog(ERROR,
@@ -205,7 +214,7 @@ flush_table(PendingTable *table)
 	if (push_snapshot)
 		PopActiveSnapshot();
 
-	/* makes the planner count the table's rows again */
+	/* a new count of the table's rows is needed for the planner */
 	pfs_storage_cache(relation)->counted_at_us = 0;
 	table_close(relation, NoLock);
 	if (first == 0)
@@ -243,7 +252,9 @@ limit_memory(void)
 				largest_bytes = table_bytes;
 			}
 		}
-		/* Only outer subtransactions' rows may be left, which cannot be written yet. */
+		/*
+		 * The rows left may all belong to outer subtransactions, whose rows cannot be written yet.
+		 */
 		if (bytes <= (Size) write_buffer_kb * 1024 || largest == NULL)
 			return;
 		flush_table(largest);
@@ -403,11 +414,7 @@ buffers_on_transaction(XactEvent event, void *arg)
 	}
 }
 
-/*
- * Neither commit_subtransaction() nor abort_subtransaction() allocates memory, so they cannot fail.
- * 399-
- */
-/* Both change existing entries and allocate nothing, so they cannot fail. */
+/* Like abort_subtransaction(), only changes existing entries and allocates nothing: cannot fail. */
 static void
 commit_subtransaction(SubTransactionId child, SubTransactionId parent)
 {

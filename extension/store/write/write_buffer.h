@@ -21,7 +21,7 @@
 
 #include "store/segment/row_buffer.h"
 
-/* Rows that an insert collects for a segment before writing it. */
+/* Largest number of rows that an insert collects before it writes a segment. */
 #define PFS_BUFFER_MAX_ROWS PFS_QUICK_MAX_ROWS
 
 void pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
@@ -37,14 +37,14 @@ void pfs_write_buffer_flush(Relation relation);
 void pfs_write_buffer_flush_all(void);
 
 /*
- * Called when the current subtransaction has dropped the storage. Its own waiting rows are removed;
- * those of outer subtransactions are hidden, and come back if it aborts.
+ * Called when the current subtransaction has dropped the storage. Its own waiting rows are removed.
+ * Those of outer subtransactions are hidden until the subtransaction aborts.
  */
 void pfs_write_buffer_drop(int64 storage_id);
 
 /*
  * Copies all waiting rows of a file into images, one after the other.
- * pfs_write_buffer_image_bytes() returns the bytes needed; 0: no rows wait.
+ * pfs_write_buffer_image_bytes() returns the bytes needed, 0 if no rows wait.
  */
 Size pfs_write_buffer_image_bytes(int64 storage_id);
 void pfs_write_buffer_image_make(int64 storage_id, void *images);

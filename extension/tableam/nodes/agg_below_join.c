@@ -6,13 +6,11 @@
  * need not join rows: they are first added up by series_id, and each sum is joined as any row of it
  * would be. What the joins return is added up once more:
  *
- *		Finalize Aggregate			by labels->>'service', of transition states
- *		  └ joins					as planned for so few rows
- *			  ├ ProfstoreAgg		by series_id, to transition states
- *			  └ series
+ * Finalize Aggregate by labels->>'service', of transition states └ joins as planned for so few rows
+ * ├ ProfstoreAgg by series_id, to transition states └ series
  *
- * This is right as long as rows of a group have the same fate in the joins, where each of them
- * meets the same rows: so the keys are all columns that joins, or what is above them, look at.
+ * This is right if all rows of a group match the same rows in the joins. So the keys are all
+ * columns that the joins, or the nodes above them, use.
  *
  * 1. A table is fit (is_fit) if it is on no side of a join whose rows may be missing or count only
  *    once, and all aggregates are of its columns.
@@ -39,7 +37,10 @@
 #include "tableam/nodes/agg_path.h"
 #include "tableam/nodes/custom_nodes.h"
 
-/* The search's time grows with the number of join orders, which PostgreSQL has searched before. */
+/*
+ * PostgreSQL has already searched join orders once, and the time of a second search grows with
+ * their number.
+ */
 #define RELATIONS_MAX 8
 
 /* Functions that raise no error for any stored value, or only for times far out of range. */
@@ -71,7 +72,7 @@ calls_what_may_fail(Node *node, void *context)
 							expression_tree_walker(node, calls_what_may_fail, NULL));
 }
 
-/* Expressions that the query groups by. */
+/* Returns the expressions by which the query groups. */
 static List *
 group_expressions(const PlannerInfo *root)
 {
@@ -86,7 +87,10 @@ query_allows(PlannerInfo *root, List *having)
 	int relations = bms_num_members(root->all_baserels);
 	ListCell *cell;
 
-	/* the search takes any legal order, but the order of full joins is only in the list of joins */
+	/*
+	 * the search may choose any legal order, but the order of full joins is only in the list of
+	 * joins
+	 */
 	foreach(cell, root->join_info_list)
 		if (((SpecialJoinInfo *) lfirst(cell))->jointype == JOIN_FULL)
 			return false;
@@ -98,7 +102,7 @@ query_allows(PlannerInfo *root, List *having)
 		   !(parse->hasTargetSRFs && expression_returns_set((Node *) group_expressions(root)));
 }
 
-/* Returns true if joins return each row of the relation once for each row that it matches. */
+/* Returns true if the joins return each row of the relation once for each match. */
 static bool
 is_kept_by_joins(const PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -224,7 +228,8 @@ make_grouped_rel(PlannerInfo *root, const PfsAggCandidate *candidate)
 }
 
 /*
- * Adds outputs that the search cannot handle, expressions and states, to a relation and its paths.
+ * Adds outputs that the search of join orders cannot handle, expressions and states, to a relation
+ * and its paths.
  */
 static void
 add_outputs(RelOptInfo *rel, const PfsAggregation *aggregation)

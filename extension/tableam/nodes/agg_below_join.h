@@ -11,8 +11,9 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds such paths to output, the grouping of the join input, for each columnar table whose columns
- * are all that the query aggregates. Adds none if groups cannot replace rows.
+ * Adds paths of ProfstoreAgg below joins to output, which is the grouping of the join input. Adds
+ * them for each columnar table whose columns are the only ones that the query aggregates. Adds none
+ * if groups cannot replace rows.
  */
 void pfs_add_paths_below_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 							  List *having);

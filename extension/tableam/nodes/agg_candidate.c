@@ -90,8 +90,8 @@ column_count(const PfsAggregation *aggregation)
 }
 
 /*
- * Share of the rows that is read. Compaction has made sums of nearly all, and a range of time cuts
- * only a few segments.
+ * Returns the share of the rows that is read. In a compacted table nearly all rows have sums, and a
+ * range of time leaves rows only in a few segments.
  */
 static double
 share_of_rows(const PfsAggregation *aggregation)

@@ -19,7 +19,7 @@ typedef struct PfsAggCandidate
 	RelOptInfo *input;
 	List *rels; /* RelOptInfo of each table */
 	Cost startup;
-	Cost run; /* without returning groups */
+	Cost run; /* cost of the aggregation without returning its groups */
 	double group_count;
 	BlockNumber pages;
 } PfsAggCandidate;
@@ -37,7 +37,7 @@ bool pfs_agg_candidate_add_aggregate(PfsAggCandidate *candidate, Aggref *aggref)
 /* Estimates costs and groups. Call it when keys and aggregates are complete. */
 void pfs_agg_candidate_cost(PlannerInfo *root, PfsAggCandidate *candidate);
 
-/* Number of workers that the candidate would use; 0: it cannot run in parallel. */
+/* Returns the number of workers that the candidate would use; 0 if it cannot run in parallel. */
 int pfs_agg_candidate_workers(const PfsAggCandidate *candidate);
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "tableam/nodes/agg_kernel.h"
 
-/* Sums of a block of values below this magnitude fit an int64. */
+/* A block of values of a magnitude below this has a sum that fits int64. */
 #define SMALL_VALUE (INT64CONST(1) << 52)
 /* For runs longer than this, summing each is cheaper than keeping running sums. */
 #define LONG_RUN	8
@@ -88,7 +88,7 @@ pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *ke
 
 	for (uint32 k = 0; k < key_count; k++)
 	{
-		/* there are at most as many runs as rows, so a copy can be compacted in place */
+		/* there are at most as many runs as rows, so the copy can be compacted in place */
 		for (uint32 run = 0; run < runs->run_count; run++)
 			copies[k][run] = sources[k][runs->starts[run]];
 		sources[k] = copies[k];

@@ -12,7 +12,7 @@
 #include "store/scan/block_scan.h"
 #include "tableam/nodes/group_table.h"
 
-#define PFS_AGG_KEYS_MAX 8 /* a bit each in the flags of nulls */
+#define PFS_AGG_KEYS_MAX 8 /* each key has a bit in the flags of nulls */
 
 typedef enum PfsAggKind
 {
@@ -62,9 +62,10 @@ pfs_agg_get_sum(const int64 *state)
 typedef struct PfsAggInput
 {
 	PfsAggKind kind;
-	uint32 state_word;	  /* position in the record */
-	const int64 *values;  /* NULL for COUNT_ROWS */
-	const int64 *weights; /* number of rows that each stands for, if values are sums; NULL: 1 */
+	uint32 state_word;	 /* position in the record */
+	const int64 *values; /* NULL for COUNT_ROWS */
+	/* number of rows that each value stands for, if values are sums; NULL: one row each */
+	const int64 *weights;
 	const bool *excluded; /* rows that are null or filtered out; or NULL */
 } PfsAggInput;
 
@@ -73,7 +74,7 @@ typedef struct PfsAggRuns
 {
 	uint32 row_count;
 	uint32 run_count;
-	uint16 starts[PFS_BLOCK_ROWS + 1]; /* one more than runs: the last is row_count */
+	uint16 starts[PFS_BLOCK_ROWS + 1]; /* first row of each run, and row_count after the last */
 	uint32 groups[PFS_BLOCK_ROWS];
 } PfsAggRuns;
 

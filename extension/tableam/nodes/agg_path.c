@@ -1,6 +1,6 @@
 /*
  * agg_path.c
- *		Paths of ProfstoreAgg, and its plan.
+ *		Makes paths and plans of ProfstoreAgg.
  *
  * The plan stores columns, keys, aggregates and clauses in lists, from which custom_agg_begin.c
  * reads them.
@@ -47,7 +47,7 @@ pfs_agg_path(RelOptInfo *rel, PathTarget *target, const PfsAggCandidate *candida
 	path->path.parallel_safe = candidate->input->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	/* PostgreSQL does not copy these pointers, so they need not be nodes */
+	/* PostgreSQL does not copy custom_private of a path, so its elements need not be nodes */
 	path->custom_private = list_make2(aggregation, having);
 	path->methods = &path_methods;
 

@@ -26,12 +26,12 @@ CustomPath *pfs_agg_path(RelOptInfo *rel, PathTarget *target, const PfsAggCandid
 PfsAggCandidate pfs_agg_partial(const PfsAggCandidate *candidate);
 
 /*
- * Target that a Finalize Aggregate needs as input to return target: keys, transition states, and
- * other columns in target and having.
+ * Returns the target that a Finalize Aggregate needs as input in order to return target: keys,
+ * transition states, and other columns in target and having.
  */
 PathTarget *pfs_agg_partial_target(PlannerInfo *root, const PathTarget *target, List *having);
 
-/* Makes a Finalize Aggregate over such a path. The keys must be hashable. */
+/* Makes a Finalize Aggregate over a path of transition states. The keys must be hashable. */
 Path *pfs_agg_final_path(PlannerInfo *root, RelOptInfo *output, Path *partial, List *having,
 						 double group_count);
 

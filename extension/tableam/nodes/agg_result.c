@@ -1,6 +1,6 @@
 /*
  * agg_result.c
- *		Results and transition states of aggregates.
+ *		Computes results and transition states of aggregates.
  */
 #include "tableam/nodes/agg_result.h"
 
@@ -16,7 +16,7 @@
 
 #define INT128_DIGITS	 40
 #define NUMERIC_BASE	 10000
-/* in numeric's binary form */
+/* sign of a positive number in numeric's binary form */
 #define NUMERIC_POSITIVE 0x0000
 #define NUMERIC_NEGATIVE 0x4000
 
@@ -62,9 +62,9 @@ result_average(int64 count, int128 sum)
 }
 
 /*
- * Transition state of sum(int8) and avg(int8), as int8_avg_serialize() writes it: the count, and
- * the sum as a numeric, whose header has fields of 16 bits before PostgreSQL 15, and of 32 bits
- * from 15 on.
+ * Returns the transition state of sum(int8) and avg(int8), as int8_avg_serialize() writes it: the
+ * count, and the sum as a numeric. The fields of a numeric's header have 16 bits before PostgreSQL
+ * 15, and 32 bits from 15 on.
  */
 static Datum
 serialised_sum(int64 count, int128 sum)
@@ -88,7 +88,7 @@ serialised_sum(int64 count, int128 sum)
 	return PointerGetDatum(pq_endtypsend(&buffer));
 }
 
-/* Transition state of avg(int4) and avg(int2). */
+/* Returns the transition state of avg(int4) and avg(int2). */
 static Datum
 count_and_sum(int64 count, int128 sum)
 {

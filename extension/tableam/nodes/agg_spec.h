@@ -19,14 +19,14 @@
 typedef struct PfsAggSpec
 {
 	PfsAggKind kind;
-	AttrNumber attnum; /* of the argument; 0 for COUNT_ROWS */
+	AttrNumber attnum; /* attribute number of the argument; 0 for COUNT_ROWS */
 	Oid type;		   /* type of the argument, base type */
 	List *filter;	   /* PfsPushedQual of the FILTER clause */
 } PfsAggSpec;
 
 typedef struct PfsAggregation
 {
-	Oid table;	   /* whose attribute numbers are used here */
+	Oid table;	   /* the table whose attribute numbers are used in this struct */
 	List *scanned; /* Oids of the profstore tables to scan: the table itself, or its partitions */
 	List *quals;   /* PfsPushedQual of the WHERE clause */
 	List *keys;	   /* expressions, each over one column */

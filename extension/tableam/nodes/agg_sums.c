@@ -6,14 +6,14 @@
 
 #include "store/segment/row_order.h"
 
-/* Returns true if the table of sums has the column as a key. */
+/* Returns true if the column is a key of the table of sums. */
 static bool
 is_key_of_sums(const PfsRowKey *key, PfsSegmentPart sums, AttrNumber attnum)
 {
 	return attnum == key->series || attnum == (sums == PFS_PART_PAIRS ? key->stack : key->time);
 }
 
-/* Returns true if sums suffice to compute an aggregate over rows. */
+/* Returns true if an aggregate over rows can be computed from the table of sums. */
 static bool
 is_known_by_sums(const PfsRowKey *key, PfsSegmentPart sums, const PfsAggSpec *spec)
 {

@@ -14,8 +14,8 @@
 #include "tableam/nodes/agg_spec.h"
 
 /*
- * Returns the part whose sums suffice for the aggregation of this table; PFS_PART_ROWS if none
- * does.
+ * Returns the table of sums from which this aggregation can be computed; PFS_PART_ROWS if there is
+ * none.
  */
 PfsSegmentPart pfs_agg_sums(const PfsAggregation *aggregation, Relation relation);
 

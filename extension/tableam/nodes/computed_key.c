@@ -13,7 +13,7 @@
 #define REMEMBERED_BITS	 12
 #define REMEMBERED_COUNT (1 << REMEMBERED_BITS)
 
-/* Cached key of a value, at the position to which the value hashes. */
+/* Cached key of a value. Its position in the cache is a hash of the value. */
 typedef struct PfsRememberedKey
 {
 	int64 value;
@@ -74,7 +74,7 @@ computed_key_remember(PfsComputedKey *key, int64 value)
 
 	if (!remembered->is_known || remembered->value != value)
 	{
-		/* not valid while the expression may raise an error */
+		/* mark the entry as invalid first, because the expression may raise an error */
 		remembered->is_known = false;
 		remembered->value = value;
 		remembered->key = computed_key_evaluate(key, value, false, &remembered->is_null);

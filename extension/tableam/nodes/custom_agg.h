@@ -1,6 +1,6 @@
 /*
  * custom_agg.h
- *		ProfstoreAgg, and its state: custom_agg_begin.c sets it up, custom_agg_exec.c uses it.
+ *		ProfstoreAgg and its state. custom_agg_begin.c sets the state up, custom_agg_exec.c uses it.
  */
 #ifndef PFS_CUSTOM_AGG_H
 #define PFS_CUSTOM_AGG_H
@@ -15,7 +15,7 @@
 typedef struct AggTable
 {
 	Relation relation;
-	/* the table's attribute number for each one of the aggregation's table, from 0 */
+	/* for each attribute of the aggregation's table, the table's attribute number */
 	AttrNumber *attnums;
 	PfsSharedScan *shared;
 } AggTable;
@@ -29,14 +29,15 @@ typedef struct AggKey
 typedef struct AggAggregate
 {
 	PfsAggSpec spec;
-	int column; /* -1: none */
+	int column; /* column of the argument in blocks; -1 if there is none */
 	uint32 state_word;
-	PfsPushdown *filter;	 /* NULL: none */
-	PfsBlockFilter *filters; /* of the FILTER clause; their attnum is a column's number + 1 */
+	PfsPushdown *filter; /* NULL: none */
+	/* filters of the FILTER clause; their attnum is the number of a column in blocks + 1 */
+	PfsBlockFilter *filters;
 	bool excluded[PFS_BLOCK_ROWS];
 } AggAggregate;
 
-/* In shared memory: counters, and the offset of each table's shared scan, which follow. */
+/* State in shared memory: counters, and the offsets of the tables' shared scans, which follow. */
 typedef struct SharedAgg
 {
 	PfsSharedCounters counters;
@@ -51,12 +52,12 @@ typedef struct BlockAggState
 	AggTable *tables;
 
 	int column_count;	 /* columns of each block */
-	AttrNumber *columns; /* their attribute numbers in the aggregation's table */
+	AttrNumber *columns; /* attribute numbers of these columns in the aggregation's table */
 	PfsValueKind *column_kinds;
-	/* by attribute number from 0: number of the column + 1; 0: none */
+	/* for each attribute number from 0, the number of its column in blocks + 1, or 0 */
 	AttrNumber *column_of_attnum;
 	PfsSegmentPart sums;  /* sums that may be read instead of rows */
-	int row_count_column; /* if sums is not PFS_PART_ROWS */
+	int row_count_column; /* column of row counts; only set if sums is not PFS_PART_ROWS */
 	int key_count;
 	AggKey *keys;
 	int aggregate_count;
@@ -66,15 +67,15 @@ typedef struct BlockAggState
 	ExprContext *filter_context;
 
 	SharedAgg *shared;			 /* NULL: not parallel */
-	MemoryContext table_context; /* for the group table */
-	MemoryContext scan_context;	 /* for filters and block scan of one table */
-	PfsGroupTable *groups;		 /* NULL: not begun */
+	MemoryContext table_context; /* memory for the group table */
+	MemoryContext scan_context;	 /* for the filters and the block scan of one table */
+	PfsGroupTable *groups;		 /* NULL before the first block is read */
 	int next_table;				 /* index of the next table to scan */
 	PfsBlockScan *blocks;		 /* NULL: no table is being scanned */
-	bool is_filled;				 /* groups are being returned */
-	bool is_whole;				 /* they are all groups, not only those of a pass */
+	bool is_filled;				 /* groups are complete and are being returned */
+	bool is_whole;				 /* groups has all groups, not only those of one pass */
 	uint32 next_group;
-	int64 pass_count; /* how often the tables were read again */
+	int64 pass_count; /* number of times that the tables were read again */
 	PfsAggRuns runs;
 	PfsScanCounters counters;
 } BlockAggState;

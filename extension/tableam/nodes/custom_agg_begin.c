@@ -13,7 +13,7 @@
 
 #include "tableam/nodes/agg_sums.h"
 
-/* Returns the number of an attribute's column in blocks, and adds it if it is new. */
+/* Returns the number that an attribute's column has in blocks, and adds the column if it is new. */
 static int
 column_of(BlockAggState *state, AttrNumber attnum, TupleDesc desc)
 {
@@ -122,7 +122,8 @@ open_tables(BlockAggState *state, TupleDesc desc)
 		AggTable *table = &state->tables[state->table_count++];
 
 		/*
-		 * the executor has locked the table; in a worker this takes the lock that its leader holds
+		 * the executor has locked the table, except in a worker, which takes here the lock that its
+		 * leader holds
 		 */
 		table->relation = table_open(lfirst_oid(cell), AccessShareLock);
 		table->attnums = map_columns(state->aggregation->table, desc, lfirst_oid(cell));
@@ -140,7 +141,7 @@ pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags)
 	state->aggregation = pfs_aggregation_of_plan((const CustomScan *) node->ss.ps.plan);
 	relation = table_open(state->aggregation->table, AccessShareLock);
 	desc = RelationGetDescr(relation);
-	column_slots = (Size) desc->natts + 1; /* one more for row counts */
+	column_slots = (Size) desc->natts + 1; /* one slot more, for row counts */
 	state->columns = palloc(sizeof(AttrNumber) * column_slots);
 	state->column_kinds = palloc(sizeof(PfsValueKind) * column_slots);
 	state->column_of_attnum = palloc0(sizeof(AttrNumber) * column_slots);

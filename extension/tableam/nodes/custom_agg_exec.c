@@ -17,6 +17,7 @@
 
 #include "executor/executor.h"
 #include "pgstat.h"
+#include "storage/shmem.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -153,7 +154,7 @@ update_aggregate(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 	PfsAggInput input = { aggregate->spec.kind, state->groups->state_word + aggregate->state_word,
 						  NULL, NULL, NULL };
 
-	/* rows of sums have weights */
+	/* a row of sums counts as many times as it has source rows */
 	if (block->has_sums)
 		input.weights = block->values[state->row_count_column];
 	if (aggregate->column >= 0)
@@ -215,7 +216,7 @@ fill_groups(BlockAggState *state)
 	}
 	if (state->key_count == 0 && state->groups->count == 0)
 	{
-		/* without keys there is one group, even of no rows */
+		/* without keys there is one group, even if there are no rows */
 		uint32 group;
 
 		pfs_group_table_find(state->groups, 1, NULL, NULL, &group);
@@ -308,7 +309,7 @@ agg_execute(CustomScanState *node)
 	return pfs_custom_next_row(node, next_group);
 }
 
-/* Returns true if the table has all groups, and a rescan would give the same ones. */
+/* Returns true if the table has all groups, and a rescan would return the same groups. */
 static bool
 can_return_again(const BlockAggState *state)
 {

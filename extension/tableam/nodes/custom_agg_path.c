@@ -55,7 +55,7 @@ translate_aggregates(const PathTarget *target, const List *having, PfsAggCandida
 	return true;
 }
 
-/* Makes the candidate; returns false if the query has an unsupported shape. */
+/* Makes the candidate; returns false if the query has a form that is not supported. */
 static bool
 agg_recognise(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having,
 			  PfsAggCandidate *candidate)

@@ -23,7 +23,10 @@
  * cpu_tuple_cost (0.01).
  */
 #define DECODE_COST_PER_VALUE (cpu_tuple_cost * 0.04)
-/* Cost of a segment's directory row and header, and of starting a scan, in rows of the executor. */
+/*
+ * Cost of reading a segment's directory row and header, and of starting a scan, expressed in rows
+ * of the executor.
+ */
 #define SCAN_STARTUP_ROWS	  500.0
 #define SMALLEST_READ_ROWS	  1024.0
 
@@ -67,7 +70,7 @@ pfs_used_columns(Index index, int column_count, List *expressions)
 	return columns;
 }
 
-/* Returns the clauses on columns by which segments and blocks are sorted and pruned. */
+/* Returns the clauses on the columns by which segments are sorted and blocks are pruned. */
 static List *
 clauses_on_key(PlannerInfo *root, const RelOptInfo *rel, List *clauses)
 {

@@ -1,6 +1,6 @@
 /*
  * custom_nodes.h
- *		Shared code of the custom scan and the custom aggregate: settings, costs, counters of
+ *		Code that the custom scan and the custom aggregate share: settings, costs, counters of
  *		parallel processes, EXPLAIN.
  */
 #ifndef PFS_CUSTOM_NODES_H
@@ -26,7 +26,8 @@ void pfs_custom_nodes_init(void);
 bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entry);
 
 /*
- * Columns of relation index that expressions use, as numbers from 1; all if one uses the whole row.
+ * Returns the columns of relation index that expressions use, as numbers from 1; all columns if an
+ * expression uses the whole row.
  */
 Bitmapset *pfs_used_columns(Index index, int column_count, List *expressions);
 
@@ -38,16 +39,13 @@ typedef struct PfsReadCost
 {
 	Cost startup;
 	Cost run;
-	double row_count; /* rows read, and tested by filters */
+	double row_count; /* number of rows that are read and tested by filters */
 } PfsReadCost;
 
 PfsReadCost pfs_read_cost(PlannerInfo *root, RelOptInfo *rel, List *pushed_clauses,
 						  int column_count);
 
-/*
- * Number of processes among which the work is divided, as the planner computes it; 1 without
- * workers.
- */
+/* Returns the number of processes among which the planner divides the work; 1 without workers. */
 double pfs_parallel_divisor(int workers);
 
 void pfs_explain_counters(const PfsScanCounters *counters, ExplainState *es);

@@ -1,15 +1,17 @@
 /*
  * custom_scan_exec.c
- *		Runs ProfstoreScan: rows from filtered blocks, in both directions, alone or in parallel.
+ *		Runs ProfstoreScan: returns rows from filtered blocks, in both directions, alone or in
+ *		parallel.
  *
- * The block scan begins with the first row, and again after a rescan, because the values of filters
- * may have changed.
+ * The block scan begins with the first row. It begins again after a rescan, because the values of
+ * filters may have changed.
  */
 #include "tableam/nodes/custom_nodes.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/shmem.h"
 #include "utils/rel.h"
 
 #include "store/segment/value.h"
@@ -22,7 +24,7 @@
 typedef struct BlockScanState
 {
 	CustomScanState css;
-	List *quals; /* for EXPLAIN */
+	List *quals; /* quals that EXPLAIN shows */
 	PfsPushdown *pushdown;
 	ExprContext *filter_context;
 	int column_count;
@@ -30,14 +32,18 @@ typedef struct BlockScanState
 
 	PfsSharedCounters *shared_counters; /* NULL: not parallel */
 	PfsSharedScan *shared_scan;
-	MemoryContext context; /* for filters and block scan */
+	MemoryContext context; /* memory for filters and block scan */
 	PfsBlockScan *blocks;  /* NULL until the first row */
 	PfsBlock block;
-	int64 row;				  /* in the block; -1 before its first row, row_count behind the last */
+	/* current row of the block; -1 before its first row, row_count after its last */
+	int64 row;
 	PfsScanCounters counters; /* counters of block scans that have ended */
 } BlockScanState;
 
-/* Finds the columns that the scan must return. The plan's target list is final only now. */
+/*
+ * Finds the columns that the scan must return. It is called at execution, because the plan's target
+ * list is final only then.
+ */
 static void
 scan_find_columns(BlockScanState *state)
 {
@@ -72,7 +78,8 @@ scan_node_begin(CustomScanState *node, EState *estate, int flags)
 }
 
 /*
- * Begins the block scan. Not inlined into the loop over rows, whose stack frame it would enlarge.
+ * Begins the block scan. The function is not inlined into the loop over rows, because it would
+ * enlarge that loop's stack frame.
  */
 static pg_noinline void
 scan_begin_blocks(BlockScanState *state)
@@ -122,7 +129,7 @@ scan_step_row(BlockScanState *state, bool forward)
 		state->row = forward ? 0 : -1;
 		return false;
 	}
-	/* adds to the counter of pgstat_count_heap_getnext(), for many rows at once */
+	/* counts all rows of a block at once, as pgstat_count_heap_getnext() would one by one */
 	pgstat_count_index_tuples(state->css.ss.ss_currentRelation, state->block.row_count);
 	state->row = forward ? 0 : (int64) state->block.row_count - 1;
 	return true;
@@ -161,7 +168,7 @@ scan_next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Never called: rows cannot be fetched again, so there is nothing to recheck. */
+/* Never called, because rows cannot be fetched again and so need no recheck. */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
 {

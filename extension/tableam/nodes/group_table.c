@@ -1,17 +1,17 @@
 /*
  * group_table.c
- *		Open addressing over records in one array.
+ *		A hash table with open addressing over records in one array.
  *
  * A bucket has a tag of 32 bits of the hash, so a probe seldom reads the record of another group.
- * Keys come in batches, so that the buckets of all of them are being fetched into the cache before
- * the first is read.
+ * Keys come in batches, so that the buckets of a whole batch are being fetched into the cache
+ * before the first is read.
  */
 #include "tableam/nodes/group_table.h"
 
 #include "utils/memutils.h"
 
 #define INITIAL_CAPACITY 256
-/* With fewer groups than this a table is never full, whatever the limit. */
+/* A table with fewer groups than this is never full, whatever the memory limit. */
 #define ALWAYS_ROOM		 4096
 #define PASS_BITS_MAX	 24
 
@@ -70,7 +70,7 @@ pfs_group_table_create(uint32 key_count, uint32 state_words, Size memory_limit)
 	table->record_words = table->state_word + state_words;
 	table->memory_limit = memory_limit;
 	table->capacity = INITIAL_CAPACITY;
-	/* one more than the capacity, for group 0 */
+	/* one record more than the capacity, for group 0 */
 	table->records = palloc0(sizeof(int64) * table->record_words * (Size) (table->capacity + 1));
 	allocate_buckets(table);
 	return table;
@@ -137,7 +137,7 @@ find_one(PfsGroupTable *table, uint64 hash, const int64 *const *keys, int64 null
 	uint32 at = (uint32) hash & table->bucket_mask;
 	uint32 tag = tag_of(hash);
 
-	/* groups of other passes are ignored */
+	/* groups of other passes get group 0, which is ignored */
 	if (!in_pass(table, hash))
 		return 0;
 	for (;;)

@@ -7,8 +7,8 @@
  * Groups 1 .. count are real.
  *
  * If the groups do not fit in memory, they are aggregated in passes: a table keeps the groups whose
- * hash begins with the bits of its pass and sends the others to group 0. Each halving leaves
- * another pass to do.
+ * hash begins with the bits of its pass and sends the others to group 0. Each time a table is
+ * halved, another pass is left to do.
  */
 #ifndef PFS_GROUP_TABLE_H
 #define PFS_GROUP_TABLE_H

@@ -34,7 +34,7 @@ StaticAssertDecl(PFS_TEST_LESS == BTLessStrategyNumber &&
 					 PFS_TEST_GREATER == BTGreaterStrategyNumber,
 				 "tests 1 to 5 are btree strategies");
 
-/* Positions of a qual's numbers in a plan. */
+/* Positions in the list of a qual's numbers in a plan. */
 enum
 {
 	NUMBER_ATTNUM,
@@ -116,7 +116,7 @@ comparison_strategy(Oid operator, Oid column_type, Oid *value_type)
 	if (!OidIsValid(operator) || !OidIsValid(type->btree_opf))
 		return 0;
 	op_input_types(operator, & left_type, &right_type);
-	/* reg* types are compared as oid */
+	/* types such as regclass are compared as oid */
 	if (left_type != column_type &&
 		!(left_type == OIDOID && pfs_value_kind(column_type) == PFS_VALUE_UINT32))
 		return 0;
@@ -219,7 +219,10 @@ pfs_pushdown_numbers(const List *quals, List **values)
 	{
 		const PfsPushedQual *qual = lfirst(cell);
 
-		/* Oids lose the sign that an int2 may have, but attribute numbers are positive here */
+		/*
+		 * a list of oids loses the sign that an int2 may have, but attribute numbers are positive
+		 * here
+		 */
 		numbers = lappend(numbers, list_make4_oid((Oid) qual->attnum, (Oid) qual->test,
 												  qual->column_type, qual->value_type));
 		if (qual->value != NULL)
@@ -289,7 +292,7 @@ value_key(const PfsPushedQual *qual, Datum value)
 
 		return pfs_value_key(kind, pfs_value_of_datum(kind, value));
 	}
-	/* a date outside the range of timestamps: beyond every finite time, before infinity */
+	/* a date outside the range of timestamps gets a key between infinity and all finite times */
 	if (overflow != 0)
 		return overflow > 0 ? END_TIMESTAMP : PG_INT64_MIN + 1;
 	return time;

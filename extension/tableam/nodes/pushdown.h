@@ -25,7 +25,7 @@
 
 typedef enum PfsPushedTest
 {
-	/* btree strategies */
+	/* strategy numbers of a btree operator family */
 	PFS_TEST_LESS = 1,
 	PFS_TEST_LESS_EQUAL,
 	PFS_TEST_EQUAL,
@@ -40,9 +40,10 @@ typedef struct PfsPushedQual
 {
 	AttrNumber attnum;
 	PfsPushedTest test;
-	Oid column_type; /* base type */
-	Oid value_type;	 /* base type; for an array, that of its elements */
-	Expr *value;	 /* NULL for the null tests */
+	Oid column_type; /* type of the column, or the base type of its domain */
+	/* type of the value, or the base type of its domain; for an array, the type of its elements */
+	Oid value_type;
+	Expr *value; /* NULL for the null tests */
 } PfsPushedQual;
 
 /* Returns true if the clause on relation index can be pushed down, and fills in qual. */
@@ -55,8 +56,9 @@ bool pfs_pushdown_translate(Expr *clause, Index index, PfsPushedQual *qual);
 bool pfs_is_stored_column(Expr *expression, Index index, AttrNumber *attnum, Oid *type);
 
 /*
- * Convert quals to the lists of a plan: numbers for custom_private, values appended to
- * custom_exprs; and back. pfs_pushdown_quals() takes the values from *next on, and advances it.
+ * pfs_pushdown_numbers() converts quals to the lists of a plan: numbers for custom_private, and
+ * values appended to custom_exprs. pfs_pushdown_quals() converts them back; it takes the values
+ * from *next on, and advances *next.
  */
 List *pfs_pushdown_numbers(const List *quals, List **values);
 List *pfs_pushdown_quals(const List *numbers, const List *values, int *next);
@@ -66,7 +68,7 @@ typedef struct PfsPushdown
 {
 	int count;
 	PfsPushedQual *quals;
-	ExprState **values; /* NULL for null tests */
+	ExprState **values; /* states of the values' expressions; NULL for null tests */
 } PfsPushdown;
 
 /* Prepares quals, as pfs_pushdown_quals() returns them. */

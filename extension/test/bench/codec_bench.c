@@ -1,10 +1,10 @@
 /*
  * codec_bench.c
- *		Bytes and nanoseconds per row of each stream, on data like a fleet's.
+ *		Measures bytes and nanoseconds per row of each stream, on data like those of a fleet.
  *
- * The fleet: services of 5,000 stacks each (leaves of a tree of 75,000 nodes), popular by Zipf's
- * law, sampled at 19 Hz into windows of 10 s; a series is one service on one node. A segment holds
- * the rows sorted by series, stack and time. Prints a Markdown table per segment size.
+ * The fleet has services of 5,000 stacks each (leaves of a tree of 75,000 nodes), whose frequencies
+ * follow Zipf's law, sampled at 19 Hz into windows of 10 s. A series is one service on one node. A
+ * segment has the rows sorted by series, stack and time. Prints a Markdown table per segment size.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #define WINDOW_US		   INT64_C(10000000)
 #define FIRST_TIME_US	   INT64_C(817000000000000)
 #define COLUMNS			   4
-#define KEYS			   2 /* the first columns */
+#define KEYS			   2 /* the number of key columns, which come first */
 #define SUMMED			   3 /* the column of which level 2 keeps the sums of groups */
 #define MIN_SECONDS		   0.2
 
@@ -35,8 +35,8 @@ typedef struct Row
 } Row;
 
 /*
- * Seconds. What is timed runs again and again, and the fastest counts: the machine may have other
- * work.
+ * Returns the time in seconds. Each measured operation is repeated, and its fastest run counts,
+ * because the machine may have other work.
  */
 static double
 now(void)
@@ -83,7 +83,8 @@ compare_rows(const void *left, const void *right)
 }
 
 /*
- * The stack of a sample: rank by Zipf's law with exponent 1, rank to leaf node by a fixed scramble.
+ * Returns the stack of a sample: draws a rank by Zipf's law with exponent 1, and maps it to a leaf
+ * by a fixed permutation.
  */
 static int64_t
 draw_stack(Random *random, int service)
@@ -97,8 +98,8 @@ draw_stack(Random *random, int service)
 }
 
 /*
- * Samples `windows` windows of every service on as many nodes as it takes; returns sorted, summed
- * rows.
+ * Samples the given number of windows of every service, on as many nodes as row_count needs;
+ * returns sorted, summed rows.
  */
 static Row *
 make_rows(uint32_t row_count, int windows)
@@ -136,8 +137,8 @@ make_rows(uint32_t row_count, int windows)
 }
 
 /*
- * Seconds to decode all blocks of a column once, the stream being loaded: the sum of each block's
- * fastest round.
+ * Returns the seconds to decode all blocks of a column once: the sum of each block's fastest round.
+ * The stream must be loaded.
  */
 static double
 time_decode(PfsSegmentReader *reader, int column)
@@ -166,7 +167,7 @@ time_decode(PfsSegmentReader *reader, int column)
 	return sum;
 }
 
-/* Loads a stream, -1: none; returns its bytes. */
+/* Loads a stream, or nothing for number -1; returns its bytes. */
 static double
 load_stream(PfsSegmentReader *reader, const PfsSegment *segment, int number)
 {
@@ -180,7 +181,7 @@ load_stream(PfsSegmentReader *reader, const PfsSegment *segment, int number)
 	return (double) segment->streams[number].length;
 }
 
-/* Opens the segment and loads the streams of a column, or the groups' for column -1. */
+/* Opens the segment and loads the streams of a column; for column -1, the stream of the groups. */
 static PfsSegmentReader *
 open_column(const PfsSegment *segment, int column)
 {
@@ -201,7 +202,7 @@ open_column(const PfsSegment *segment, int column)
 	return reader;
 }
 
-/* Seconds to open a segment and load a column's stream, or the groups'. */
+/* Returns the seconds to open a segment and load a column's stream, or that of the groups. */
 static double
 time_load(const PfsSegment *segment, int column)
 {
@@ -239,7 +240,7 @@ time_encode(const PfsColumn *columns, uint32_t row_count, PfsEffort effort, PfsS
 	return best;
 }
 
-/* Seconds to read how many rows every group has. */
+/* Returns the seconds to read the number of rows of every group. */
 static double
 time_groups(PfsSegmentReader *reader)
 {
@@ -277,7 +278,7 @@ packing_name(const PfsSegment *segment, int stream)
 	return names[segment->streams[stream].data[0] % 6];
 }
 
-/* One line of the table; figures are bytes and seconds. */
+/* Prints one line of the table. The figures are in bytes and seconds. */
 static void
 print_line(const char *name, const char *packing, double bytes, double load, double decode,
 		   uint32_t row_count)

@@ -1,4 +1,4 @@
--- A stack dictionary as a fleet makes one: many builds of programs, each a dictionary partition of its own, filled by several
+-- Generates a stack dictionary like that of a fleet: many builds of programs, each with a dictionary partition, filled by several
 -- interning transactions.
 --
 --   psql -v partitions=2000 -v templates=8 -v stacks=2600 -f dictionary.sql      in a database with the extension
@@ -10,7 +10,7 @@
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
 
--- stacks of a partition, leaf first: frames are numbers 0 .. 4999
+-- stacks of a partition, leaf first; frames are numbers 0 .. 4999
 CREATE OR REPLACE FUNCTION public.make_stacks(partition int4, first int4, last int4, OUT depths int4[], OUT frames int4[]) LANGUAGE sql AS $$
 	WITH stack AS MATERIALIZED
 		(SELECT s, 10 + (hashint8extended(s, partition) & 31)::int4 % 31 AS depth FROM generate_series(first, last) AS s)
@@ -50,7 +50,7 @@ BEGIN
 		END LOOP;
 	END LOOP;
 
-	-- the bulk path: node numbers need to be unique within a partition only, so chunks may be copied to another one
+	-- a fast way: node numbers are unique only within a partition, so chunks may be copied to another one
 	FOR copy IN templates .. partitions - 1 BY templates LOOP
 		WITH made AS (INSERT INTO profstore.dictionary_partitions (key)
 					  SELECT 'build_' || copy + t FROM generate_series(0, least(templates, partitions - copy) - 1) AS t RETURNING id, key)

@@ -1,10 +1,11 @@
 /*
  * fast_clock.c
- *		To be preloaded: the time of day begins at FAST_CLOCK_BEGIN and runs FAST_CLOCK_SPEED times
- *		as fast. Waits are as long as ever.
+ *		A library to preload: the time of day begins at FAST_CLOCK_BEGIN and runs FAST_CLOCK_SPEED
+ *		times as fast. Waits keep their length.
  *
- * Not libfaketime: it leaves alone what is forked in a handler that interrupts select(), so the
- * postmaster's background workers would have another clock than its backends.
+ * libfaketime cannot be used: it does not change the clock of a process that is forked in a handler
+ * that interrupts select(), so the postmaster's background workers would have another clock than
+ * its backends.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,7 +29,7 @@ real_us(void)
 	return now.tv_sec * SECOND_US + now.tv_nsec / 1000;
 }
 
-/* In the process that is started; those that it forks inherit all of it. */
+/* Runs in the process that is started. Processes that it forks inherit the state. */
 static void __attribute__((constructor)) begin(void)
 {
 	const char *begin_s = getenv("FAST_CLOCK_BEGIN");

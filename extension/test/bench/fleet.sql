@@ -1,8 +1,8 @@
--- Fleet data: nodes × services write one COPY-sized INSERT per node and 10 s window, stacks follow Zipf's law.
+-- Generates fleet data: nodes × services write one COPY-sized INSERT per node and 10 s window, stacks follow Zipf's law.
 --
 --   psql -v rows=10000000 -v minutes=60 -f fleet.sql      in a database with the extension; makes table "fleet"
 --
--- 20 nodes run 10 services each (200 series); a service has 5,000 stacks, of which a node meets the popular ones often.
+-- 20 nodes run 10 services each (200 series); a service has 5,000 stacks, and a node samples the popular ones often.
 -- Every (series, window) has the distinct stacks of its draws, with the draws as value in units of the sampling
 -- period. All numbers come from hashes, so two runs make the same rows.
 \set ON_ERROR_STOP 1
@@ -12,7 +12,7 @@ CREATE TABLE fleet (time timestamptz NOT NULL, series_id int4 NOT NULL, stack_id
 CREATE OR REPLACE PROCEDURE make_fleet(row_target int8, minutes int4) LANGUAGE plpgsql AS $$
 DECLARE
 	windows int4 := minutes * 6;
-	-- about three of four draws are a stack of their own within a window
+	-- about three of four draws give a stack that occurs once in the window
 	draws int4 := greatest(1, (row_target * 1.45 / windows / 200)::int4);
 BEGIN
 	FOR w IN 0 .. windows - 1 LOOP

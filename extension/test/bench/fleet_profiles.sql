@@ -1,11 +1,11 @@
--- Fleet data in profstore.samples, with its dictionary, for queries.
+-- Generates fleet data in profstore.samples, with its dictionary, for queries.
 --
 --   psql -v rows=10000000 -v minutes=60 [-v stacks=5000] [-v compact=1] -f fleet_profiles.sql
 --                                                         in a database with the extension and no samples
 --
--- With compact, each ten minutes are compacted and vacuumed before the next come, as background workers would.
+-- With compact=1, each ten minutes are compacted and vacuumed before the next ones, as background workers would do.
 --
--- As fleet.sql: 20 nodes run 10 services each (200 series of CPU time); a service has 5,000 stacks (or as many as said) of 10 to 29
+-- As in fleet.sql, 20 nodes run 10 services each (200 series of CPU time); a service has 5,000 stacks (or the given number) of 10 to 29
 -- frames, popular by Zipf's law. All numbers come from hashes, so two runs make the same rows.
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
@@ -24,7 +24,7 @@ SELECT service, profstore.intern_locations(
 		array_fill(1, ARRAY[4000])) AS ids
 FROM generate_series(0, 9) AS service;
 
--- frames near the root are shared by many ranks, the innermost belong to one
+-- frames near the root are shared by many stacks, the innermost ones belong to one
 CREATE TEMP TABLE fleet_stacks AS
 SELECT service, profstore.intern_stacks('b' || service,
 		ARRAY(SELECT 10 + rank % 20 FROM generate_series(0, :stacks - 1) AS rank ORDER BY rank),
@@ -43,7 +43,7 @@ SELECT profstore.ensure_partitions('2026-01-01 00:00Z', timestamptz '2026-01-01 
 CREATE OR REPLACE PROCEDURE make_fleet_profiles(row_target int8, minutes int4, ranks int4, first_minute int4, end_minute int4) LANGUAGE plpgsql AS $$
 DECLARE
 	windows int4 := minutes * 6;
-	-- about three of four draws are a stack of their own within a window
+	-- about three of four draws give a stack that occurs once in the window
 	draws int4 := greatest(1, (row_target * 1.45 / windows / 200)::int4);
 	series int4[] := (SELECT ids FROM fleet_series);
 	stacks int8[] := (SELECT array_agg(id ORDER BY s.service, u.n) FROM fleet_stacks AS s, unnest(s.ids) WITH ORDINALITY AS u(id, n));

@@ -1,4 +1,4 @@
--- Measures what fleet_profiles.sql has loaded: bytes, and milliseconds of the statements in bench_queries.
+-- Measures the data of fleet_profiles.sql: bytes, and milliseconds of the statements in bench_queries.
 \set ON_ERROR_STOP 1
 SET max_parallel_workers_per_gather = 0;
 
@@ -12,7 +12,7 @@ SELECT :samples AS samples, (SELECT sum(node_count) FROM profstore.stack_chunks)
 FROM (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'profstore.samples'::regclass) AS tables(t),
 	CAST(pg_total_relation_size('profstore.segments') AS numeric) AS d, CAST(pg_total_relation_size('profstore.rollups') AS numeric) AS r;
 
--- sleeping makes the kernel bring its count of the process's CPU time up to date
+-- a sleeping process makes the kernel update the count of its CPU time
 CREATE FUNCTION pg_temp.cpu_ms() RETURNS float8 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM pg_sleep(0.0003);
@@ -39,7 +39,7 @@ END
 $$;
 SELECT format('CALL pg_temp.measure(%s, %L, %s)', n, query, runs) FROM bench_queries ORDER BY n \gexec
 
--- sums in SQL, over a heap table of the first hour
+-- sums in plain SQL, over a heap table of the first hour
 CREATE TEMP TABLE heap AS SELECT * FROM profstore.samples WHERE time < '2026-01-01 01:00Z';
 ANALYZE heap;
 INSERT INTO bench_queries (what) VALUES ('sums by stack in SQL on heap, one hour') RETURNING n \gset

@@ -1,4 +1,4 @@
--- The statements that "query" measures, over the fleet's profiles of so many minutes, in table bench_queries.
+-- Stores the statements that "query" measures in table bench_queries, for a fleet's profiles of the given minutes and hours.
 --
 --   psql -v minutes=60 -v hours=1 -f query_list.sql
 \set ON_ERROR_STOP 1

@@ -1,6 +1,6 @@
 /*
  * fuzz_groups.c
- *		Fuzzes the decoding of the groups stream, below its CRC. Input: row count - 1 in 3 bytes,
+ *		Fuzzes the decoding of the groups stream, without its CRC. Input: row count - 1 in 3 bytes,
  *		number of groups - 1 in 3 bytes, then the stream.
  */
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads every block; its groups must add up to its rows. */
+/* Reads every block, and checks that the rows of its groups add up to its rows. */
 static void
 read_blocks(PfsGroupsDecoder *decoder, uint32_t row_count)
 {
@@ -57,7 +57,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	row_count = (pfs_load16(data) | (uint32_t) data[2] << 16) % MAX_ROWS + 1;
 	group_count = (pfs_load16(data + 3) | (uint32_t) data[5] << 16) % row_count + 1;
 	size -= PREFIX_BYTES;
-	/* a copy, so that a read past the end is seen */
+	/*
+	 * copy the input to a block of its exact size, so that the sanitizer sees a read past the end
+	 */
 	stream = malloc(size);
 	if (stream == NULL)
 		abort();

@@ -1,7 +1,7 @@
 /*
  * fuzz_header.c
- *		Fuzzes the segment header: the input is signed with the right CRC, so that its fields are
- *		what is judged.
+ *		Fuzzes the segment header. The right CRC is put into each input, so that the fields are
+ *		tested and not only the CRC.
  */
 #include <stdlib.h>
 #include <string.h>

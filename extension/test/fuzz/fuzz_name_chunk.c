@@ -1,7 +1,7 @@
 /*
  * fuzz_name_chunk.c
- *		Fuzzes the unpacking of names, below the CRC. Input: a chunk, whose first four bytes, the
- *		CRC, are set right; its header has the kind and the number of rows.
+ *		Fuzzes the unpacking of names. Input: a chunk, into whose first four bytes the right CRC is
+ *		put; its header has the kind and the number of rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Keeps the compiler from leaving reads out. */
+/* Results of reads, so that the compiler does not remove the reads. */
 volatile size_t fuzz_sum;
 
-/* Reads every byte that rows point to. */
+/* Reads every byte to which rows point. */
 static size_t
 sum_functions(const PfsPackedFunction *functions, uint32_t count)
 {
@@ -54,7 +54,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < PFS_NAME_CHUNK_HEADER_SIZE)
 		return 0;
-	/* a copy, so that a read past the end is seen */
+	/*
+	 * copy the input to a block of its exact size, so that the sanitizer sees a read past the end
+	 */
 	bytes = malloc(size);
 	if (bytes == NULL)
 		abort();

@@ -1,8 +1,8 @@
 /*
  * fuzz_profile.c
- *		The readers of foreign profiles, on any bytes: the first one picks the format. What is
- *		accepted must be whole: every index is checked. Memory must stay within the budget. Its
- *		series and rows are made, too, which must not fail.
+ *		Fuzzes the readers of foreign profiles. The first byte chooses the format. If a profile is
+ *		accepted, every index in it is checked, and its series and rows are made, which must not
+ *		fail. Memory must stay within the budget.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ require(bool condition)
 		abort();
 }
 
-/* Every byte can be read; texts of pprof are clean. */
+/* Reads every byte of a text, and checks that texts of pprof are clean. */
 static void
 require_text(PfsText text, bool is_clean)
 {
@@ -91,7 +91,10 @@ require_whole(const PfsProfile *profile, bool is_clean)
 	}
 }
 
-/* What is stored of a profile: a row for each series at least, no row twice but for its value. */
+/*
+ * Makes the rows of a profile, and checks that each series has one, and no two rows have equal
+ * series, stack and time.
+ */
 static void
 require_rows(const PfsProfile *profile, PfsAllocator allocator)
 {

@@ -1,12 +1,12 @@
 /*
  * fuzz_round_trip.c
- *		Fuzzes encode and decode: values grow from the input by small instructions, and must come
- *		back the same.
+ *		Fuzzes encoding and decoding: small instructions in the input make values, which must be
+ *		equal after a round trip.
  *
- * Input: effort in bit 0 of one byte, in bit 1 whether the values are a key without nulls, beside
- * which times rise, and in bit 2 whether sums of these are asked for; then instructions of two
- * bytes, repeat count and operation; an operation adds to the value, shifts it, replaces it by
- * bytes of the input, or makes rows null.
+ * Input: one byte with the effort in bit 0, in bit 1 whether the values are a key without nulls
+ * beside a column of rising times, and in bit 2 whether sums of the times are asked for. Then
+ * instructions of two bytes, repeat count and operation. An operation adds to the value, shifts it,
+ * replaces it by bytes of the input, or makes rows null.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int64_t given[MAX_ROWS];
 static bool flags[MAX_ROWS];
 static int64_t times[MAX_ROWS];
 
-/* Fills values and flags; returns how many rows there are. */
+/* Fills values and flags; returns the number of rows. */
 static uint32_t
 grow_rows(PfsCursor *cursor)
 {
@@ -58,7 +58,7 @@ grow_rows(PfsCursor *cursor)
 	return row;
 }
 
-/* Times that rise as long as the value stays the same. */
+/* Fills times, which rise as long as the value stays the same. */
 static void
 fill_times(uint32_t row_count)
 {

@@ -1,7 +1,7 @@
 /*
  * fuzz_stream.c
- *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 17 bits of 3 bytes,
- *		of which the last bit says whether values are those of groups; then the stream.
+ *		Fuzzes the decoding of a stream, without its CRC. Input: row count - 1 in 17 bits of 3
+ *		bytes, whose last bit is set if values are those of groups; then the stream.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Rows of the groups of every block, in turn, until its end cuts one. */
+/*
+ * Numbers of rows of the groups in each block, used in turn; the end of the block cuts the last
+ * group.
+ */
 static const uint32_t group_sizes[] = { 1, 2, 1, 3, 1, 5, 60, 4, 7, 130, 1, 9, 17 };
 
 static void
@@ -55,7 +58,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	row_count = (pfs_load16(data) | (uint32_t) data[2] << 16) % MAX_ROWS + 1;
 	size -= PREFIX_BYTES;
-	/* a copy, so that a read past the end is seen */
+	/*
+	 * copy the input to a block of its exact size, so that the sanitizer sees a read past the end
+	 */
 	stream = malloc(size);
 	if (stream == NULL)
 		abort();

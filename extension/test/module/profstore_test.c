@@ -1,26 +1,31 @@
 /*
  * profstore_test.c
- *		What tests ask in their session: the memory that queries had, how trees of stacks lie.
+ *		A module for tests: reports the memory that queries used, the shapes of cached trees,
+ *		and the labels that the agent sees.
  *
- * Nothing but the clusters of the tests has this module. It meets the other one in rendezvous
- * variables, whichever is loaded first.
+ * Only clusters of tests have this module. It finds the extension's module through rendezvous
+ * variables, whichever of the two is loaded first.
  */
 #include "base/memory_peak.h"
 #include "dictionary/tree/tree_cache.h"
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/json.h"
+#include "utils/jsonb.h"
 #include "utils/memutils.h"
 
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(memory_peak);
 PG_FUNCTION_INFO_V1(tree_shapes);
+PG_FUNCTION_INFO_V1(published_labels);
 
-/* The most since memory_peak() was called. */
+/* Largest memory of a query since memory_peak() was called. */
 static Size peak_bytes;
 
-/* What the running statement and its transaction have taken, the caches aside. */
+/* Records the memory of the running statement and its transaction, without the caches. */
 static void
 look(void)
 {
@@ -31,7 +36,7 @@ look(void)
 	peak_bytes = Max(peak_bytes, bytes);
 }
 
-/* memory_peak() returns the peak of the memory of queries since its last call, in bytes. */
+/* memory_peak(): returns the largest memory of a query since its last call, in bytes. */
 PGDLLEXPORT Datum
 memory_peak(PG_FUNCTION_ARGS)
 {
@@ -43,8 +48,9 @@ memory_peak(PG_FUNCTION_ARGS)
 }
 
 /*
- * tree_shapes() -> nodes, shapes, placings: nodes that the session has cached, the shapes in which
- * it has put them in order, and how many places these had in all
+ * tree_shapes() -> nodes, shapes, placings: the number of nodes that the session has cached, the
+ * number of shapes in which they have been put in order, and the number of places of all shapes
+ * made so far
  */
 PGDLLEXPORT Datum
 tree_shapes(PG_FUNCTION_ARGS)
@@ -72,4 +78,50 @@ tree_shapes(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum(shapes);
 	values[2] = Int64GetDatum(placings);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+/* A set of labels as programs outside of the process read it: custom labels, version 1. */
+typedef struct ForeignText
+{
+	Size length;
+	const char *bytes;
+} ForeignText;
+
+typedef struct ForeignSet
+{
+	struct
+	{
+		ForeignText key;
+		ForeignText value;
+	} * labels;
+	Size count;
+	Size capacity;
+} ForeignSet;
+
+/* published_labels() returns the labels of this moment as JSON; NULL if there is no set. */
+PGDLLEXPORT Datum
+published_labels(PG_FUNCTION_ARGS)
+{
+	ForeignSet **variable =
+		(ForeignSet **) load_external_function("$libdir/profstore", "profstore_current_labels",
+											   true, NULL);
+	const ForeignSet *set = *variable;
+	StringInfoData json;
+
+	if (set == NULL)
+		PG_RETURN_NULL();
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	for (Size i = 0; i < set->count; i++)
+	{
+		const ForeignText *key = &set->labels[i].key;
+		const ForeignText *value = &set->labels[i].value;
+
+		appendStringInfoString(&json, i == 0 ? "" : ", ");
+		escape_json(&json, pnstrdup(key->bytes, key->length));
+		appendStringInfoString(&json, ": ");
+		escape_json(&json, pnstrdup(value->bytes, value->length));
+	}
+	appendStringInfoChar(&json, '}');
+	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data)));
 }

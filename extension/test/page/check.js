@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
-import { check_nothing, check_report, check_weight, check_without_scripts } from "./report.js";
+import { check_lines, check_nothing, check_report, check_weight, check_without_scripts } from "./report.js";
 import { check_d3, check_speedscope } from "./viewers.js";
 
 const [first, second, screenshot] = process.argv.slice(2);
@@ -337,6 +337,10 @@ const check_all = async (directory_of_pages) => {
 		await check_search(page);
 		await check_zoom(page);
 		await check_report(page, test, json("diff.json"));
+	});
+	await open_page(path("lines.html"), async (page) => {
+		console.log("# lines.html");
+		await check_lines(page, test, json("lines.json"));
 	});
 	await check_without_scripts(browser, test, path("report.html"));
 	await open_page(path("nothing.html"), (page) => check_nothing(page, test));

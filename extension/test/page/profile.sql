@@ -1,5 +1,5 @@
--- Pages to test, and beside each what SQL says of them: psql -v fixtures=DIR -f profile.sql, in the directory of the files
--- Names that HTML and JavaScript could trip over are in it; the hottest function is "hottest".
+-- Generates pages to test, each with SQL results to compare: psql -v fixtures=DIR -f profile.sql, in the directory of the files
+-- Contains names with characters of HTML and JavaScript syntax; the hottest function is "hottest".
 
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
@@ -20,7 +20,7 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node":
 }
 $$);
 
--- the hour before: other values, a function that has gone, and one that is new
+-- the hour before: other values, one function that disappears later, and without the function that is new in the later hour
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "web-1"}', '2026-01-01 09:00Z', $$
 {
 	"_start;main;serve;hottest": 2000000000,
@@ -36,7 +36,7 @@ DO $$
 DECLARE
 	names text[] := '{first_in_a,second_in_a,only_in_b}';
 	functions int[] := profstore.intern_functions(names, names, '{/src/a.c,/src/a.c,/src/b.c}', '{1,9,1}');
-	mapping int := (profstore.intern_mappings('{""}', '{/bin/program}'))[1];
+	mapping int := (profstore.intern_mappings('{f11e}', '{/bin/program}'))[1];
 	locations int[] := profstore.intern_locations(array_fill(mapping, '{3}'), '{16,32,48}', '{1,1,1}', functions, '{1,9,1}');
 	series int := (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', ARRAY['{"node": "files"}']::jsonb[], '{0}'))[1];
 BEGIN
@@ -47,11 +47,13 @@ BEGIN
 END
 $$;
 
--- deeper than what calls itself for each level of a tree stands
+SELECT profstore.put_sources('f11e', '{/src/a.c}', ARRAY[E'int first_in_a(void)\n{\n\treturn puts("</script><script>alert(1)</script>" && b);\n}\n\n// long: ' || repeat('x', 3000) || E'\n\n\nint second_in_a(void)\n{\n}\n']);
+
+-- a stack deeper than the recursion limit of a browser
 SELECT profstore.import_folded((SELECT string_agg('level' || n, ';' ORDER BY n) FROM generate_series(1, 4000) AS n) || ';hottest 7000000000',
 	'{"__name__": "process_cpu", "node": "deep"}', '2026-01-01 10:00Z', 'cpu', 'nanoseconds');
 
--- more frames than a page has, with names, files, lines and mappings as long as those of C++
+-- more frames than a page shows, with names, files, lines and mappings as long as in C++
 DO $$
 DECLARE
 	n int := 3000;
@@ -98,12 +100,16 @@ SELECT profstore.report_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{
 \g nothing.html
 SELECT profstore.report_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="heavy"}', :hour)
 \g heavy.html
+SELECT profstore.report_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="files"}', :hour)
+\g lines.html
+SELECT coalesce(json_agg(s ORDER BY s.line), '[]') FROM profstore.source('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="files"}', :hour, filename => '/src/a.c') AS s
+\g lines.json
 SELECT profstore.speedscope(:cpu, :hour)
 \g speedscope.json
 SELECT profstore.flamegraph_json(:cpu, :hour)
 \g d3.json
 
--- the sides of a function, depth first, siblings in the order of their paths
+-- both sides of a function, depth first, siblings in the order of their paths
 CREATE FUNCTION sandwich_json(name text) RETURNS json LANGUAGE sql AS
 $$
 SELECT json_build_object('callers', json_agg(row ORDER BY ord) FILTER (WHERE side = 'callers'),

@@ -136,6 +136,26 @@ export const check_report = async (page, test, functions) => {
 	await check_paper(page, test);
 };
 
+/* lines: rows of source() */
+export const check_lines = async (page, test, lines) => {
+	const rows = await page.$$eval("#lines table:first-of-type tbody tr:not(.gap)", (found) =>
+		found.map(({ cells }) => [cells[0].textContent, cells[1].textContent, cells[2].dataset.value ?? "0", cells[3].dataset.value ?? "0"].join("|")));
+	const near = lines.filter((l) => lines.some((c) => c.total > 0 && Math.abs(c.line - l.line) <= 3));
+	const expected = near.map((l) => [l.line, (l.text ?? "").slice(0, 500), l.self, l.total].join("|"));
+	test("the page has the lines of source() with their text and values", expected.length === 10 && rows.join("\n") === expected.join("\n"), rows.join("\n"));
+	test("lines that are left out have a mark", (await page.locator("#lines tr.gap").count()) === 1 && lines.length === 11);
+	test("a file without a text has its lines' values", (await page.textContent("#lines")).includes("/src/b.c") &&
+		(await page.$$eval("#lines table:nth-of-type(2) tbody tr", (found) => found.map((tr) => `${tr.cells[0].textContent} ${tr.cells[2].dataset.value}`).join())) === "1 400000000");
+	await check_contrast(page, test, "source lines");
+	await page.setViewportSize({ width: 390, height: 800 });
+	test("source lines fit a telephone", (await overflow(page)) <= 0, `${await overflow(page)} px`);
+	await page.setViewportSize({ width: PAPER_PX, height: 990 });
+	await page.emulateMedia({ media: "print" });
+	test("source lines fit the paper", (await overflow(page)) <= 0, `${await overflow(page)} px`);
+	await page.emulateMedia({ media: "screen" });
+	await page.setViewportSize({ width: 1280, height: 900 });
+};
+
 /* Where scripts are off: in mail, say. */
 export const check_without_scripts = async (browser, test, path) => {
 	const page = await (await browser.browser()?.newContext({ javaScriptEnabled: false }) ?? browser).newPage();

@@ -1,5 +1,5 @@
-# kill -9 of the server while clients copy into a columnar table: every acknowledged transaction is there once
-# and whole, and of the others nothing or all of it.
+# kill -9 of the server while clients copy rows into a columnar table: every acknowledged transaction is stored exactly once
+# and complete; any other transaction is stored either completely or not at all.
 use strict;
 use warnings;
 use FindBin;
@@ -24,7 +24,7 @@ $node->safe_psql('postgres',
 
 my $directory = PostgreSQL::Test::Utils::tempdir();
 
-# Copies batch after batch until the server goes away; notes each that was acknowledged.
+# Copies one batch after another until the server dies, and notes each acknowledged batch.
 sub run_client
 {
 	my ($client, $round) = @_;
@@ -47,8 +47,8 @@ sub acknowledged
 	return map { -e "$directory/$_" ? split /\n/, slurp_file("$directory/$_") : () } 1 .. $clients;
 }
 
-# Starts the server after its postmaster was killed: that one may not be reaped yet, and backends that have
-# not noticed keep the shared memory.
+# Starts the server after its postmaster was killed. The postmaster may not be reaped yet, and backends that have
+# not noticed its death keep the shared memory.
 sub start_again
 {
 	my ($pid) = @_;
@@ -77,7 +77,7 @@ for my $round (1 .. $crashes)
 		}
 		push @children, $pid;
 	}
-	# some batches of every size, then any moment
+	# first wait for some batches of every size, then kill at a random time
 	my $enough = acknowledged() + 8 * $clients;
 	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 	sleep(0.05) while acknowledged() < $enough && time() < $deadline;
@@ -112,7 +112,7 @@ for my $round (1 .. $crashes)
 		"crash $round: at most one more per client");
 }
 
-# what the crashes left behind is vacuumed away, and a transaction open during one has left nothing
+# VACUUM removes the remains of crashes, and a transaction that was open during a crash has left no rows
 $node->safe_psql('postgres', 'VACUUM t; VACUUM profstore.segments');
 my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM t');
 my $session = $node->background_psql('postgres');
@@ -125,7 +125,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), $before, 'an open tra
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname = 'gone')), '0', 'nor a table');
 $node->stop;
 
-# with wal_level minimal a new file is synced at commit instead of logged
+# with wal_level minimal, a new file is synced at commit instead of being logged
 my $minimal = PostgreSQL::Test::Cluster->new('minimal');
 $minimal->init;
 $minimal->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0\n");

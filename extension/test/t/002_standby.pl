@@ -1,4 +1,4 @@
-# A streaming standby answers what the primary answers, for old and new snapshots, with WAL checked page by page.
+# A streaming standby answers like its primary, for old and new snapshots; the consistency of WAL is checked page by page.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -39,7 +39,7 @@ $primary->safe_psql('postgres', q(
 ));
 compare('a large segment');
 
-# a standby's snapshot from before a TRUNCATE, VACUUM and rewrite holds them up, and then goes on
+# a snapshot on the standby from before a TRUNCATE, VACUUM and rewrite delays their replay, which then continues
 my $session = $standby->background_psql('postgres');
 $session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
 my $seen = $session->query_safe($digest);
@@ -64,7 +64,7 @@ compare('after TRUNCATE and CREATE TABLE AS');
 $primary->safe_psql('postgres', q(BEGIN; INSERT INTO t VALUES ('2026-01-04Z', 1, 1, 1, 6); PREPARE TRANSACTION 'p'));
 compare('before COMMIT PREPARED');
 
-# sums over several segments stand for them on the standby too
+# the standby, too, uses the sums of several segments
 $primary->safe_psql('postgres', q(
 	SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-02Z');
 	SELECT profstore.import_folded(E'main;a 1\nmain;b 2\n', at => '2026-01-01 10:00Z');
@@ -82,7 +82,7 @@ is($standby->safe_psql('postgres', "$profile; SELECT segments, summed, \"read\",
 	$primary->safe_psql('postgres', "SET profstore.enable_summaries = off; $profile") . "\n2|2|0|1", 'a roll-up is read on the standby');
 is($standby->safe_psql('postgres', 'SELECT * FROM profstore.verify()'), '', 'and fits its segments');
 
-# promotion: the prepared transaction and all rows are there, and the new primary writes on
+# promotion: the prepared transaction and all rows are there, and the new primary accepts writes
 $primary->wait_for_catchup($standby);
 my $expected = $primary->safe_psql('postgres', 'SELECT count(*) + 1 FROM t');
 $primary->stop;

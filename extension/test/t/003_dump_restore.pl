@@ -1,4 +1,4 @@
-# pg_dump and pg_restore carry the rows, not the directory; the new tables have files and segments of their own.
+# pg_dump and pg_restore carry rows, but not the segment directory; the restored tables have files and segments of their own.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q(
 	INSERT INTO app.p SELECT generate_series(0, 19);
 	CREATE MATERIALIZED VIEW app.mv USING profstore AS SELECT count(*) AS n FROM app.t;
 ));
-# a table that retention has put aside, because a view depends on it
+# a partition that retention has detached instead of dropping, because a view depends on it
 $node->safe_psql('postgres', q(
 	SELECT profstore.ensure_partitions('2025-01-01Z', '2025-01-01Z');
 	INSERT INTO profstore.samples VALUES ('2025-01-01Z', 1, 0, 1);
@@ -67,7 +67,7 @@ for my $format (sort keys %dumps)
 	is($node->safe_psql($database, $aside), '', "$format: its table goes with the view");
 }
 
-# data alone, into tables that are there
+# a restore of data alone, into existing tables
 $node->command_ok([ 'pg_dump', '-Fc', '--data-only', '-t', 'app.t', '-f', "$directory/data", $node->connstr('postgres') ], 'data dump');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored_plain'), "$directory/data" ], 'data restore');
 is($node->safe_psql('restored_plain', 'SELECT count(*) FROM app.t'), '60002', 'rows are added');

@@ -1,4 +1,4 @@
-# Damaged bytes end in SQLSTATE XX001, never in a crash or in wrong rows.
+# Damaged bytes cause errors with SQLSTATE XX001, never a crash or wrong rows.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -6,7 +6,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('corruption');
-# without checksums, which are the default from PostgreSQL 18 on, damaged pages come as far as the extension
+# without page checksums (the default from PostgreSQL 18 on), the extension gets to read damaged pages
 $node->init(no_data_checksums => 1);
 $node->append_conf('postgresql.conf', "restart_after_crash = off\nautovacuum = off\n");
 $node->start;
@@ -45,7 +45,7 @@ $node->safe_psql('postgres', q(
 ));
 is($node->safe_psql('postgres', q(SELECT outcome('small'))), 'same rows', 'the undamaged table');
 
-# every byte of header and payload, one bit each; version and flags have an answer of their own
+# one bit of every byte of header and payload; the fields version and flags have an error of their own
 is($node->safe_psql('postgres', 'SELECT damage($$header = set_byte(header, 4, 99)$$)'), '0A000', 'a format version of the future');
 for my $part (qw(header payload))
 {
@@ -73,7 +73,7 @@ like($err, qr/a segment of table "small" is damaged: directory and header disagr
 	'the message tells table and segment');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM good'), '2000', 'the server is up');
 
-# the table's own files: the metapage, and chunks of TOAST
+# the files of the table: the metapage, and chunks of TOAST
 sub overwrite
 {
 	my ($path, $offset, $bytes) = @_;
@@ -101,7 +101,7 @@ is($status, 0, 'a table with a damaged metapage can be dropped');
 like($err, qr/WARNING:  the metapage of table "small" is damaged/, 'with a warning');
 is($node->safe_psql('postgres', 'DROP TABLE large; SELECT count(*) FROM profstore.segments'), '1', 'the other leaves nothing behind');
 
-# A damaged segment makes every query of its rows fail, a dump and compaction, too. It can be given up, and with it all that names it.
+# Every query, dump and compaction that reads a damaged segment fails. remove_segment() removes it with all references to it.
 $node->safe_psql('postgres', q(
 	CREATE TABLE parts (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 	INSERT INTO parts SELECT '2026-01-01Z', 1, g, 1 FROM generate_series(1, 20000) g;
@@ -130,7 +130,7 @@ for my $damage (
 like($err, qr/ERROR:  (must be owner of table parts|permission denied)/, 'a stranger gives no segment up');
 $node->stop;
 
-# Where data checksums are on, as is the default from PostgreSQL 18 on, the server itself refuses a damaged page. A table goes all the same.
+# With data checksums, the default from PostgreSQL 18 on, the server refuses a damaged page. The table can still be dropped.
 $node = PostgreSQL::Test::Cluster->new('checksums');
 $node->init(extra => ['--data-checksums']);
 $node->append_conf('postgresql.conf', "autovacuum = off\n");
@@ -149,7 +149,7 @@ like($err, qr/WARNING:  the metapage of table "small" is damaged/, 'with a warni
 like($err, qr/ERROR:  invalid page in block 0/, 'and after a rollback the page is what it was');
 $node->safe_psql('postgres', 'DROP TABLE small');
 
-# So it is with a page of TOAST: verify() names the segment, which can be given up though its values cannot be deleted.
+# The same with a page of TOAST: verify() names the segment, which can be removed although its values cannot be deleted.
 $node->safe_psql('postgres', q(
 	CREATE TABLE parts (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 	INSERT INTO parts SELECT '2026-01-01Z', 1, hashint4(g), hashint8(g) FROM generate_series(1, 20000) g;

@@ -1,8 +1,8 @@
-# Random statements on columnar and on heap tables: every answer must be the same, and every error.
+# Random statements on columnar and on heap tables: all answers and errors must be equal.
 #
-# PROFSTORE_TEST_SEED sets the first of the seeds, PROFSTORE_TEST_STATEMENTS how many statements there are. Each episode
-# is one session of its own tables; RandomStatements.pm makes its statements. When answers differ, the statements
-# that are needed for it are sought, and printed with the seed.
+# PROFSTORE_TEST_SEED sets the first seed, PROFSTORE_TEST_STATEMENTS the number of statements. Each episode is one session
+# with tables of its own; RandomStatements.pm generates its statements. If answers differ, the test looks for the statements
+# that are needed to reproduce it, and prints them with the seed.
 use strict;
 use warnings;
 use FindBin;
@@ -26,7 +26,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION profstore');
 RandomStatements::know_settings(split /\n/, $node->safe_psql('postgres', "LOAD 'profstore'; SELECT name FROM pg_settings"));
 
-# Walks a cursor forth and back: the same rows must come, in the other direction.
+# Moves a cursor forward and backward: the same rows must come in reverse order.
 my $walk = q(
 	CREATE FUNCTION walk(query text, step int, back int) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
@@ -74,7 +74,7 @@ sub script
 	return $script;
 }
 
-# Runs statements on both sides at once; returns the lines that each statement has answered, per side.
+# Runs statements on both kinds of tables at once; returns the output lines of each statement, per kind.
 sub run_both
 {
 	my ($statements) = @_;
@@ -110,7 +110,7 @@ sub as_text
 	return join "\n", $statement->{ordered} ? @$lines : sort @$lines;
 }
 
-# The first statement whose answers differ, or undef.
+# Returns the first statement whose answers differ, or undef.
 sub first_difference
 {
 	my ($statements) = @_;
@@ -131,8 +131,8 @@ sub first_difference
 	return { answers => $answers };
 }
 
-# Leaves out what is not needed for the last statement to differ, for a while. One that is run on one side
-# alone must go on answering the same.
+# Removes statements that are not needed for the last one to differ, within a limited time. Statements that run for one kind
+# of table alone must still give the same answer.
 sub shrink
 {
 	my ($found, @statements) = @_;

@@ -1,5 +1,5 @@
-# pg_upgrade takes the files of tables and of the directory over as they are, and the counters behind both; by copies and
-# by links. With PROFSTORE_OLD_INSTALL=/usr/lib/postgresql/15 the old server is that one, with its own build of the extension.
+# pg_upgrade keeps the files of tables and of the segment directory, and the counters that number both; with copies and with
+# links. With PROFSTORE_OLD_INSTALL=/usr/lib/postgresql/15, the old server is that installation, with its own build of the extension.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -60,7 +60,7 @@ my $others = q(SELECT (SELECT sum(a) FROM p), (SELECT n FROM mv), (SELECT count(
 	(SELECT count(*) FROM profstore.rollups), (SELECT sum(value) FROM profstore.samples), (SELECT count(*) FROM profstore.verify()));
 my $profile = q(SELECT stack, value FROM profstore.folded('cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-01-01Z', '2026-01-02Z') ORDER BY 1;
 	SELECT summed > 0 FROM profstore.last_scan());
-# Sequences, names, the roles' privileges, a tier, merged answers.
+# Sequences, names, privileges of roles, a tier, results of all views.
 my $state = q(
 	SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'profstore' ORDER BY 1;
 	SELECT s::text FROM profstore.stacks s ORDER BY 1;
@@ -90,7 +90,7 @@ $old->stop;
 my ($bindir) = grep { -x "$_/pg_upgrade" } split /:/, $ENV{PATH};
 chdir PostgreSQL::Test::Utils::tempdir();
 
-# With links the old cluster cannot start again, so that comes last.
+# After an upgrade with links the old cluster cannot start again, so this is the last test.
 for my $mode ('--copy', '--link')
 {
 	my $new = PostgreSQL::Test::Cluster->new("new$mode");

@@ -1,9 +1,9 @@
-# Writers, readers, compaction, VACUUM and kill -9 of backends and of the server, all at once: afterwards every
-# acknowledged row is there once, nothing that was not committed is, and verify is silent; and so on a standby that has
-# followed, in a base backup, and after recovery to a restore point and to a transaction.
+# Writers, readers, compaction, VACUUM and kill -9 of backends and of the server at the same time. Afterwards every acknowledged
+# row is stored exactly once, no row that was not committed is stored, and verify reports nothing. The same holds on a standby,
+# in a base backup, and after recovery to a restore point and to a transaction.
 #
-# PROFSTORE_STRESS_SECONDS sets the length (120 is the full one; a slow machine takes longer, until there is enough to
-# see), PROFSTORE_TEST_SEED the killer's choices.
+# PROFSTORE_STRESS_SECONDS sets the duration (120 for the full test; slow machines run longer, until enough has happened),
+# PROFSTORE_TEST_SEED the random choices of the process that kills.
 use strict;
 use warnings;
 use FindBin;
@@ -39,7 +39,7 @@ $primary->append_conf('postgresql.conf', q(
 	wal_keep_size = 512MB
 ));
 $primary->start;
-# a batch lies in both partitions; stack_id holds its number, value its size
+# a batch has rows in both partitions; stack_id is the batch's number, value its size
 $primary->safe_psql('postgres', q(
 	CREATE EXTENSION profstore;
 	CREATE TABLE s (time timestamptz, series_id int4, stack_id int8, value int8) PARTITION BY HASH (series_id);
@@ -78,7 +78,7 @@ sub rows_of
 	  . "$batch * 100000::int8 + g, $size FROM generate_series($first, $last) AS g";
 }
 
-# The statements of one batch. "sent" is said before a COMMIT, "ack" when it has come back; rows of value -1 are taken back.
+# The statements of one batch. The client prints "sent" before COMMIT and "ack" after it; rows with the value -1 are rolled back.
 sub batch_script
 {
 	my ($writer, $batch) = @_;
@@ -120,7 +120,7 @@ sub write_batches
 	return;
 }
 
-# Each line that a reader prints is "name answer"; what may be answered stands in check_readers().
+# Readers print lines "name answer"; check_readers() tests the answers.
 my @questions = (
 	"SELECT 'torn', count(*) FROM (SELECT FROM s WHERE series_id BETWEEN %d AND %d GROUP BY stack_id / 100000 "
 	  . 'HAVING count(*) <> max(value) OR min(value) <> max(value) OR count(DISTINCT stack_id) <> count(*)) AS x',
@@ -163,7 +163,7 @@ sub maintain
 	return;
 }
 
-# Starts the server after its postmaster was killed: children that have not noticed keep the shared memory.
+# Starts the server after its postmaster was killed. Children that have not noticed its death keep the shared memory.
 sub start_again
 {
 	my ($pid) = @_;
@@ -218,7 +218,7 @@ sub stop_children
 	return;
 }
 
-# Everybody at work for a while.
+# All clients work for some seconds.
 my $phase = 0;
 
 sub run_phase
@@ -244,7 +244,7 @@ sub run_phase
 	return;
 }
 
-# --- the judges --------------------------------------------------------------------------------------------------
+# --- checks ------------------------------------------------------------------------------------------------------
 
 my $digest = 'SELECT count(*), coalesce(sum(stack_id), 0), coalesce(sum(value), 0), coalesce(sum(hashint8extended(stack_id, 7) % 1000000007), 0) FROM s';
 
@@ -256,7 +256,7 @@ sub is_whole
 	return;
 }
 
-# Compares what is stored with what the writers have noted.
+# Compares the stored rows with the notes of the writers.
 sub check_writers
 {
 	$primary->safe_psql('postgres', join '', map { "COMMIT PREPARED '$_';\n" } split /\n/, $primary->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts'));
@@ -308,7 +308,7 @@ sub check_readers
 	is($wrong, 0, 'none of them wrong');
 	for my $node ($primary, $standby)
 	{
-		# a REINDEX CONCURRENTLY that was killed leaves an index behind, which the next one meets
+		# a REINDEX CONCURRENTLY that was killed leaves an invalid index behind, which the next REINDEX removes
 		my @bad = grep { /(XX00\d|XX000|58P01) |PANIC:|missing chunk/ && !/crash of another|terminating connection|cannot reindex invalid index/ } split /\n/, slurp_file($node->logfile);
 		is(join("\n", @bad[ 0 .. ($#bad < 4 ? $#bad : 4) ]), '', $node->name . ': no internal error in the log');
 	}
@@ -325,7 +325,7 @@ run_phase($seconds / 4, 0);
 check_writers();
 check_readers();
 
-# a transaction to recover to, with compaction around it
+# recovery to this transaction is tested later; compaction runs before and after it
 my $xid = $primary->safe_psql('postgres', q(
 	BEGIN; INSERT INTO s SELECT '2026-01-02Z', 5, g, 100 FROM generate_series(1, 100) AS g; SELECT txid_current(); COMMIT;
 ));
@@ -333,13 +333,13 @@ my $at_xid = $primary->safe_psql('postgres', $digest);
 $primary->safe_psql('postgres', q(SELECT profstore.compact('s'); INSERT INTO s SELECT '2026-01-02Z', 5, 100 + g, 50 FROM generate_series(1, 50) AS g; SELECT profstore.compact('s'); VACUUM s0, s1));
 my $now = $primary->safe_psql('postgres', $digest);
 is_whole($primary, $now, 'the primary');
-# now it is what it has that counts, no longer that queries go when VACUUM of the primary wants it
+# from now on the standby delays replay instead of cancelling queries that conflict with the primary's VACUUM
 $standby->append_conf('postgresql.conf', "max_standby_streaming_delay = -1\n");
 $standby->reload;
 $primary->wait_for_catchup($standby);
 is_whole($standby, $now, 'the standby');
 
-# a base backup while compaction goes on
+# a base backup during compaction
 $primary->safe_psql('postgres', q(INSERT INTO s SELECT '2026-01-01Z'::timestamptz + b * interval '1 s', 6, b, 1 FROM generate_series(1, 5) AS b));
 $now = $primary->safe_psql('postgres', $digest);
 in_child(sub { maintain() });

@@ -1,4 +1,4 @@
-# How many segments a transaction may write: the last one that fits is stored, the next one is a clear error.
+# The maximum number of segments of one transaction: the last segment that fits is stored, and the next one is a clear error.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -13,7 +13,7 @@ $node->append_conf('postgresql.conf', "fsync = off\nlog_statement = none\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION profstore');
 
-# a COPY into a new table ends with a segment of its own
+# a COPY into a new table ends with one segment
 my $row = PostgreSQL::Test::Utils::tempdir() . '/row';
 append_to_file($row, "1\n");
 my $copies = "COPY t FROM '$row';\n" x $most;

@@ -1,9 +1,9 @@
-# Every function of the schema with arguments that nobody means to pass: they may be refused, but no server dies, no error is an
-# internal one, and nothing that failed or was rolled back is stored, seen, or still held.
+# Every function of the schema with unusual random arguments: a call may be refused, but no server crashes, no error is an internal
+# one, and no failed or rolled back call leaves stored rows, visible effects or locks.
 #
-# PROFSTORE_TEST_SEED sets the first of the seeds, PROFSTORE_TEST_CALLS how many calls there are, PROFSTORE_TEST_SECONDS for how long there are
-# more. Each seed is one session, in a database of its own; OddArguments.pm makes its statements. When one goes wrong, the
-# statements that are needed for it are sought, and printed with the seed.
+# PROFSTORE_TEST_SEED sets the first seed, PROFSTORE_TEST_CALLS the number of calls, PROFSTORE_TEST_SECONDS the time in which further calls
+# are made. Each seed is one session in a database of its own; OddArguments.pm generates its statements. After a failure, the test looks for
+# the statements that are needed to reproduce it, and prints them with the seed.
 use strict;
 use warnings;
 use FindBin;
@@ -25,10 +25,10 @@ my $session_seconds = 400;
 my $shrink_seconds = 60;
 my $most_failures = 10;
 
-# The sessions of odd seeds are on a server with the shared cache.
+# Sessions with odd seeds run on a server with the shared cache.
 my %roles = (fuzz_reader => ['read'], fuzz_writer => ['write'], fuzz_both => [ 'read', 'write' ], fuzz_maintainer => [ 'read', 'write', 'maintain' ], fuzz_nobody => []);
 my @nodes = map { make_node($_) } 0, 1;
-# What is told of a chunk's bytes is of stored ones, and nobody else calls the function with others.
+# This function gets the bytes of stored chunks only, because no other caller passes different ones.
 my $is_told_of_damage = qr/^stack chunk with first node -?\d+ of dictionary partition -?\d+ is damaged$|^chunk -?\d+ of "profstore\.(function|location)_chunks" cannot be read: /;
 my %problem = (
 	'terminated' => qr/terminated by signal|PANIC:|TRAP:/,
@@ -57,7 +57,7 @@ sub make_node
 	return $node;
 }
 
-# --- what there is to call ---------------------------------------------------------------------------------------
+# --- the functions to call ---------------------------------------------------------------------------------------
 
 sub rows_of
 {
@@ -65,7 +65,7 @@ sub rows_of
 	return map { [ split /\|/, $_, -1 ] } split /\n/, $nodes[0]->safe_psql('filled', $query);
 }
 
-# Functions with arguments of type internal are left out: no call can give one.
+# Functions with arguments of type internal are left out: SQL cannot call them.
 sub functions
 {
 	my %functions;
@@ -101,7 +101,7 @@ OddArguments::know($functions, examples(), own_settings());
 
 # --- running -----------------------------------------------------------------------------------------------------
 
-# The script tells where it is: "@ number", then "! SQLSTATE message" and what was compared.
+# The script prints its position: "@ number", then "! SQLSTATE message" and the values to compare.
 sub script
 {
 	my ($session) = @_;
@@ -121,7 +121,7 @@ sub script
 
 sub statements { return (@{ $_[0]{settings} }, map { @$_ } @{ $_[0]{units} }) }
 
-# Runs a session in a database of its own; returns what its script has told, and what there is to see afterwards.
+# Runs a session in a database of its own; returns the script's output, and the visible state afterwards.
 sub run_session
 {
 	my ($session) = @_;
@@ -147,7 +147,7 @@ sub run_session
 my %count = (calls => 0, errors => 0, cancelled => 0);
 my (%called, %answered, @slowest);
 
-# Counts a call; says what is wrong with the answer to a statement, if anything is.
+# Counts a call; returns the fault in the answer to a statement, if there is one.
 sub wrong_answer
 {
 	my ($statement, $answer, $counts) = @_;
@@ -169,7 +169,7 @@ sub wrong_answer
 	return;
 }
 
-# The first thing that went wrong: what, and the number of its statement; or nothing.
+# Returns the first fault and the number of its statement, or nothing.
 sub find_problem
 {
 	my ($session, $counts) = @_;
@@ -202,11 +202,11 @@ sub find_problem
 	return;
 }
 
-# --- what is needed for it -----------------------------------------------------------------------------------------
+# --- the statements needed for a fault -----------------------------------------------------------------------------
 
 sub kind_of { my ($problem) = @_; return $problem->{what} =~ s/\d+/N/gr }
 
-# Leaves out units, settings and calls that are not needed for the same thing to go wrong, for a while.
+# Removes units, settings and calls that are not needed to reproduce the fault, within a limited time.
 sub shrink
 {
 	my ($session, $problem) = @_;

@@ -1,4 +1,4 @@
-# Row policies on the extension's tables come back with a dump, however it is restored; where they cannot, reading is denied.
+# Row policies on the extension's tables are part of a dump, however it is restored; if a policy cannot be restored, reading is denied.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -43,7 +43,7 @@ $node->safe_psql('postgres', q(
 my $port = $node->port;
 my $tempdir = PostgreSQL::Test::Utils::tempdir();
 
-# What a role is shown: samples by the functions, hosts that lost some, notes.
+# The rows that a role sees: samples by the functions, hosts with losses, notes.
 sub shown
 {
 	my ($database, $role) = @_;
@@ -77,7 +77,7 @@ sub dump_to
 	command_ok([ 'pg_dump', '-p', $port, '-h', $node->host, @options, '-f', "$tempdir/$file", $database ], "dump @options");
 	return "$tempdir/$file";
 }
-# Returns what the restoring program says.
+# Returns the output of the restoring program.
 sub restore
 {
 	my ($name, @command) = @_;
@@ -116,7 +116,7 @@ my $again = dump_to('again', 'serial', '-Fc');
 restore('again', @pg_restore, new_database('again'), $again);
 check('again', 'a dump of what was restored');
 
-# --- schema and data apart: grants are there when samples come ------------------------------------------------------
+# --- schema and data apart: privileges are granted before samples are restored --------------------------------------
 
 for my $how ([ 'apart' ], [ 'apart_untriggered', '--disable-triggers' ])
 {
@@ -128,7 +128,7 @@ for my $how ([ 'apart' ], [ 'apart_untriggered', '--disable-triggers' ])
 	restore($name, @pg_restore, '--data-only', @options, @to, $custom);
 	check($name, $name);
 }
-# where a dump of the schema alone is wanted, they come as commands
+# if a dump of the schema alone needs them, policies are restored as commands
 {
 	my $schema = dump_to('schema', 'postgres', '--schema-only');
 	restore('schema', @psql, new_database('schema'), '-f', $schema);
@@ -136,7 +136,7 @@ for my $how ([ 'apart' ], [ 'apart_untriggered', '--disable-triggers' ])
 	is($node->safe_psql('schema', 'SELECT * FROM profstore.row_policies() ORDER BY 1, 2'), $all_policies, 'commands make the same policies');
 }
 
-# into a database with policies of its own, one of the same name: those of the dump are made, the others stay
+# into a database with other policies, one of the same name: those of the dump are created, the others stay
 {
 	my @to = new_database('own');
 	restore('own', @pg_restore, '--schema-only', @to, $custom);
@@ -150,9 +150,9 @@ for my $how ([ 'apart' ], [ 'apart_untriggered', '--disable-triggers' ])
 		'Shown; at all,everyone,own,teams', 'own: its policies, and those of the dump');
 }
 
-# --- what policies need is missing -----------------------------------------------------------------------------------
+# --- objects that a policy needs are missing -------------------------------------------------------------------------
 
-# A role was renamed between dump and restore; a function is left out of the restore.
+# A role was renamed between dump and restore; a function is not restored.
 $node->safe_psql('postgres', 'ALTER ROLE "Other Tenant" RENAME TO renamed');
 like($node->safe_psql('postgres', 'SELECT command FROM profstore.row_policies()'), qr/TO renamed USING/, 'a dump has roles by their present names');
 for my $how ([ 'no_role' ], [ 'no_role_untriggered', '--disable-triggers' ])
@@ -161,7 +161,7 @@ for my $how ([ 'no_role' ], [ 'no_role_untriggered', '--disable-triggers' ])
 	my ($out, $err) = ('', '');
 	my @to = new_database($name);
 	my $log_size = -s $node->logfile;
-	# grants fail too, those to others that stand beside them included
+	# grants also fail, including those to other roles in the same statement
 	IPC::Run::run([ 'pg_restore', @options, @to, $custom ], '<', \undef, '>', \$out, '2>', \$err);
 	# pg_restore shows warnings only when it is verbose
 	my $log = slurp_file($node->logfile, $log_size);
@@ -176,7 +176,7 @@ for my $how ([ 'no_role' ], [ 'no_role_untriggered', '--disable-triggers' ])
 	is($node->safe_psql($name, 'SELECT count(*) FROM profstore.series'), '3', "$name: but the owner");
 	like($node->psql($name, 'SELECT profstore.apply_policies()', extra_params => [ '-U', 'tenant' ], stderr => \$err) && $err, qr/permission denied/,
 		"$name: who is no owner makes none");
-	# its dump denies as well
+	# a dump of the restored database also denies reading
 	my $denied = dump_to("denied_$name", $name, '-Fc');
 	IPC::Run::run([ 'pg_restore', new_database("denied_$name"), $denied ], '<', \undef, '>', \$out, '2>', \$err);
 	$node->safe_psql("denied_$name", $grants);
@@ -189,13 +189,13 @@ for my $name ('no_role', 'no_role_untriggered', 'denied_no_role')
 	$node->safe_psql($name, 'SELECT profstore.apply_policies()');
 	check($name, "$name, after apply_policies");
 }
-# what is undone by hand is denied, not open
+# reading stays denied if an administrator drops the restored policy
 $node->safe_psql('serial', q(DROP POLICY teams ON profstore.series; INSERT INTO profstore.restored_policies VALUES
 	('series', '', 'ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY'), ('series', 'teams', 'CREATE POLICY teams ON profstore.series USING (no_such_function())')));
 is(shown('serial', 'everyone'), '0||', 'a policy that cannot be made denies reading to all');
 $node->safe_psql('serial', q(DELETE FROM profstore.restored_policies; SELECT profstore.apply_policies()));
 
-# --- others' commands are not held up --------------------------------------------------------------------------------
+# --- commands of other sessions are not blocked ----------------------------------------------------------------------
 
 $node->safe_psql('no_role', q(CREATE SCHEMA theirs AUTHORIZATION tenant));
 is($node->psql('no_role', 'CREATE TABLE theirs.t (a int); ALTER TABLE theirs.t ADD COLUMN b int; GRANT SELECT ON theirs.t TO everyone', extra_params => [ '-U', 'tenant' ]), 0,

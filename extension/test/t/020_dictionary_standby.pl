@@ -1,5 +1,5 @@
-# A standby's session, whose caches are warm, sees what its primary adds, also when commits come out of order; and
-# writers are told when a standby takes over.
+# A session on a standby, with warm caches, sees new rows of the primary's dictionary, also if commits come out of order; and
+# writers notice when a standby is promoted.
 use strict;
 use warnings;
 
@@ -24,7 +24,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 
-# A stack with a sample of one unit, given by its locations, leaf first.
+# A stack with a sample of value 1, given by its locations, leaf first.
 sub sample
 {
 	my (@locations) = @_;

@@ -1,5 +1,5 @@
-# Sessions that intern random stacks into one partition at once, with savepoints and rollbacks: every id that was
-# committed resolves to the frames that were given for it.
+# Sessions that intern random stacks into one partition at the same time, with savepoints and rollbacks: every committed id
+# resolves to the frames that were passed for it.
 use strict;
 use warnings;
 
@@ -82,7 +82,7 @@ my $checks = q{
 };
 is($node->safe_psql('postgres', $checks), "t\nt\nt", 'every id resolves to its frames');
 
-# What is known is found again, whatever the order in which chunks were stored: nothing is added.
+# Known stacks are found again, in whatever order chunks were stored: nothing is added.
 my $again = q{
 	SELECT count(*) AS nodes FROM profstore.stacks \gset
 	SELECT count(*) FROM (SELECT profstore.intern_stacks('exe', array[cardinality(frames)], frames) FROM (SELECT DISTINCT frames FROM given) AS d) AS i;
@@ -90,7 +90,7 @@ my $again = q{
 };
 like($node->safe_psql('postgres', $again), qr/\nt$/, 'a fresh session knows them all');
 
-# A crash keeps what was committed, even with synchronous_commit = off: writers remember the ids.
+# Committed stacks survive a crash, even with synchronous_commit = off, because writers remember their ids.
 my $id = $node->safe_psql('postgres', q{SET synchronous_commit = off; SELECT (profstore.intern_stacks('new', '{2}', '{1,2}'))[1]});
 my $name = $node->safe_psql('postgres', q{SET synchronous_commit = off; SELECT (profstore.intern_functions('{g}', '{g}', '{g.c}', '{1}'))[1]});
 $node->stop('immediate');

@@ -1,4 +1,4 @@
-# What sessions share of the dictionary never tells them anything else than the tables do.
+# The cache of the dictionary that sessions share always agrees with the tables.
 use strict;
 use warnings;
 use FindBin;
@@ -16,7 +16,7 @@ $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.shared_cache_size = 3MB\nprofstore.compaction = off\nrestart_after_crash = on\nautovacuum = off\n");
 $node->start;
 
-# Locations 1 .. 200 are of functions f1 .. f200; prefix makes them differ from another database's.
+# Locations 1 .. 200 have functions f1 .. f200; the prefix distinguishes them from those of another database.
 sub install
 {
 	my ($database, $prefix) = @_;
@@ -30,7 +30,7 @@ sub install
 			ARRAY(SELECT generate_series(1, 200)), array_fill(0, ARRAY[200]));");
 }
 
-# Samples of count stacks of an executable: pairs of locations below the location root.
+# Samples of $count stacks of an executable: pairs of locations below a root location.
 sub samples
 {
 	my ($exe, $root, $count) = @_;
@@ -71,7 +71,7 @@ $node->safe_psql('postgres', samples('exe', 2, 10));
 tells_the_truth($node, 'postgres', 'a session that copies and reads what came later');
 is(shared('nodes, copies'), '1006|3', 'a little more is not worth a new copy');
 
-# nodes of a transaction are its own until it commits
+# nodes are private to a transaction until it commits
 my $session = $node->background_psql('postgres');
 $session->query_safe('BEGIN');
 $session->query_safe(samples('exe', 3, 3000));
@@ -107,7 +107,7 @@ is(shared('copies'), $copies, 'nothing of the epoch before is copied');
 tells_the_truth($node, 'postgres', 'and again');
 is(shared('copies'), $copies + 1, 'but what came in its place');
 
-# another database, and the extension made anew
+# another database, and a dropped and recreated extension
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 install('second', 'g');
 $node->safe_psql('second', samples('exe', 7, 1000));
@@ -117,7 +117,7 @@ install('second', 'h');
 $node->safe_psql('second', samples('exe', 8, 2000));
 tells_the_truth($node, 'second', 'the extension made anew') for 1 .. 2;
 
-# what is shared is read where it is, even after others have put something else in its place
+# shared entries are read in place, even after others have replaced them
 my $reader = $node->background_psql('postgres');
 my $own_bytes = "SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name = 'profstore stack tree'";
 $reader->query_safe($folded) for 1 .. 2;
@@ -139,7 +139,7 @@ $reader->query_safe('ROLLBACK');
 is($reader->query_safe($folded), $reader->query_safe($oracle), 'and takes back');
 tells_the_truth($node, 'postgres', 'the others');
 
-# so are names, under the epoch of names
+# the same for names, whose epoch is a separate one
 my $name_bytes = "SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name = 'profstore dictionary names'";
 my $fresh = $node->background_psql('postgres');
 $fresh->query_safe($folded);
@@ -161,7 +161,7 @@ is($fresh->query_safe($folded), $fresh->query_safe($oracle), 'until it ends');
 $fresh->quit;
 $reader->quit;
 
-# sessions that end in the midst of a transaction with nodes of their own in a tree that they borrowed
+# sessions that end within a transaction while they have added nodes to a shared tree
 my $log_before = -s $node->logfile;
 my $own = "BEGIN; SELECT profstore.intern_stacks('exe', '{3}', ARRAY[199, 198, 77])";
 tells_the_truth($node, 'postgres', 'a tree to borrow') for 1 .. 2;
@@ -173,10 +173,10 @@ $node->safe_psql('postgres', "SELECT pg_terminate_backend($gone_pid, 10000)");
 $node->safe_psql('postgres', "$folded; $own");
 $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $gone_pid");
 tells_the_truth($node, 'postgres', 'who came after them');
-unlike(slurp_file($node->logfile, $log_before), qr/terminated by signal|given back twice/, 'they end in peace');
+unlike(slurp_file($node->logfile, $log_before), qr/terminated by signal|released twice/, 'they end in peace');
 eval { $gone->quit };
 
-# more than there is room for
+# more entries than the cache holds
 is(shared('evictions, refusals'), '0|0', 'there was room for all');
 $node->safe_psql('postgres', samples("exe$_", $_, 10000)) for 10 .. 18;
 $copies = shared('copies');
@@ -190,7 +190,7 @@ $node->safe_psql('postgres', samples('large', $_, 36000)) for 20 .. 22;
 tells_the_truth($node, 'postgres', 'a partition that is too large') for 1 .. 2;
 cmp_ok(shared('refusals'), '>', 0, 'is not shared');
 
-# a standby has its own
+# a standby has a cache of its own
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
@@ -203,7 +203,7 @@ tells_the_truth($standby, 'postgres', 'a standby that reads what came later');
 cmp_ok($standby->safe_psql('postgres', 'SELECT copies FROM profstore.shared_cache()'), '>', 0, 'copies on the standby');
 $standby->stop;
 
-# all of it goes with a crash
+# a crash empties the cache
 my $pid = $session->query_safe('SELECT pg_backend_pid()');
 my $log_at = -s $node->logfile;
 kill_process($pid);

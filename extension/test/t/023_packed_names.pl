@@ -1,5 +1,5 @@
-# Packed functions and locations: the same rows and ids after packing, a crash, on a standby, after a dump and restore, also to
-# another encoding; changes of what is packed; damage.
+# Packed functions and locations: equal rows and ids after packing, after a crash, on a standby, after a dump and restore, also into
+# another encoding; changes of packed rows; damage.
 use strict;
 use warnings;
 
@@ -16,7 +16,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 
-# Names of one letter more than ASCII, equal and unequal texts, places, and lines without a place.
+# Names with one letter outside ASCII, equal and unequal texts, locations, and lines without a location.
 my $letter = "U&'\\00e4'";
 my $functions = "SELECT md5(profstore.intern_functions(array_agg('f' || i || $letter), array_agg(CASE WHEN i % 3 = 0 THEN 'f' || i || $letter ELSE '_Z' || i END),
 	array_agg('/src/' || i / 20 || '.cc'), array_agg(i % 50))::text) FROM generate_series(1, 1000) AS i";
@@ -63,7 +63,7 @@ is_same($primary, 'postgres', 'crash');
 
 # --- changes ---------------------------------------------------------------------------------------------------------
 
-# The place has a symbol so far.
+# So far the location has a symbol.
 is($primary->safe_psql('postgres', "SELECT profstore.intern_locations('{1}', '{21}', '{3}', '{1,2,3}', '{4,5,6}') = array[(profstore.intern_locations('{1}', '{21}', '{0}', '{}', '{}'))[1]]"),
 	't', 'a better answer keeps the id');
 is($primary->safe_psql('postgres', 'SELECT lines FROM profstore.locations WHERE mapping = 1 AND address = 21'), '{4,5,6}', 'and is seen');
@@ -83,9 +83,9 @@ $primary->safe_psql('postgres', 'SELECT profstore.compact_dictionary()') for 1 .
 is($primary->safe_psql('postgres', $rows), $expected, 'changes are packed again');
 is($primary->safe_psql('postgres', q(SELECT length(name) FROM profstore.function_rows WHERE system_name ~ '^y+$')), '10000', 'what is very long stays a row');
 
-# --- who waits -------------------------------------------------------------------------------------------------------
+# --- waiting for locks -----------------------------------------------------------------------------------------------
 
-# Emptied indexes are rebuilt, but not by a transaction that may go on for long.
+# Empty indexes are rebuilt, but not by a transaction that may continue for long.
 $primary->safe_psql('postgres', 'CREATE DATABASE busy');
 $primary->safe_psql('busy', q(CREATE EXTENSION profstore;
 	SELECT count(*) FROM unnest(profstore.intern_functions((SELECT array_agg('f' || i) FROM generate_series(1, 30000) AS i), array_fill(''::text, array[30000]), array_fill(''::text, array[30000]), array_fill(0, array[30000])))));
@@ -130,20 +130,20 @@ for my $encoding ('UTF8', 'LATIN1')
 	is($primary->safe_psql('restored', $locations), $location_ids, "$encoding: the same locations");
 	is($primary->safe_psql('restored', $verify), '', "$encoding: nothing is damaged");
 }
-# from there it goes back, with names that were packed there
+# the dump is restored once more, with names that were packed in that encoding
 $primary->safe_psql('restored', "SELECT profstore.intern_functions(array['g' || $letter], '{g}', '{g}', '{1}'); SELECT profstore.compact_dictionary()") for 1 .. 20;
 ok(restore('restored', 'back', 'UTF8'), 'restored from LATIN1');
 is($primary->safe_psql('back', "SELECT count(*) FROM profstore.functions WHERE name = 'g' || $letter"), '1', 'with its names');
-# a letter that the other encoding lacks is an error of the restore, as it is with rows
+# a letter that the other encoding lacks makes the restore fail, also without packing
 $primary->safe_psql('sound', "SELECT profstore.intern_functions(array_agg(i || U&'\\0416'), array_agg('cyrillic'::text), array_agg(''::text), array_agg(0)) FROM generate_series(1, 100) AS i; SELECT profstore.compact_dictionary()");
 ok(!restore('sound', 'restored', 'LATIN1'), 'a letter that an encoding lacks is not restored to it');
-# bytes that are no UTF-8 stay rows
+# names with bytes that are invalid in UTF-8 are not packed
 $primary->safe_psql('postgres', "CREATE DATABASE bytes TEMPLATE template0 ENCODING 'SQL_ASCII'");
 $primary->safe_psql('bytes', q(CREATE EXTENSION profstore; SELECT profstore.intern_functions(array[E'\xff', E'\xc3\xa4'], '{a,b}', '{f,f}', '{0,0}'); SELECT profstore.compact_dictionary()));
 is($primary->safe_psql('bytes', q(SELECT (SELECT string_agg(encode(name::bytea, 'hex'), ',') FROM profstore.function_rows), (SELECT string_agg(encode(convert_to(name, 'SQL_ASCII'), 'hex'), ',' ORDER BY id) FROM profstore.functions))) =~ s/\\\\/\\/r,
 	'ff|ff,c3a4', 'bytes that are no UTF-8 stay a row');
 
-# --- many of one content, which are found one by one, and never gone through for each --------------------------------
+# --- many rows of equal content: each is found by the index, without a scan of all of them ---------------------------
 
 $primary->safe_psql('postgres', 'CREATE DATABASE equal');
 $primary->safe_psql('equal', q(CREATE EXTENSION profstore; INSERT INTO profstore.functions SELECT i, 'f', 'f', 'f.c', 1, false FROM generate_series(6000, 3001, -1) AS i; SELECT profstore.compact_dictionary();
@@ -163,11 +163,11 @@ $primary->safe_psql('sound', 'UPDATE profstore.location_hashes SET entries = set
 like($primary->safe_psql('sound', $verify), qr/profstore\.function_chunks\|1\|the checksum does not match\n(.*\n)*profstore\.location_hashes\|-9223372036854775808\|the row is damaged/, 'verify() tells of damage');
 ($status, $out, $err) = $primary->psql('sound', '\set VERBOSITY verbose' . "\nSELECT count(*) FROM profstore.functions");
 like($err, qr/XX001: chunk 1 of "profstore.function_chunks" cannot be read: the checksum does not match/, 'reading it is an error');
-# what the hint says, where there is no backup: the names are lost, and stored again
+# if there is no backup, the hint's commands work: the names are lost, and can be stored again
 $primary->safe_psql('sound', 'DELETE FROM profstore.function_chunks WHERE number = 1');
 is($primary->safe_psql('sound', "SELECT min(i) > 1000 FROM unnest((SELECT profstore.intern_functions(array_agg('f' || i || $letter), array_agg('_Z' || i), array_agg('/src/' || i / 20 || '.cc'), array_agg(i % 50)) FROM generate_series(301, 400) AS i WHERE i % 3 > 0)) AS i"), 't', 'names of a chunk that was deleted are stored again');
 
-# what cannot be packed keeps nothing else from being done
+# rows that cannot be packed do not stop other work
 $primary->safe_psql('sound', 'SELECT profstore.ensure_partitions(now(), now())');
 $primary->safe_psql('sound', 'INSERT INTO profstore.samples SELECT now(), 0, 0, 1') for 1 .. 2;
 $primary->safe_psql('sound', "INSERT INTO profstore.function_rows SELECT * FROM profstore.functions WHERE id = (SELECT max(id) FROM profstore.functions WHERE id NOT IN (SELECT id FROM profstore.function_rows)); SELECT profstore.intern_functions(array_agg('more' || i), array_agg('' || i), array_agg(''::text), array_agg(0)) FROM generate_series(1, 2000) AS i");

@@ -1,5 +1,5 @@
-# Imports of sessions share the ids that they got: the first import of a session interns nothing that others have imported. What is
-# not committed, of another epoch or for another role is not shared.
+# Sessions share the ids of imports: the first import of a session does not intern names that others have imported. Ids are not shared
+# if they are not committed, or belong to another epoch or another role.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -14,10 +14,10 @@ sub sql { my ($statements, %more) = @_; return $node->safe_psql('postgres', $sta
 sql('CREATE EXTENSION profstore; CREATE ROLE other LOGIN');
 sql(q(SELECT profstore.grant_write('other'); SELECT profstore.grant_read('other')));
 
-# folded stacks of so many functions, from a first number on
+# folded stacks of a number of functions, numbered from a first one on
 sub import { my ($first, $count, $kind) = @_; return "SELECT profstore.import_folded((SELECT string_agg(format(E'main;%s 1\\n', 'f' || i), '') FROM generate_series($first, $first + $count - 1) AS i), '{\"kind\": \"$kind\"}', '2026-01-02')"; }
 
-# a session tells of its calls before it is gone, which is after its client; a session of the test's own stays
+# a session reports its calls as it ends, after its client; the test keeps one session open
 my $open_sessions = 0;
 sub calls
 {
@@ -27,7 +27,7 @@ sub calls
 }
 sub stacks { my ($kind) = @_; return sql("SELECT count(*), sum(value), count(DISTINCT stack) FROM profstore.folded((SELECT profile_type FROM profstore.profile_types()) || '{kind=\"$kind\"}', '-infinity', 'infinity')"); }
 
-# how often interning was called by imports, each in a session of its own
+# returns how often imports called interning, each import in a session of its own
 sub interned { my ($imports, %more) = @_; my $before = calls(); sql($imports, %more); return calls() - $before; }
 
 is(interned(import(1, 100, 'a')), 3, 'what is new is interned: functions, locations, a series');
@@ -38,7 +38,7 @@ is(interned(import(1, 100, 'b')), 1, 'but a series of its own');
 is(stacks('a'), '100|500|100', 'all of it was stored');
 is(stacks('b'), '100|100|100', 'that too');
 
-# what is rolled back, or not committed yet, is not shared; what is committed is, with what was there
+# ids of a rolled back or unfinished transaction are not shared; committed ones are, together with earlier ones
 sql('BEGIN; ' . import(200, 100, 'c') . '; ' . import(200, 100, 'c') . '; ROLLBACK; ' . import(1, 1, 'a'));
 cmp_ok(interned(import(200, 100, 'c')), '>', 0, 'others intern what was rolled back');
 my $open = $node->background_psql('postgres');
@@ -55,7 +55,7 @@ is(stacks('d'), '200|1000|200', 'all that was committed');
 $open->quit;
 $open_sessions = 0;
 
-# a snapshot from before they were stored sees none of them, and so takes none
+# a snapshot that is older than the rows sees none of them, so ids are not taken from the cache
 for my $level ('REPEATABLE READ', 'SERIALIZABLE')
 {
 	my $kind = lc substr $level, 0, 1;
@@ -79,17 +79,17 @@ for my $level ('REPEATABLE READ', 'SERIALIZABLE')
 	is(sql(q(SELECT count(*) FROM profstore.verify('profstore.samples'))), 0, "$level: all names are known");
 }
 
-# another role has to ask for itself
+# another role interns the names itself
 is(interned(import(1, 100, 'a'), extra_params => [ '-U', 'other' ]), 3, 'another role interns');
 is(interned(import(1, 100, 'a')), 0, 'and leaves what the first one shares');
 
-# a collection may take what is known
+# collection may remove the shared rows
 sql(q(DELETE FROM profstore.series WHERE labels->>'kind' = 'none'; SELECT profstore.intern_stacks('nobody', '{2}', '{1,2}')));
 sql(q(SELECT profstore.collect_dictionary('0'))) for 1 .. 2;
 cmp_ok(interned(import(1, 100, 'a')), '>', 0, 'a new epoch begins anew');
 is(stacks('a'), '100|903|100', 'and is right');
 
-# without shared memory each session has its own
+# without shared memory each session keeps its own ids
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 $node->restart;
 is(interned(import(1, 100, 'a') . ';' . import(1, 100, 'a')), 3, 'a session of its own');

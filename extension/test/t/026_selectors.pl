@@ -1,5 +1,5 @@
-# A role with a selector sees the series that match it, and no name of others: every function and relation of the extension is called as such a
-# role, and its answers, notices, errors and plans are searched for planted names of another tenant; before and after a dump.
+# A role with a selector sees the series that match it, and no names of others: this role uses every function and relation of the extension,
+# and its answers, notices, errors and plans are searched for planted names of another tenant; before and after a dump.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -15,7 +15,7 @@ my $tempdir = PostgreSQL::Test::Utils::tempdir();
 
 # --- two tenants ---------------------------------------------------------------------------------------------------
 
-# What belongs to team b alone is planted: each name has the word SECRET, or a build ID that is found nowhere else.
+# Names that belong to team b alone are planted: each contains SECRET, or is a build ID that occurs nowhere else.
 my $planted = qr/SECRET|5ec4e75ec4e7/i;
 $node->safe_psql('postgres', q(
 	CREATE ROLE collector LOGIN;
@@ -68,9 +68,9 @@ $node->safe_psql('postgres', q(SELECT profstore.grant_read('later'), profstore.g
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
 
-# The functions that answer a role with a selector, and those that refuse it. A function in neither list fails the test.
+# The functions that work for a role with a selector, and those that refuse it. A function in neither list fails the test.
 my $answers = '
-	callees callers callgraph callgraph_dot flamechart flamegraph flamegraph_diff flamegraph_text sandwich filtered_share regressions regressions_basis folded heatmap source stacks_of timeseries top top_diff regressions regressions_basis cost_of cost_of_functions anomalies
+	callees callers callgraph callgraph_dot flamechart flamegraph flamegraph_diff flamegraph_text sandwich filtered_share regressions regressions_basis folded heatmap source stacks_of timeseries top top_diff regressions regressions_basis cost_of cost_of_functions anomalies top_queries
 	label_names label_values matching_series profile_types series selector parse_selector parse_profile_type normalize_labels
 	merge_stacks(profstore.stack_sums) stacks_in firefox_profile flamegraph_diff_html flamegraph_html flamegraph_json pprof report_html speedscope
 	writer_protocols calling_role target_states help() help(text) readable short_name selection_status selection_error stored_rows valid_selector valid_filter valid_time
@@ -81,7 +81,7 @@ my $refuses = '
 	import_pprof import_folded import_perf_script ensure_partitions epoch begin_batch take_receipts pin_epoch
 	intern_profile_types intern_series intern_functions intern_mappings intern_locations intern_stacks intern_stacks_by_partition touch_series touch_each_series
 	keep_traces keep_file_notes find_symbol_work claim_symbol_work open_addresses settle_symbol_work want_symbols forget_answers
-	begin_debuginfo put_debuginfo finish_debuginfo find_debuginfo debuginfo_state read_debuginfo remove_debuginfo put_sources remove_sources
+	begin_debuginfo put_debuginfo finish_debuginfo find_debuginfo debuginfo_state read_debuginfo remove_debuginfo put_sources remove_sources map_sources unmap_sources missing_sources
 	bump_names bump_epoch compact compact_in_steps compact_dictionary verify remove_samples remove_segment set_retention apply_retention distribute drop_before
 	collect_dictionary track_stacks untrack_stacks stack_references
 	grant_read(regrole) grant_read(regrole,text) grant_write(regrole) grant_write(regrole,text) grant_maintain revoke_access apply_policies';
@@ -91,10 +91,10 @@ my %relation = (
 		segment_details segment_stats compaction_progress symbol_states)),
 	(map { $_ => 'refuses' } qw(bound_writers samples samples_minute samples_hour collectors health_limits health_states debuginfo debuginfo_chunks dictionary_key dictionary_partitions epoch
 		function_chunks function_hashes function_rows functions location_chunks location_hashes location_rows locations mappings readers receipts restored_policies
-		retention_log rollups row_ledger segments shard_keys shard_ranges source_files source_roles source_texts stack_chunks stacks symbol_work tracked_stacks unwind_counts unwind_quality writers)),
+		retention_log rollups row_ledger segments shard_keys shard_ranges source_files source_paths source_roles source_texts stack_chunks stacks symbol_work tracked_stacks unwind_counts unwind_quality writers)),
 	(map { $_ => 'refuses' } qw(debuginfo_ids dictionary_partition_ids function_ids location_ids mapping_ids node_numbers profile_type_ids series_ids storage_ids)));
 
-# Runs statements as a role, in one session; returns of each its outcome and everything that came of it.
+# Runs statements as a role, in one session; returns the outcome and all output of each.
 sub attempts
 {
 	my ($database, $role, @statements) = @_;
@@ -134,9 +134,9 @@ my @calls = map { [ split /\x1e/ ] } split /\x1f/, $node->safe_psql('postgres', 
 my @relations = split /\n/, $node->safe_psql('postgres', q(
 	SELECT c.relname FROM pg_class AS c JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
 	WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY 1));
-# the example takes the segment from a view that is empty for others
+# the example takes the segment from a view that is empty for other roles
 $_->[1] = q(SELECT profstore.remove_segment('profstore.samples', 1)) for grep { $_->[0] =~ /remove_segment/ } @calls;
-# two functions of one name have an example each
+# two functions of one name have one example each
 @calls = grep { $_->[0] !~ /merge_stacks/ || ($_->[0] =~ /stack_sums/) != ($_->[1] =~ /profstore\.samples/) } @calls;
 my %proc = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', q(
 	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
@@ -195,7 +195,7 @@ sub matrix
 	my %exists = map { $_ => 1 } @relations;
 	is_deeply([ grep { !$exists{$_} } sort keys %relation ], [], "$name: the matrix has no relation that is gone");
 
-	# the schema of inner functions, and partitions, are closed altogether
+	# the schema of internal functions and the partitions are not accessible at all
 	my $open = $node->safe_psql($database, q(
 		SELECT string_agg(c.oid::regclass::text, ', ') FROM pg_class AS c
 		WHERE c.relispartition AND c.relnamespace = 'profstore'::regnamespace AND has_any_column_privilege('team_a', c.oid, 'SELECT, INSERT, UPDATE, REFERENCES')));
@@ -215,7 +215,7 @@ matrix('postgres', 'before');
 
 # --- attacks -------------------------------------------------------------------------------------------------------
 
-# Statements of a hostile tenant, and the SQLSTATE that refuses them; '': they run, and show nothing.
+# Statements of a hostile tenant with the SQLSTATE that refuses them; '' means that they run and return nothing.
 my $leak = q(CREATE FUNCTION pg_temp.leak(anyelement) RETURNS bool LANGUAGE plpgsql COST 0.0000001 AS $$ BEGIN RAISE NOTICE 'leaked %', $1::text; RETURN true; END $$);
 my @attacks = (
 	[ '42501', 'sums with stack ids of others', q(SELECT * FROM profstore.folded_of((SELECT ('{' || string_agg((g::int8 << 40) + n || ':1', ',') || '}')::profstore.stack_sums
@@ -266,7 +266,7 @@ my @attacks = (
 			END LOOP;
 		END $$) ]);
 
-# Of the quoted statement, which an error repeats, nothing counts.
+# An error repeats the statement; the repeated text is not searched.
 sub attack
 {
 	my ($database, $name) = @_;
@@ -278,7 +278,7 @@ sub attack
 		is($outcome, $state eq '' ? 'answers' : 'refuses', "$name: $what: " . ($state eq '' ? 'answered' : 'refused')) or diag($text);
 		unlike($text, $planted, "$name: $what: shows nothing");
 	}
-	# the positive control of the last one and of the leaky functions
+	# positive control: the last statement and the leaky functions do find names when nothing prevents it
 	my (undef, $text) = attempt($database, 'everyone', $attacks[5][2]);
 	like($text, $planted, "$name: the same functions show the names to a role that reads everything");
 	($_, $text) = attempt($database, 'postgres', $attacks[-1][2]);
@@ -294,7 +294,7 @@ for (map { "SELECT * FROM profstore.$_" } "callers('$type', function => '%s')", 
 my ($visible, undef) = $node->safe_psql('postgres', "$leak; SELECT count(*) FROM profstore.selected_samples AS r WHERE pg_temp.leak(r.series_id)", extra_params => [ '-U', 'team_a' ]);
 is($visible, 50, 'a leaky function on samples');
 
-# plans and caches of one role in a session are not those of the next
+# plans and caches of one role in a session are not used for the next role
 my ($out, $err);
 $node->psql('postgres', "PREPARE p AS SELECT count(*) FROM profstore.series(); PREPARE f AS SELECT stack FROM profstore.folded('$type') ORDER BY 1;
 	EXECUTE p; EXECUTE f; SET ROLE team_a; EXECUTE p; EXECUTE f; SET ROLE everyone; EXECUTE p; SET ROLE team_a; EXECUTE p; EXECUTE f", stdout => \$out, stderr => \$err);
@@ -318,7 +318,7 @@ $node->safe_psql('whole', 'ANALYZE');
 matrix('whole', 'restored');
 attack('whole', 'restored');
 
-# --- what cannot be granted ----------------------------------------------------------------------------------------
+# --- grants that are refused ---------------------------------------------------------------------------------------
 
 sub refused
 {
@@ -338,7 +338,7 @@ refused(q(SELECT profstore.grant_read('idle', '{team="a"}')), qr/could read all 
 refused(q(CREATE POLICY mine ON profstore.series TO later USING (false); SELECT profstore.grant_read('later', '{}')), qr/beside row policies of your own/, 'policies of users');
 $node->safe_psql('postgres', 'DROP POLICY mine ON profstore.series');
 
-# without row security nobody decides which series a role sees: functions refuse
+# without row security the series of a role are undefined: functions refuse
 $node->safe_psql('postgres', 'ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY');
 is((attempt('postgres', 'team_a', "SELECT * FROM profstore.folded('$type')"))[0], 'refuses', 'functions refuse if row security is switched off');
 $node->safe_psql('postgres', q(SELECT profstore.grant_read('team_a', '{team="a"}')));
@@ -346,14 +346,14 @@ is((attempt('postgres', 'team_a', "SELECT value FROM profstore.folded('$type')")
 
 unlike((attempt('postgres', 'team_a', q(SELECT * FROM profstore.folded_of('{0:1}'))))[1], qr/HINT/, 'no hint advises to lift the selector');
 
-# from everything to a selector and back
+# a role changes from all series to a selector and back
 $node->safe_psql('postgres', q(SELECT profstore.grant_read('later', '{team="a"}')));
 is((attempt('postgres', 'later', 'SELECT count(*) FROM profstore.series'))[1], "1\n", 'a role that read everything is restricted');
 is((attempt('postgres', 'later', 'SELECT count(*) FROM profstore.functions'))[0], 'refuses', 'and loses its privileges');
 $node->safe_psql('postgres', q(DELETE FROM profstore.readers WHERE role = 'later'; SELECT profstore.grant_read('later')));
 is((attempt('postgres', 'later', 'SELECT count(*) FROM profstore.series'))[1], "3\n", 'and gets them back');
 
-# the last selector is lifted
+# the last selector is removed
 $node->safe_psql('postgres', 'CREATE DATABASE lifted');
 $node->safe_psql('lifted', q(CREATE EXTENSION profstore; SELECT profstore.grant_read('everyone'); SELECT profstore.grant_read('team_a', '{team="a"}');
 	SELECT profstore.intern_series(ARRAY['cpu:samples:count:::delta'], ARRAY['{"team": "b"}']::jsonb[], '{1}')));
@@ -366,7 +366,7 @@ $node->safe_psql('lifted', q(DELETE FROM profstore.readers; SELECT profstore.gra
 is((attempt('lifted', $_, 'SELECT count(*) FROM profstore.series'))[1], "1
 ", "without readers, $_ reads everything") for qw(team_a everyone);
 
-# roles go
+# dropped roles
 $node->safe_psql('whole', q(GRANT SELECT (id) ON profstore.series TO team_a; SELECT profstore.grant_maintain('team_a'), profstore.grant_write('team_b', '{team="b"}')));
 for my $role (qw(team_a team_b everyone later))
 {
@@ -385,7 +385,7 @@ is((attempt('whole', 'auditor', 'SELECT count(*) FROM profstore.series'))[1], "3
 $node->safe_psql('postgres', 'DROP ROLE team_a, team_b, everyone, later');
 refused(q(SELECT profstore.revoke_access(current_user::regrole)), qr/owns the extension/, 'the owner keeps its privileges');
 
-# a writer has no lock for which other roles wait
+# a writer cannot take a lock for which other roles wait
 my $locker = $node->background_psql('postgres', extra_params => [ '-U', 'collector' ], on_error_stop => 0);
 $locker->query_safe("SELECT pg_advisory_lock(c.oid::int4, n) FROM pg_class AS c, (VALUES (0), (hashtext('collector')), (hashtext('postgres'))) AS k(n) WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind = 'r'");
 is($node->psql('postgres', q(SET statement_timeout = '20 s'; CREATE ROLE next LOGIN; SELECT profstore.grant_read('next', '{team="a"}'), profstore.apply_policies())), 0, 'policies change beside advisory locks of others');

@@ -1,5 +1,5 @@
-# A writer with a selector stores series that match it, and uses ids only that interning has returned to it: so it neither writes into another
-# role's series, nor learns the names behind ids that it guesses by storing them in its own.
+# A writer with a selector stores only series that match it, and uses only ids that interning has returned to it. So it cannot write into
+# another role's series, nor learn the names of guessed ids by storing them in its own series.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q(
 	SELECT profstore.ensure_partitions(now() - interval '1 hour', now());
 ));
 
-# What interns one stack for a team, in a session; psql's variables hold the ids.
+# Interns one stack for a team, in a session; psql variables hold the ids.
 sub intern
 {
 	my ($team, $name, $end) = @_;
@@ -81,10 +81,10 @@ sub check
 		is(run($database, $role, q(UPDATE profstore.bound_writers SET selector = '{}')), '42501', "$who: no selector of its own making");
 		is(run($database, $role, 'TABLE profstore.bound_writers'), '42501', "$who: nor sees those of others");
 	}
-	# ids that a session has for one role are not those of another, and content that another session has interned is found and proven
+	# ids that a session has for one role are not valid for another; content that another session has interned is found and accepted
 	is(run($database, 'postgres', 'SET ROLE operator;' . intern('b', 'SECRET', "SET ROLE team_a; $store")), '55000', "$name: ids of another role in a session");
 	is(run($database, 'team_a', intern('a', 'SECRET', $store)), '', "$name: a name that it knows is its own");
-	# the label of a host makes no rows about it visible that another role has stored
+	# a host's label does not reveal rows about that host that another role has stored
 	is(run($database, 'team_a', qq(SELECT cardinality(profstore.intern_series('{$type}', ARRAY['{"team": "a", "node": "of_operator"}']::jsonb[], '{1}')); SELECT count(*) FROM profstore.losses)),
 		"1\n0", "$name: a label of its own choosing shows no losses of others");
 	is($node->safe_psql($database, 'SELECT count(*) FROM profstore.losses'), '1', "$name: which are there");
@@ -111,7 +111,7 @@ refused(q(SELECT profstore.grant_write('postgres', '{}')), qr/is a superuser/, '
 refused(q(SELECT profstore.grant_write('team_a')), qr/role "team_a" has a selector/, 'a selector is not lifted by accident');
 refused(q(SELECT profstore.grant_read('team_a')), qr/role "team_a" has a selector/, 'that of a reader neither');
 
-# who could be another writer by SET ROLE, or change the tables behind the functions
+# roles that could become another writer by SET ROLE, or change the tables directly
 my %memberships = (
 	'IN ROLE operator NOINHERIT' => qr/could store any series as role "operator"/,
 	'IN ROLE pg_write_all_data' => qr/could store any series as role "pg_write_all_data"/,
@@ -131,7 +131,7 @@ $node->safe_psql('postgres', 'CREATE ROLE changer; GRANT UPDATE (labels) ON prof
 refused(q(SELECT profstore.grant_write('switcher', '{team="a"}')), qr/could change table profstore.series/, 'a privilege by SET ROLE');
 $node->safe_psql('postgres', 'DROP OWNED BY changer; DROP ROLE switcher, changer');
 
-# a writer's session keeps no id that its role may no longer use
+# a writer's session forgets ids that its role may no longer use
 my $session = $node->background_psql('postgres', extra_params => [ '-U', 'suspect' ], on_error_stop => 0);
 my $in_session = sub {
 	my ($sql) = @_;
@@ -148,7 +148,7 @@ $node->safe_psql('postgres', q(SELECT profstore.grant_write('suspect', '{team="s
 $in_session->(qq(SELECT profstore.intern_series('{$type}', '{"{\\"team\\": \\"s\\"}"}', '{1000}')));
 is($in_session->($sample), '', 'interned under its own selector it is stored');
 
-# the name of a role is not what binds it
+# a renamed role stays restricted
 $node->safe_psql('postgres', 'ALTER ROLE suspect RENAME TO renamed');
 like($in_session->($sample), qr/was not interned/, 'a renamed role is bound in its session');
 is(run('postgres', 'renamed', intern('b', 'own')), '42501', 'and in the next');
@@ -163,7 +163,7 @@ $node->safe_psql('postgres', q(SELECT profstore.grant_write('renamed', '{team="s
 is(run('postgres', 'renamed', intern('s', 'own', $store)), '', 'granted again it stores');
 is(run('postgres', 'renamed', intern('b', 'own')), '42501', 'within its selector');
 
-# another installation of the extension gives ids another meaning
+# ids of a dropped extension are not valid in a new one
 $node->safe_psql('postgres', q(CREATE DATABASE again));
 $node->safe_psql('again', q(CREATE EXTENSION profstore; SELECT profstore.grant_write('renamed', '{team="s"}'), profstore.ensure_partitions(now() - interval '1 hour', now())));
 $session->quit;

@@ -25,7 +25,7 @@ sub openssl
 	IPC::Run::run([ 'openssl', @_ ], '>', \$out, '2>', \$err) or BAIL_OUT("openssl @_: $err");
 }
 
-# An authority, or a certificate that one signs.
+# Makes an authority, or a certificate signed by one.
 sub authority
 {
 	my ($name) = @_;
@@ -47,7 +47,7 @@ certificate('ca', 'other', '/CN=other-collector');
 certificate('ca', 'dashboard', '/CN=shop-dashboard');
 certificate('stranger', 'forged', '/CN=shop-collector');
 
-# --- the server, by the recipe -------------------------------------------------------------------------------------
+# --- the server, configured by the README --------------------------------------------------------------------------
 
 my $node = PostgreSQL::Test::Cluster->new('tls');
 $node->init;
@@ -83,7 +83,7 @@ $node->safe_psql('profiles', q(
 ));
 
 my $port = $node->port;
-# What is given replaces the settings of the right collector.
+# The arguments replace settings of a correct collector.
 sub settings
 {
 	my %settings = (host => 'db.example', hostaddr => '127.0.0.1', port => $port, dbname => 'profiles', user => 'shop_writer', sslmode => 'verify-full',
@@ -123,7 +123,7 @@ for (
 }
 is($node->safe_psql('profiles', q(SELECT count(*), sum(value) FROM profstore.samples)), '1|5', 'only the first has stored anything');
 
-# --- a collector that stays ----------------------------------------------------------------------------------------
+# --- a collector that keeps running --------------------------------------------------------------------------------
 
 my $http = PostgreSQL::Test::Cluster::get_free_port();
 my ($out, $err) = ('', '');
@@ -151,7 +151,7 @@ my $answer = push_as('shop', $now, 3);
 is($answer->{status}, 200, 'what is pushed is stored') or diag($answer->{content}, $err);
 is($node->safe_psql('profiles', q(SELECT DISTINCT s.ssl, s.client_dn, a.usename FROM pg_stat_ssl AS s JOIN pg_stat_activity AS a USING (pid) WHERE a.usename = 'shop_writer')),
 	't|/CN=shop-collector|shop_writer', 'over TLS, with the name of its certificate');
-# ids of the old session are not those of the new one: the writer interns again
+# ids of the old session are not valid in the new one: the writer interns again
 $node->safe_psql('profiles', q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shop_writer'));
 $answer = push_as('shop', $now + 10, 4);
 is($answer->{status}, 200, 'after a lost connection, too') or diag($answer->{content}, $err);

@@ -1,85 +1,35 @@
-# Samples in shards of two other servers: queries answer as they do on one server. A double of Citus: the coordinator has a catalog that lists its
-# tables as distributed, and calls node_rows() of the nodes through dblink instead of through the planner of Citus. The statements of the
-# coordinator and of the nodes are those that Citus runs; citus.pl tests them with Citus itself.
+# Samples in shards on two other servers, without Citus: queries answer as on one server.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Shards qw(store_samples answers differences);
+use Shards qw(answers differences double_servers);
 
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-my @nodes = map { PostgreSQL::Test::Cluster->new("node$_") } 1, 2;
-for my $node ($coordinator, @nodes)
-{
-	$node->init;
-	$node->start;
-	$node->safe_psql('postgres', 'CREATE EXTENSION profstore; CREATE EXTENSION dblink');
-}
-store_samples($coordinator, 'postgres', tier => 1);
-my $expected = answers($coordinator, 'postgres');
+my ($expected, $coordinator, @nodes) = double_servers();
 unlike(join("\n", %$expected), qr/ERROR/, 'every query has an answer');
 cmp_ok(scalar(grep { !/^0\|/ } values %$expected), '>', 50, 'most have rows') or diag(explain($expected));
 
-# Four shards, two on each node. Keys are numbers whose hash lies in the shard, as those of distribute().
-sub connection { my ($node) = @_; return sprintf('host=%s port=%s dbname=postgres', $node->host, $node->port); }
-my @ranges = ([-2147483648, -1073741825], [-1073741824, -1], [0, 1073741823], [1073741824, 2147483647]);
-my @places;
-for my $shard (0 .. 3)
-{
-	my ($low, $high) = @{ $ranges[$shard] };
-	my $node = $nodes[$shard % 2];
-	for my $table ('samples', 'samples_minute', 'samples_hour')
-	{
-		my @parts = split(/\n/, $coordinator->safe_psql('postgres',
-			"SELECT c.relname || ' ' || pg_get_expr(c.relpartbound, 0) FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'profstore.$table'::regclass"));
-		$node->safe_psql('postgres', join(';', "CREATE TABLE profstore.${table}_$shard (LIKE profstore.$table) PARTITION BY RANGE (time)",
-			(map { my ($name, $bound) = split(/ /, $_, 2); "CREATE TABLE profstore.${name}_$shard PARTITION OF profstore.${table}_$shard $bound USING profstore" } @parts),
-			sprintf("INSERT INTO profstore.${table}_$shard SELECT * FROM dblink('%s', 'SELECT * FROM profstore.$table WHERE hashint4(series_id) BETWEEN $low AND $high') "
-				. "AS t (time timestamptz, series_id int4, stack_id int8, value int8)", connection($coordinator)),
-			"SELECT profstore.compact('profstore.${table}_$shard')"));
-	}
-	my $key = $coordinator->safe_psql('postgres', "SELECT min(i) FROM generate_series(1, 1000) AS i WHERE hashint4(i) BETWEEN $low AND $high");
-	push(@places, sprintf("(%d, %d, %d, %d, '%s', '{%s}'::text[])", $key, $low, $high, $shard % 2, connection($node),
-		join(',', map { "profstore.${_}_$shard" } 'samples', 'samples_minute', 'samples_hour')));
-}
-my $places = join(', ', @places);
-$coordinator->safe_psql('postgres', qq(
-	TRUNCATE profstore.samples, profstore.samples_minute, profstore.samples_hour;
-	CREATE TABLE places (key, low, high, node, connection, tables) AS VALUES $places;
-	INSERT INTO profstore.shard_keys SELECT key FROM places;
-	CREATE OR REPLACE FUNCTION profstore_internal.shards(parts regclass[] DEFAULT '{profstore.samples}')
-		RETURNS TABLE (key int4, low int4, high int4, node int4, host text, port int4, tables text[])
-		LANGUAGE sql STABLE AS 'SELECT p.key, p.low, p.high, p.node, p.connection, 0, p.tables FROM public.places AS p';
-	CREATE OR REPLACE FUNCTION profstore_internal.node_rows(key int4, request bytea, keys int4[], samples text[], minutes text[], hours text[]) RETURNS SETOF bytea
-		LANGUAGE sql STABLE AS \$\$
-		SELECT d.block FROM public.dblink((SELECT p.connection FROM public.places AS p WHERE p.key = node_rows.key),
-			format('SELECT profstore_internal.node_rows(%L, %L, %L, %L, %L, %L)', key, request, keys, samples, minutes, hours)) AS d (block bytea)\$\$;
-	SET allow_system_table_mods = on;
-	CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
-	INSERT INTO pg_catalog.pg_dist_partition SELECT r, 'h' FROM (VALUES ('profstore.shard_keys'::regclass), ('profstore.samples_hour')) AS t (r)
-	UNION ALL SELECT p.relid, 'h' FROM unnest('{profstore.samples,profstore.samples_minute}'::regclass[]) AS t (r), pg_partition_tree(t.r) AS p));
-
-# what counts rows by SQL would find the shards only through Citus
+# functions that count rows by SQL can find the shards only with Citus
 delete @$expected{ grep { /^(stored_rows|report_html)/ } keys %$expected };
 my $got = answers($coordinator, 'postgres');
 is(differences($expected, $got), '', keys(%$expected) . ' queries answer as on one server');
 
-# a reader needs no account on the nodes, and sees the series of its selector
+# a reader needs no role on the nodes, and sees the series of its selector
 $coordinator->safe_psql('postgres', q(CREATE ROLE tenant LOGIN; SELECT profstore.grant_read('tenant', '{service="s1"}')));
 is($coordinator->safe_psql('postgres', q(SET ROLE tenant; SELECT sum(self) FROM profstore.top('process_cpu:cpu', '2026-01-01', '2026-01-03'))),
 	$coordinator->safe_psql('postgres', q(SELECT sum(self) FROM profstore.top('process_cpu:cpu{service="s1"}', '2026-01-01', '2026-01-03'))),
 	'a tenant sees its series');
 isnt($coordinator->safe_psql('postgres', q(SELECT count(*) FROM profstore.top('process_cpu:cpu{service="s1"}', '2026-01-01', '2026-01-03'))), 0, 'which have samples');
 
-# a node that is away is an error, not a smaller answer
+# a node that is down causes an error, not an incomplete answer
 $nodes[1]->stop('immediate');
 my ($status, $out, $err) = $coordinator->psql('postgres', q(SELECT count(*) FROM profstore.top('process_cpu:cpu', '2026-01-01', '2026-01-03')));
 is($status, 3, 'without one node there is no answer');
 $nodes[1]->start;
 is(differences($expected, answers($coordinator, 'postgres')), '', 'queries answer again');
 
-# stacks that are stored after the nodes have listed those of the selection: the list has none, and the filter lets none pass
+# stacks that are stored after the nodes have listed those of the selection: they are missing from the list, and no filter matches them
 my $heatmap = q(SELECT count(*) > 0 FROM profstore.heatmap('process_cpu:cpu', '2026-01-02', '2026-01-04', '1 hour', focus => '%s'));
 is($coordinator->safe_psql('postgres', sprintf($heatmap, 'f7')), 't', 'a filter lets stacks pass');
 my $definition = $coordinator->safe_psql('postgres', q(SELECT pg_get_functiondef('profstore_internal.node_rows'::regproc)));
@@ -88,10 +38,10 @@ $coordinator->safe_psql('postgres', $late);
 is($coordinator->safe_psql('postgres', sprintf($heatmap, 'nothing')), 'f', 'stacks that were stored later are not counted unfiltered');
 $coordinator->safe_psql('postgres', $definition);
 
-# requests that no coordinator writes
+# requests that no coordinator sends
 my $ask = "profstore_internal.node_rows(1, %s, '{1}', '{profstore.samples_0}', '{profstore.samples_minute_0}', '{profstore.samples_hour_0}')";
-($status, $out, $err) = $nodes[0]->psql('postgres', '\set VERBOSITY verbose' . "\nSELECT " . sprintf($ask, q('\x02')));
-like($err, qr/55000: the coordinator asks for samples by protocol 2, this node answers by 1/, 'another protocol is refused');
+($status, $out, $err) = $nodes[0]->psql('postgres', '\set VERBOSITY verbose' . "\nSELECT " . sprintf($ask, q('\x03')));
+like($err, qr/55000: the coordinator asks for samples by protocol 3, this node answers by 2/, 'another protocol is refused');
 is($nodes[0]->safe_psql('postgres', qq(
 	CREATE FUNCTION outcome(request bytea) RETURNS text LANGUAGE plpgsql AS \$\$
 	BEGIN
@@ -100,17 +50,26 @@ is($nodes[0]->safe_psql('postgres', qq(
 	EXCEPTION WHEN invalid_binary_representation OR object_not_in_prerequisite_state THEN
 		RETURN 'refused';
 	END $$;
-	WITH whole AS (SELECT '\x010c01010080e0d2c1a49bfd0403020101'::bytea AS request),
+	WITH whole AS (SELECT '\x020c01010080e0d2c1a49bfd0403020101'::bytea AS request),
 		changed AS
 			(SELECT set_byte(w.request, i, v) AS request FROM whole AS w, generate_series(0, length(w.request) - 1) AS i, generate_series(0, 255) AS v
 			 UNION ALL SELECT substr(w.request, 1, i) FROM whole AS w, generate_series(0, length(w.request)) AS i)
 	SELECT count(*) > 4000, count(*) FILTER (WHERE o.outcome = 'refused') > 1000, count(DISTINCT o.outcome)
 	FROM changed AS c, outcome(c.request) AS o (outcome))), 't|t|2', 'every changed or shortened request is answered or refused');
 
-# answers that no node writes, to all requests but those for the ends of tiers
+# values are divided by what divides all of them: sums of CPU time take as many bytes as the counts of samples would
+$nodes[0]->safe_psql('postgres', q(CREATE TABLE periods (LIKE profstore.samples) USING profstore;
+	INSERT INTO periods SELECT '2000-01-02', 1, i, (i % 60 - 30) * 52631579 FROM generate_series(1, 1000) AS i;
+	CREATE TABLE limits (LIKE profstore.samples) USING profstore;
+	INSERT INTO limits SELECT '2000-01-02', 1, i, (-9223372036854775808)::int8 + i * 0 FROM generate_series(1, 1000) AS i));
+my $length = q(SELECT sum(length(b)) FROM profstore_internal.node_rows(1, '\x020c01010080e0d2c1a49bfd0403020101', '{1}', '{%s}', '{profstore.samples_minute_0}', '{profstore.samples_hour_0}') AS b WHERE get_byte(b, 0) = 1);
+is($nodes[0]->safe_psql('postgres', sprintf($length, 'periods')), 4 + 1000 + 4 + 1000, 'sums of a profile type with a period are short');
+is($nodes[0]->safe_psql('postgres', sprintf($length, 'limits')), 4 + 1000 + 10 + 1000, 'also the least number');
+
+# answers that no node sends, to all requests except those for the ends of tiers
 $coordinator->safe_psql('postgres', q(CREATE TABLE answer (block bytea);
 	CREATE OR REPLACE FUNCTION profstore_internal.node_rows(key int4, request bytea, keys int4[], samples text[], minutes text[], hours text[]) RETURNS SETOF bytea
-		LANGUAGE sql STABLE AS $$SELECT CASE WHEN get_byte(request, 1) = 0 THEN '\x0409010000' ELSE block END FROM public.answer LIMIT 1$$));
+		LANGUAGE sql STABLE AS $$SELECT CASE WHEN get_byte(request, 1) = 0 THEN '\x040901000100' ELSE block END FROM public.answer LIMIT 1$$));
 is($coordinator->safe_psql('postgres', q(
 	CREATE FUNCTION outcome(new bytea, call text DEFAULT $$top('process_cpu:cpu', '2026-01-02', '2026-01-03')$$) RETURNS text LANGUAGE plpgsql AS $$
 	BEGIN
@@ -121,7 +80,7 @@ is($coordinator->safe_psql('postgres', q(
 	EXCEPTION WHEN data_corrupted OR invalid_binary_representation THEN
 		RETURN 'refused';
 	END $$;
-	WITH whole AS (SELECT '\x010c0202040406'::bytea AS block),
+	WITH whole AS (SELECT '\x010c020204010406'::bytea AS block),
 		changed AS
 			(SELECT set_byte(w.block, i, v) AS block FROM whole AS w, generate_series(0, length(w.block) - 1) AS i, generate_series(0, 255, 3) AS v
 			 UNION ALL SELECT substr(w.block, 1, i) FROM whole AS w, generate_series(0, length(w.block)) AS i)
@@ -129,7 +88,7 @@ is($coordinator->safe_psql('postgres', q(
 	'every changed or shortened answer is read or refused');
 is($coordinator->safe_psql('postgres', 'SELECT outcome(NULL)'), 'refused', 'so is an answer that is null');
 
-# one row of each kind and each set of columns: read if it has the columns of the request
+# one row of each kind with each set of columns is accepted only if it has the requested columns
 $coordinator->safe_psql('postgres', q(
 	CREATE FUNCTION signed_varint(number int8) RETURNS bytea LANGUAGE plpgsql AS $$
 	DECLARE
@@ -147,7 +106,7 @@ $coordinator->safe_psql('postgres', q(
 			|| CASE WHEN columns & 1 > 0 THEN signed_varint((extract(epoch FROM at - '2000-01-01 00:00+00'::timestamptz) * 1000000)::int8) ELSE '' END
 			|| CASE WHEN columns & 2 > 0 THEN signed_varint(series) ELSE '' END
 			|| CASE WHEN columns & 4 > 0 THEN '\x00'::bytea ELSE '' END
-			|| CASE WHEN columns & 8 > 0 THEN '\x02'::bytea ELSE '' END $$));
+			|| CASE WHEN columns & 8 > 0 THEN '\x0102'::bytea ELSE '' END $$));
 my $day = "'2026-01-02', '2026-01-03'";
 for my $case (["top('process_cpu:cpu', $day)", '1:12 2:12'],
 	["timeseries('memory:inuse_space', $day, step => '1 hour')", '1:11 2:11 3:11'], ["flamechart('process_cpu:cpu', $day)", '1:15 2:15'],

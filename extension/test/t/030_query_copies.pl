@@ -1,4 +1,4 @@
-# Queries answer the same on a standby, on it once promoted, and from a restored dump.
+# Queries give equal answers on a standby, before and after its promotion, and from a restored dump.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -14,7 +14,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->start;
 
-# Stores a scrape of each type for an hour of minutes: functions f1 … fn in stacks of up to ten frames.
+# Stores one scrape per minute of each type, for an hour: functions f1 … fn in stacks of up to ten frames.
 sub store
 {
 	my ($node, $database, $day, $functions) = @_;
@@ -56,7 +56,7 @@ my $expected = $primary->safe_psql('postgres', $answers);
 like($expected, qr/^([0-9a-f]{32}\n){10}a,b\nt$/, 'every view has an answer');
 is($standby->safe_psql('postgres', $answers), $expected, 'the standby answers the same');
 
-# a session of the standby that has seen the dictionary sees what comes after
+# a session on the standby with cached dictionary rows sees later rows
 my $session = $standby->background_psql('postgres');
 is($session->query_safe($answers), $expected, 'a session of the standby, too');
 store($primary, 'postgres', '2026-01-02Z', 60);
@@ -66,7 +66,7 @@ isnt($more, $expected, 'new samples change the answers');
 is($session->query_safe($answers), $more, 'and that session sees them');
 $session->quit;
 
-# a dump brings the dictionary and its ids along
+# a dump contains the dictionary with its ids
 my $file = PostgreSQL::Test::Utils::tempdir() . '/dump';
 $primary->command_ok([ 'pg_dump', '-Fc', '-f', $file, $primary->connstr('postgres') ], 'dump');
 $primary->safe_psql('postgres', 'CREATE DATABASE restored');

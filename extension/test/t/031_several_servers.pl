@@ -1,4 +1,4 @@
-# Several complete servers: the functions that the README of views gives add up their answers by names, as one server with all samples has them.
+# Several complete servers: functions that the README of views defines add up their answers by name, equal to one server with all samples.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -6,7 +6,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Shards qw(store_samples outcome);
 
-# The section of the README, and the SQL in it.
+# The section of the README, and its SQL.
 my $readme = slurp_file('views.README.md');
 my ($recipe) = $readme =~ /## Several complete servers.*?```sql\n(.*?)```/s or die 'the README has no recipe';
 
@@ -18,13 +18,13 @@ for my $node ($all, @parts)
 	$node->safe_psql('postgres', 'CREATE EXTENSION profstore');
 	store_samples($node, 'postgres');
 }
-# ids differ between the servers: names alone join them
+# ids differ between the servers, so only names can match
 $parts[1]->safe_psql('postgres', q(SELECT profstore.import_folded('other;names 0', '{"service": "other"}', '2026-01-01')));
 $parts[$_]->safe_psql('postgres', "SELECT profstore.remove_samples('profstore.samples', 'series_id % 2 = $_')") for 0, 1;
 my $cpu = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
 my $memory = 'memory:inuse_space:bytes:space:bytes';
 
-# a database without profstore joins them, as a reader
+# a database without profstore merges their answers, as a reader
 $all->safe_psql('postgres', 'CREATE DATABASE hub');
 $all->safe_psql('hub', $recipe);
 for my $node (@parts)
@@ -33,7 +33,7 @@ for my $node (@parts)
 	$all->safe_psql('hub', sprintf(q(CREATE SERVER %s FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '%s', port '%s', dbname 'postgres');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER %1$s OPTIONS (user 'viewer')), $node->name, $node->host, $node->port));
 }
-# Lines of numbers by their first column; those of an instant type are rounded on each server.
+# Lines of numbers by their first column; each server rounds the averages of an instant type.
 sub same_numbers
 {
 	my ($got, $expected, $most) = @_;

@@ -1,5 +1,5 @@
-# Compaction in the midst of things: random statements beside a heap table, then writers, a compactor and kill -9 of
-# backends and of the server; rows are all there, once, and verify finds nothing.
+# Compaction under load: random statements compared with a heap table, then writers, a compactor and kill -9 of
+# backends and of the server; afterwards all rows are stored exactly once, and verify finds nothing.
 #
 # PROFSTORE_TEST_SEED repeats the random part.
 use strict;
@@ -29,7 +29,7 @@ $node->safe_psql('postgres', q(
 		(SELECT * FROM t EXCEPT ALL SELECT * FROM h) UNION ALL (SELECT * FROM h EXCEPT ALL SELECT * FROM t);
 ));
 
-# the same rows into both, in segments of all sizes; compaction in between, sometimes rolled back
+# the same rows into both tables, in segments of all sizes; compaction in between, sometimes rolled back
 my $differences = 0;
 for my $round (1 .. 60)
 {
@@ -51,7 +51,7 @@ $node->safe_psql('postgres', q(SELECT profstore.compact('t')));
 is($node->safe_psql('postgres', 'SELECT count(*) FROM difference'), '0', 'also when all is compacted');
 is($node->safe_psql('postgres', q(SELECT * FROM profstore.verify('t'))), '', 'and verify is silent');
 
-# writers note what was acknowledged; a compactor runs beside them
+# writers note the acknowledged batches, while a compactor runs
 $node->safe_psql('postgres', 'CREATE TABLE s (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore');
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my @children;
@@ -68,7 +68,7 @@ sub in_child
 	push @children, $pid;
 }
 
-# until there was enough to see
+# until enough batches are stored
 my $begin = time();
 my $deadline = $begin + $PostgreSQL::Test::Utils::timeout_default;
 for my $client (1 .. 3)
@@ -94,7 +94,7 @@ in_child(sub {
 	}
 });
 
-# kills backends, now and then the one that compacts, and the server as a whole
+# kills backends, now and then the compacting one, and the whole server
 my $kills = 0;
 while (time() < $begin + 13 || ($kills < 2 && time() < $deadline))
 {
@@ -125,7 +125,7 @@ for my $client (1 .. 3)
 		$lost++ if ($found{$batch} // '') ne "$size $size";
 		delete $found{$batch};
 	}
-	# what was not acknowledged is there whole or not at all
+	# a batch that was not acknowledged is stored either completely or not at all
 	for my $batch (keys %found)
 	{
 		my $size = (1, 100, 3000, 20000)[ ($batch + $client) % 4 ];

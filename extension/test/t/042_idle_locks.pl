@@ -1,4 +1,4 @@
-# What somebody holds and forgets: the background worker goes on with everything else, in this database and in others.
+# Locks that an idle session holds: the background worker continues with all other work, in this database and in others.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -17,7 +17,7 @@ sub sees
 	ok($node->poll_query_until($database, "SELECT $query"), $what);
 }
 
-# What a statement of upkeep says, once the background worker is not at it.
+# The outcome of an upkeep statement, run while the background worker is idle.
 sub said
 {
 	my ($statement) = @_;
@@ -31,7 +31,7 @@ sub said
 	return $errors;
 }
 
-# the launcher takes databases in the order in which they were made
+# the launcher handles databases in the order of their creation
 $node->safe_psql('postgres', "CREATE DATABASE $_") for qw(first second third);
 for my $database (qw(first second third))
 {
@@ -42,7 +42,7 @@ for my $database (qw(first second third))
 		SELECT profstore.track_stacks('notes', 'stack');
 	));
 }
-# a worker may come between the two rows, whose segments then stay apart
+# the worker may run between the two inserts, and then their segments stay separate
 my $merged = q(count(*) > 0 AND min(level) = 2 FROM profstore.segment_details WHERE relation = 't'::regclass);
 sub insert
 {
@@ -54,7 +54,7 @@ my $past = q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z'); I
 	SELECT profstore.set_retention('1 day'); UPDATE profstore.epoch SET collected = '2000-01-01');
 my $gone = q(count(*) = 0 FROM profstore.partitions());
 
-# a lock on a tracked table, with the collection due: nothing but that collection waits
+# a lock on a tracked table while collection is due: only the collection waits
 my $idle = $node->background_psql('first');
 $idle->query_safe('BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE');
 $node->safe_psql($_, $past) for qw(first second);
@@ -84,7 +84,7 @@ is($node->safe_psql('first', 'SHOW lock_timeout'), '0', 'the setting is as befor
 $idle->query_safe('ROLLBACK');
 $idle->quit;
 
-# remove_samples does not have others queue behind it: while a reader keeps its lock, others read and write
+# remove_samples does not make other sessions queue behind it: while a reader keeps its lock, others can read and write
 my $reader = $node->background_psql('third');
 my $remover = $node->background_psql('third', on_error_stop => 0);
 $node->safe_psql('third', q(INSERT INTO t SELECT '2026-01-02Z', g, 1, g FROM generate_series(1, 10) AS g));
@@ -106,7 +106,7 @@ is($node->safe_psql('third', q(SELECT count(*) FROM t WHERE series_id = 5)), 1, 
 $reader->query_safe('COMMIT');
 $_->quit for $reader, $remover;
 
-# a database that nobody can connect to: its worker is held up, those of others run
+# a database that refuses connections: its worker is delayed, those of other databases run
 $idle = $node->background_psql('postgres');
 $idle->query_safe('BEGIN; ALTER DATABASE second RENAME TO renamed');
 insert('third');

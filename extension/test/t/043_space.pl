@@ -1,5 +1,5 @@
-# Space comes back by itself: after COPY, compact() and plain VACUUM, by compact_in_steps(), or by the worker alone; and what moves streams survives
-# kill -9, PREPARE TRANSACTION and a standby that reads.
+# Disk space is returned automatically: after COPY, compact() and plain VACUUM, by compact_in_steps(), or by the worker alone. Moving
+# streams survives kill -9, PREPARE TRANSACTION and a standby that reads.
 use strict;
 use warnings;
 use FindBin;
@@ -18,7 +18,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION profstore');
 
 sub sql { my ($statements) = @_; return $node->safe_psql('postgres', $statements); }
 
-# Bytes of a table and of all that stands beside it, over the encoded bytes of its segments: 1 is what cannot be less.
+# Bytes of a table with its indexes and TOAST, divided by the encoded bytes of its segments: 1 is the minimum.
 sub overhead
 {
 	my ($table) = @_;
@@ -29,7 +29,7 @@ sub overhead
 
 sub create { my ($table) = @_; sql("CREATE TABLE $table (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore"); }
 
-# Rows of an hour long past, in transactions of a size; values are noise, so that bytes are many.
+# Rows of an hour of the past, in transactions of a given size; random values, so that they compress badly.
 sub load
 {
 	my ($table, $rows, $size, $begin) = @_;
@@ -46,7 +46,7 @@ sub load
 		END \$\$));
 }
 
-# What changes when a stream moves: each is saved under a new id.
+# The ids of streams, which change when a stream is moved.
 sub streams_of
 {
 	my ($table) = @_;
@@ -69,7 +69,7 @@ for my $case ([ 'small', 3000 ], [ 'large', 1_000_000 ])
 	sql('VACUUM');
 }
 
-# Two segments, of which the one in front is removed.
+# Two segments; the first one is removed.
 sub load_halves
 {
 	my ($table, $front) = @_;
@@ -99,7 +99,7 @@ is(sql($digest), $rows, 'killed while streams move: the rows are there');
 is(sql(q(SELECT * FROM profstore.verify('halves'))), '', 'verify is silent');
 sql('VACUUM');
 
-# in one that is prepared, over a restart
+# in a prepared transaction, across a restart
 sql(q(BEGIN; SELECT profstore.compact('halves'); PREPARE TRANSACTION 'moved'));
 is(sql($digest), $rows, 'prepared: the rows are there');
 like(($node->psql('postgres', q(SELECT profstore.compact('halves'))))[2], qr/skipped|skipping/i, 'and nobody else works on the table');
@@ -114,7 +114,7 @@ my $after = sql($pages);
 cmp_ok($after, '<', $before * 0.6, "$after pages are left of $before");
 sql('DROP TABLE halves');
 
-# a standby goes on reading while streams move and VACUUM cuts off the end
+# a standby continues to read while streams are moved and VACUUM truncates the file
 load_halves('halves');
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('space_standby');
@@ -141,7 +141,7 @@ $standby->stop;
 sql('DROP TABLE halves');
 sql('VACUUM');
 
-# where nothing but level 2 is left, a fifth of the pages is worth moving; little memory makes small segments
+# if all segments have level 2, a fifth of the pages is enough reason to move; little memory makes small segments
 create('closed');
 for my $day (1 .. 16)
 {
@@ -171,7 +171,7 @@ is(sql(q(SELECT * FROM profstore.verify('closed'))), '', 'verify is silent');
 sql('DROP TABLE closed');
 sql('VACUUM');
 
-# where the last stream is larger than all room before it, none is moved in vain: the file would be as long
+# if the last stream is larger than all free room before it, none is moved, because the file would stay as long
 load_halves('large', 60_000);
 $places = sql(streams_of('large'));
 sql(q(SELECT profstore.compact('large')));
@@ -179,7 +179,7 @@ is(sql(streams_of('large')), $places, 'a stream that is larger than the room sta
 sql('DROP TABLE large');
 sql('VACUUM');
 
-# compact_in_steps() gives the room back by itself, without the worker and autovacuum; days are merged one by one
+# compact_in_steps() returns the room without the worker and autovacuum; days are merged one by one
 sub load_days
 {
 	sql('DROP TABLE IF EXISTS days');
@@ -198,7 +198,7 @@ load_days();
 my $day_rows = sql($days);
 my $day_bytes = sql(q(SELECT pg_total_relation_size('profstore.segments')));
 
-# where somebody works on a day, it is left alone and the caller told
+# a day that another session works on is skipped, and the caller gets a notice
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; LOCK TABLE days_3 IN SHARE UPDATE EXCLUSIVE MODE');
 my (undef, undef, $told) = $node->psql('postgres', 'CALL profstore.compact_in_steps(\'days\')');
@@ -211,7 +211,7 @@ is(sql($days), $day_rows, 'the rows are there');
 cmp_ok(sql(q(SELECT pg_total_relation_size('profstore.segments'))), '<', $day_bytes / 4, 'the room in the directory is given back');
 is(sql(q(SELECT count(*) FROM profstore.verify('days'))), '0', 'verify is silent');
 
-# a cancel ends the worker, and leaves days as they were or merged
+# a cancel ends the worker, and each day is either unchanged or merged
 load_days();
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $pid = $session->query_safe('SELECT pg_backend_pid()');
@@ -223,7 +223,7 @@ isnt(sql($done), 't', 'before it was done');
 is(sql($days), $day_rows, 'the rows are there');
 $session->quit;
 
-# a kill of the worker, between two days; where it has done all of them before it is hit, once more
+# the worker is killed between two days; if it finishes before the kill, the test tries again
 my ($snapshot, $killed, $attempts) = (undef, 0, 0);
 until ($killed || ++$attempts > 10)
 {
@@ -255,7 +255,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\np
 $node->restart;
 create('unattended');
 load('unattended', 600_000, 3000);
-# nothing is moved for 32 pages, neither of the table nor of the directory: a tenth of this table each
+# 32 pages are too few to move anything, in the table and in the directory: they are a tenth of this table each
 my $small = q(
 	SELECT (pg_total_relation_size('unattended') + pg_total_relation_size('profstore.segments') + pg_total_relation_size('profstore.row_ledger'))
 		< 1.25 * sum(byte_count + summary_byte_count) + 2 * 32 * 8192 AND min(level) = 2
@@ -265,7 +265,7 @@ is(sql('SELECT count(*) FROM unattended'), '600000', 'the rows are there');
 ok($node->poll_query_until('postgres', "SELECT ($pages) < $before * 0.6"), 'and moves streams to the front');
 is(sql($digest), $rows, 'the rows are there');
 
-# what an old snapshot has kept in the directory goes with it, although nothing is left to merge then
+# row versions that an old snapshot has kept in the directory are removed later, although there is nothing left to merge
 sql('DROP TABLE unattended');
 $snapshot = $node->background_psql('postgres');
 $snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');

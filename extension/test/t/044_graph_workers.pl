@@ -1,5 +1,5 @@
-# A series graph under a focus is read by several processes: workers are started and do the work, with rows that wait, for a role
-# that may only read, and on a standby. A cancel, and a worker's death, end in an error, and the session or the server goes on.
+# Several processes read a series graph under a focus, or the periods of regressions(): parallel workers are started and take part, with rows that wait, for a role
+# that may only read, and on a standby. A cancel or a worker's death causes an error, and the session or the server continues.
 use strict;
 use warnings;
 use FindBin;
@@ -35,7 +35,7 @@ sql(q(
 	CREATE ROLE reader LOGIN;
 	SELECT profstore.grant_read('reader')));
 
-# values are counts, of windows of a second
+# values are counts, in windows of a second
 my $graph = q(SELECT count(*), sum(value * 10)::int8 FROM profstore.timeseries('cpu', '2026-01-01Z', '2026-01-01 01:00Z', '10 s', focus => 'f[37]_'));
 my $expected = sql(q(SELECT count(DISTINCT date_bin('10 s', "time", '2026-01-01')), sum(value) FROM given WHERE n % 10 IN (3, 7)));
 my $alone = 'SET max_parallel_workers_per_gather = 0';
@@ -44,23 +44,47 @@ is(sql("$alone; $graph"), $expected, 'one process gives what was stored');
 is(sql($graph), $expected, 'so do three');
 is(sql("$workers_only; $graph"), $expected, 'and workers without the leader');
 
+# sums in buckets from an origin: the times and values, not only their number
+my $sums = q(SELECT string_agg(time || ' ' || value, E'\n' ORDER BY time) FROM profstore.timeseries('cpu', '2026-01-01 00:00:05Z', '2026-01-01 01:00Z', '17 s',
+	focus => 'f[37]_', absolute => true, origin => '2026-01-02 00:00:03Z'));
+my $stored_sums = sql(q(SELECT string_agg(time || ' ' || value, E'\n' ORDER BY time) FROM (SELECT date_bin('17 s', "time", '2026-01-02 00:00:03Z') AS time,
+	sum(value) AS value FROM given WHERE n % 10 IN (3, 7) AND "time" >= '2026-01-01 00:00:05Z' GROUP BY 1) s));
+is(sql("$alone; $sums"), $stored_sums, 'one process gives the sums from an origin');
+is(sql("$workers_only; $sums"), $stored_sums, 'so do workers');
+
 my ($status, $rows, $told) = $node->psql('postgres', "SET client_min_messages = debug1; $workers_only; $graph");
 like($told, qr/DEBUG:.*2 workers add up samples/, 'two workers were started');
 ($status, $rows, $told) = $node->psql('postgres', "SET client_min_messages = debug1; $alone; $graph");
 unlike($told, qr/workers add up/, 'where none are allowed, none');
 
-# what workers have read is told, too
+# statistics include the reads of workers
 my $read = q(SELECT blocks_read FROM profstore.last_scan());
 my $blocks = (split /\n/, sql("$alone; $graph; $read"))[-1];
 cmp_ok($blocks, '>', 50, 'so many blocks are read');
 is((split /\n/, sql("$workers_only; $graph; $read"))[-1], $blocks, 'workers tell of the same');
 
-# rows of this transaction, in a table that others have rows in
+# rows of this transaction, in a table to which other sessions have added rows
 is((split /\n/, sql("BEGIN; INSERT INTO profstore.samples SELECT \"time\", series_id, stack_id, value FROM given; $workers_only; $graph; ROLLBACK"))[-1],
 	join('|', (split /\|/, $expected)[0], 2 * (split /\|/, $expected)[1]), 'workers have the rows that wait');
 is($node->safe_psql('postgres', "$workers_only; $graph", extra_params => [ '-U', 'reader' ]), $expected, 'a role that may only read has workers');
 
-# a wrong expression is told by the leader, a cancel ends all
+# so do regressions() and its basis: workers scan periods as a whole
+my $basis = q(SELECT samples_before, samples_after FROM profstore.regressions_basis('cpu', at => '2026-01-01 00:10Z', time_after => '1 minute', host => 'n'));
+my $periods = sql(q(SELECT sum(value) FILTER (WHERE "time" < '2026-01-01 00:10Z'), sum(value) FILTER (WHERE "time" >= '2026-01-01 00:15Z' AND "time" < '2026-01-01 00:16Z') FROM given));
+is(sql("$alone; $basis"), $periods, 'regressions(): one process gives what was stored');
+is(sql($basis), $periods, 'so do three');
+($status, $rows, $told) = $node->psql('postgres', "SET client_min_messages = debug1; $workers_only; $basis");
+is($rows, $periods, 'and workers without the leader');
+like($told, qr/DEBUG:.*2 workers add up samples of functions/, 'two workers were started');
+is(sql("SET max_parallel_workers = 0; $workers_only; $basis"), $periods, 'the leader scans if no worker can be started');
+is((split /\n/, sql("BEGIN; INSERT INTO profstore.samples SELECT \"time\", series_id, stack_id, value FROM given; $workers_only; $basis; ROLLBACK"))[-1],
+	join('|', map { 2 * $_ } split /\|/, $periods), 'workers have the rows that wait');
+is($node->safe_psql('postgres', "$workers_only; $basis", extra_params => [ '-U', 'reader' ]), $periods, 'a role that may only read has workers');
+$blocks = (split /\n/, sql("$alone; $basis; $read"))[-1];
+cmp_ok($blocks, '>', 0, 'so many blocks are read');
+is((split /\n/, sql("$workers_only; $basis; $read"))[-1], $blocks, 'workers tell of the same');
+
+# an invalid expression is reported by the leader; a cancel ends all processes
 my ($wrong) = $graph =~ s/f\[37\]_/(/r;
 ($status, $rows, $told) = $node->psql('postgres', $wrong);
 like($told, qr/ERROR:  invalid focus: invalid regular expression/, 'a wrong expression is an error of its own');
@@ -91,6 +115,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby);
 is($standby->safe_psql('postgres', "$workers_only; $graph"), $expected, 'on a standby');
+is($standby->safe_psql('postgres', "$workers_only; $basis"), $periods, 'regressions() on a standby');
 $standby->stop;
 $node->stop;
 done_testing();

@@ -1,4 +1,4 @@
-# A VACUUM by the background worker that fails leaves nothing behind in the worker, which goes on.
+# A VACUUM by the background worker that fails leaves no state in the worker, which continues.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -16,21 +16,21 @@ $node->safe_psql('postgres', q(
 	SELECT profstore.set_retention('1 day');));
 $node->safe_psql('postgres', q(INSERT INTO profstore.samples VALUES ('2026-01-01Z', 1, 1, 1))) for 1 .. 2;
 
-# VACUUM alone wants a visibility map of the directory, and cannot have it
+# only VACUUM needs the visibility map of the segment directory, which it cannot create here
 my $file = $node->data_dir . '/' . $node->safe_psql('postgres', q(SELECT pg_relation_filepath('profstore.segments')));
 ok(!-e "${file}_vm", 'the directory has not been vacuumed yet');
 $node->stop;
 mkdir "${file}_vm" or die;
 $node->start;
 
-# retention comes after compaction, and waits for a lock for a while
+# retention runs after compaction, and waits for a lock for some time
 my $idle = $node->background_psql('postgres');
 $idle->query_safe('BEGIN; LOCK TABLE profstore.retention_log IN ACCESS EXCLUSIVE MODE');
 $node->append_conf('postgresql.conf', "profstore.compaction = on\nprofstore.retention = on\n");
 my $offset = -s $node->logfile;
 $node->reload;
 
-# The worker waits for 10 s, in which a slow machine may not come to it: then the next one has segments to merge again.
+# The worker waits for 10 s. A slow machine may take longer; then the next worker has segments to merge again.
 my $worker = q(FROM pg_stat_activity WHERE backend_type = 'profstore compaction' AND wait_event_type = 'Lock');
 my ($pid, $told) = ('', '');
 for my $round (1 .. 20)

@@ -1,5 +1,5 @@
-# Retention by the background worker beside writers, with kill -9 of everybody: each row counts once, in samples or in a
-# tier. Then standby, dump and restore of tiers, settings and tracked tables.
+# Retention by the background worker during writes, with kill -9 of all processes: each row counts exactly once, in samples or in
+# a tier. Then standby, dump and restore of tiers, settings and tracked tables.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +25,7 @@ $node->safe_psql('postgres', qq(
 	SELECT profstore.set_retention('1 day', '1000 years');
 ));
 
-# writers put batches into two days long past, and note what was acknowledged
+# writers put batches into two days of the past, and note the acknowledged ones
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my @children;
 my $begin = time();
@@ -73,7 +73,7 @@ cmp_ok($kills, '>', 0, "$kills processes killed, $worker_kills of them backgroun
 wait_for_server($node) or die 'the server does not come back';
 ok($node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM profstore.samples_minute)'), 'the worker makes sums');
 
-# all go to the tier in the end, and the emptied partitions go
+# finally all rows are in the tier, and empty partitions are dropped
 ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM profstore.partitions() WHERE parent = 'profstore.samples'::regclass)),
 	'emptied partitions go');
 my ($lost, $acknowledged) = (0, 0);
@@ -89,7 +89,7 @@ for my $client (1 .. 4)
 		$lost++ if ($found{$batch} // 0) != $size * ($size + 1) / 2;
 		delete $found{$batch};
 	}
-	# what was not acknowledged is there whole or not at all
+	# a batch that was not acknowledged is stored either completely or not at all
 	for my $batch (keys %found)
 	{
 		my $size = (1, 100, 3000)[ ($batch + $client) % 3 ];
@@ -100,11 +100,11 @@ cmp_ok($acknowledged, '>', 10, "$acknowledged batches acknowledged");
 is($lost, 0, 'each counts once and whole');
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT (time, stack_id)) <= 60 FROM profstore.samples_minute WHERE stack_id < 0'), 't',
 	'scrapes are distinct, however often their rows were late');
-# the stacks of these samples are numbers alone
+# the stack ids of these samples are not in the dictionary
 is($node->safe_psql('postgres', q(SELECT p.relation, v.* FROM profstore.partitions() p, profstore.verify(p.relation) v
 	WHERE v.problem !~ '^stacks that are not in the dictionary: [0-9]+, the least id is [0-9]+$')), '', 'verify is silent');
 
-# what a database gives its sessions as default is not for the worker
+# default settings of the database for its sessions do not apply to the worker
 $node->safe_psql('postgres', q(
 	CREATE DATABASE strict;
 	ALTER DATABASE strict SET default_transaction_isolation = 'serializable';
@@ -118,7 +118,7 @@ $node->safe_psql('strict', "$as_usual SELECT profstore.set_retention('1 day', '1
 ok($node->poll_query_until('strict', q(SELECT count(*) = 0 FROM profstore.partitions() WHERE parent = 'profstore.samples'::regclass)), 'and retains');
 is($node->safe_psql('strict', 'SELECT count(*), sum(value) FROM profstore.samples_minute'), '200|10100', 'each row once');
 
-# a standby reads the tiers, also while they move on to the hour
+# a standby reads the tiers, also while rows move on to the hourly tier
 my $digest = q(SELECT count(*), sum(value), md5(string_agg(t::text, ',' ORDER BY time, series_id, stack_id, value))
 	FROM (TABLE profstore.samples_minute UNION ALL TABLE profstore.samples_hour) t);
 my $queried = "SELECT md5(string_agg(f::text, ',' ORDER BY f::text)) FROM profstore.timeseries('$heap\{}', '2026-01-01Z', '2026-01-03Z', '1 h') f";
@@ -144,7 +144,7 @@ like($errors, qr/read-only transaction/, 'retention runs on the primary');
 like($errors, qr/read-only transaction/, 'where it is set');
 $standby->stop;
 
-# a dump takes tiers, settings, log and tracked tables along
+# a dump contains tiers, settings, log and tracked tables
 $node->safe_psql('postgres', q(
 	CREATE SCHEMA app;
 	CREATE TABLE app.incidents (id int4, stack int8);

@@ -1,6 +1,6 @@
-# ALTER EXTENSION UPDATE from a made-up version before this one (extension/test/versions), built as that of a real one is.
-# Before it, today's module works with the functions and tables of 0.9 or says what to do; after it, the catalog is that of
-# a new database, old samples give the same answers, and a dump has all of it, with the users' own grants.
+# ALTER EXTENSION UPDATE from an invented earlier version (extension/test/versions), built like that of a real one. Before the
+# update, today's module works with the functions and tables of 0.9 or gives a hint; after it, the catalog equals that of a new
+# database, old samples give the same answers, and a dump contains all of it, with the grants of users.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -77,13 +77,13 @@ $node->safe_psql('updated', q(SELECT profstore.grant_write('test_collector'); SE
 
 # --- every function of 0.9, before the update ----------------------------------------------------------------------
 
-# What shows samples or tends them is refused, whatever its arguments; the rest works. (The example of what has other arguments now is one of
-# its next version; of merge_stacks, one asks stacks_in() for its result; distribute() needs Citus.)
+# Functions that show or maintain samples are refused, with any arguments; others work. (If the arguments of a function have changed, its
+# example is that of the new version; the one of merge_stacks asks stacks_in() for its result; distribute() needs Citus.)
 my @refused = qw(anomalies apply_retention callees callers callgraph callgraph_dot callgraph_of compact compact_in_steps cost_of cost_of_functions filtered_share
 	firefox_profile flamechart flamegraph flamegraph_diff flamegraph_diff_html flamegraph_diff_of flamegraph_html flamegraph_json
 	flamegraph_of flamegraph_text folded folded_of heatmap import_folded import_perf_script import_pprof last_scan
-	merge_stacks pprof regressions regressions_basis remove_samples report_html sandwich selection_status source speedscope stacks_in stacks_of timeseries top top_diff
-	top_of valid_filter verify);
+	merge_stacks pprof regressions regressions_basis remove_samples report_html sandwich selection_status source speedscope stacks_in stacks_of timeseries top top_diff top_of
+	top_queries valid_filter verify);
 my $examples = q(SELECT h.function || E'\t' || replace(h.example, E'\n', ' ') FROM profstore.help('.') AS h WHERE h.function NOT IN ('untrack_stacks', 'distribute'));
 my %seen;
 for (split /\n/, $node->safe_psql('updated', $examples))
@@ -116,7 +116,7 @@ $node->safe_psql('updated', 'ALTER EXTENSION profstore UPDATE');
 my $version = $node->safe_psql('fresh', q(SELECT extversion FROM pg_extension WHERE extname = 'profstore'));
 is($node->safe_psql('updated', q(SELECT extversion FROM pg_extension WHERE extname = 'profstore')), $version, 'the version');
 
-# Objects by catalog; roles that users have granted something to are left out of privileges, but not of initial ones.
+# Objects by catalog. Privileges of roles that got grants from users are left out; initial privileges are included.
 my $members = q((SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'profstore'));
 my $relations = "(SELECT m.objid AS oid FROM $members m WHERE m.classid = 'pg_class'::regclass)";
@@ -133,14 +133,14 @@ my %catalog = (
 	'functions' => "SELECT pg_get_functiondef(p.oid), p.proowner::regrole FROM pg_proc p JOIN $routines r USING (oid) WHERE p.prokind <> 'a'",
 	'privileges of functions' => 'SELECT p.oid::regprocedure, ' . acl('p.proacl', q('f'), 'p.proowner') . " FROM pg_proc p JOIN $routines r USING (oid)",
 	'comments' => "SELECT pg_describe_object(c.classoid, c.objoid, c.objsubid), c.description FROM pg_description c JOIN $members m ON (m.classid, m.objid) = (c.classoid, c.objoid)",
-	# The triggers of foreign keys have names with a number of this database; the foreign keys are among the constraints.
+	# The names of triggers of foreign keys contain a number of this database; the foreign keys themselves are compared as constraints.
 	'comments of triggers' => "SELECT t.tgname, obj_description(t.oid, 'pg_trigger') FROM pg_trigger t JOIN $relations r ON r.oid = t.tgrelid WHERE NOT t.tgisinternal",
 	'aggregates' => "SELECT p.oid::regprocedure, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), p.proparallel, to_jsonb(a) - 'aggfnoid'
 		FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN $routines r ON r.oid = p.oid",
 	'relations' => q(SELECT c.oid::regclass, c.relkind, c.relpersistence, c.relowner::regrole, m.amname, c.reloptions, t.reloptions, c.relreplident,
 		c.relrowsecurity, pg_get_partkeydef(c.oid), ) . acl('c.relacl', q(CASE c.relkind WHEN 'S' THEN 's'::"char" ELSE 'r' END), 'c.relowner') . " FROM pg_class c JOIN $relations r USING (oid)
 		LEFT JOIN pg_class t ON t.oid = c.reltoastrelid LEFT JOIN pg_am m ON m.oid = c.relam",
-	# this server's build puts a number of its own, pg_attver, among a column's options; it differs with every CREATE
+	# this server's build adds an option "pg_attver" to columns, with a number that differs after every CREATE
 	'columns' => q(SELECT a.attrelid::regclass, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstorage, a.attcompression,
 		a.attstattarget, ARRAY(SELECT o FROM unnest(a.attoptions) o WHERE o !~ '^pg_attver='), a.attidentity, a.attgenerated,
 		a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid), ) . acl(q(coalesce(a.attacl, '{}'))) . "
@@ -189,7 +189,7 @@ $node->safe_psql('narrowed', q(CREATE EXTENSION profstore VERSION '0.9'; ALTER T
 my ($dump) = run_command([ 'pg_dump', $node->connstr('narrowed') ]);
 like($dump, qr/^series\told\tCREATE POLICY old ON profstore.series /m, 'a policy of 0.9 is dumped');
 
-# --- a dump of it ----------------------------------------------------------------------------------------------------
+# --- a dump of the updated database ----------------------------------------------------------------------------------
 
 my $file = PostgreSQL::Test::Utils::tempdir() . '/dump';
 $node->command_ok([ 'pg_dump', '-Fc', '-f', $file, $node->connstr('updated') ], 'dump');
@@ -211,7 +211,7 @@ like($hash, qr/^SELECT '[0-9a-f]{32}'$/, 'the script knows its hash');
 sub pretend_script { $node->safe_psql('fresh', "UPDATE pg_proc SET prosrc = \$\$$_[0]\$\$ WHERE oid = 'profstore_internal.script_hash()'::regprocedure") }
 pretend_script("SELECT 'other'");
 my ($status, undef, $err) = $node->psql('fresh', "\\set VERBOSITY verbose\nSELECT * FROM profstore.top('process_cpu:cpu')");
-like($err, qr/ERROR:  55000: extension "profstore" and its module are of two builds of version [\d.]+\nDETAIL:  Between releases there is no update script\.\n/,
+like($err, qr/ERROR:  55000: extension "profstore" and its module are of two builds of version [\d.]+\nDETAIL:  Update scripts lead from release to release only\.\n/,
 	'a module of another build says so');
 like($node->safe_psql('fresh', 'SELECT profstore.version()'), qr/^profstore [\d.]+ \((commit [0-9a-f]{12}\+?, )?PostgreSQL \d+\)$/, 'the version says which build');
 pretend_script($hash);

@@ -1,4 +1,4 @@
-# What others have made in the schema "profstore" before CREATE EXTENSION, or before ALTER EXTENSION UPDATE: it never runs, and is told.
+# Objects of other roles in schema "profstore" before CREATE EXTENSION or ALTER EXTENSION UPDATE: their code never runs, errors name them.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -13,8 +13,8 @@ $node->safe_psql('postgres', 'CREATE ROLE mallory; CREATE ROLE "Eve, too"; CREAT
 
 my @versions = ('0.9', $node->safe_psql('postgres', q(SELECT default_version FROM pg_available_extensions WHERE name = 'profstore')));
 
-# Functions that fit calls in the scripts better than those of pg_catalog do. Each writes down that it ran, and as whom; what is immutable
-# goes into indexes.
+# Functions that match calls in the scripts better than those of pg_catalog. Each records that it ran, and as which role; indexes use
+# the immutable ones.
 my $plant = q(
 	CREATE FUNCTION profstore.note(what text) RETURNS void LANGUAGE plpgsql AS
 		$$ BEGIN INSERT INTO public.ran VALUES (what, current_user); END $$;
@@ -75,7 +75,7 @@ refused('open', 'CREATE EXTENSION profstore', qr/ERROR:  55000: roles that are n
 	'a schema in which others may create');
 $node->safe_psql('open', 'REVOKE CREATE ON SCHEMA profstore FROM "Eve, too", PUBLIC; CREATE EXTENSION profstore');
 
-# Kinds of objects that are owned; a table brings its row type, an aggregate is a function.
+# Kinds of objects that have an owner; a table includes its row type, and an aggregate is a function.
 my %kinds = (
 	'type' => q(CREATE TYPE profstore.x AS ENUM ('a')), 'table' => 'CREATE TABLE profstore.x ()', 'view' => 'CREATE VIEW profstore.x AS SELECT 1 AS a',
 	'operator' => 'CREATE OPERATOR profstore.=== (LEFTARG = text, RIGHTARG = text, FUNCTION = texteq)',
@@ -87,13 +87,13 @@ for my $kind (sort keys %kinds)
 	like($err, qr/has objects of roles that are not superusers\nDETAIL:  There is $kind \S+, which belongs to role "mallory"\./, "a left $kind is found");
 }
 
-# The inner schema is made by the script alone.
+# Only the script creates the inner schema.
 database('taken', 'CREATE SCHEMA profstore_internal');
 refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  42P06: schema "profstore_internal" already exists\nDETAIL:.*\nHINT:  .*rename or drop it/, 'an inner schema that is there');
 $node->safe_psql('taken', 'ALTER SCHEMA profstore_internal OWNER TO mallory');
 refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  55000: schema "profstore_internal" belongs to role "mallory"/, 'an inner schema of somebody else');
 
-# What a superuser has made there may stay. The scripts do not find it either.
+# Objects that a superuser has created there may stay. The scripts do not call them either.
 for my $version (@versions)
 {
 	(my $name = "superuser_$version") =~ tr/./_/;
@@ -118,13 +118,13 @@ nothing_ran('update_superuser', 'an update beside functions of a superuser');
 database('update_inner', $old, $day, 'ALTER SCHEMA profstore_internal OWNER TO mallory');
 refused('update_inner', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  55000: schema "profstore_internal" belongs to role "mallory"/, 'an update where the inner schema is somebody else\'s');
 
-# A function that the update brings may be there already: it does not become one of the extension.
+# The user already has a function that the update adds: it does not become part of the extension.
 database('update_adopted', $old, 'CREATE FUNCTION profstore.untrack_stacks(regclass) RETURNS text LANGUAGE sql RETURN 1');
 refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:untrack_stacks|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
 
 # --- another schema of the name ---------------------------------------------------------------------------------------
 
-# The owner of the extension's schema can rename it. What stands in its place is none of ours.
+# The owner of the extension's schema can rename it. The module does not use another schema that then has its name.
 database('renamed', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore RENAME TO kept', 'CREATE SCHEMA profstore AUTHORIZATION mallory', $as_mallory, q(
 	SET ROLE mallory;
 	CREATE FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) RETURNS int4[] LANGUAGE plpgsql AS
@@ -133,20 +133,20 @@ database('renamed', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore RENAME
 	INSERT INTO profstore.restored_policies VALUES ('x', '', 'x')));
 for my $command ('CALL kept.apply_retention()', q(SELECT kept.import_folded('main 1')), q(SELECT kept.top('a:b:c:d:e', '-infinity', 'infinity')))
 {
-	refused('renamed', $command, qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*their names back/, "$command in a renamed schema");
+	refused('renamed', $command, qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*rename them back/, "$command in a renamed schema");
 }
 $node->safe_psql('renamed', 'GRANT SELECT ON ran TO mallory; ALTER TABLE ran ADD COLUMN more text');
 nothing_ran('renamed', 'commands that event triggers look at');
 
-# The same of the inner schema.
+# The same for the inner schema.
 database('inner_schema', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore_internal RENAME TO kept', 'CREATE SCHEMA profstore_internal AUTHORIZATION mallory', q(
 	SET ROLE mallory;
 	CREATE FUNCTION profstore_internal.retention_steps() RETURNS TABLE (relation regclass, action text, before timestamptz) LANGUAGE plpgsql AS
 		$$ BEGIN INSERT INTO public.ran VALUES ('retention_steps', current_user); END $$));
-refused('inner_schema', 'CALL profstore.apply_retention()', qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*their names back/,
+refused('inner_schema', 'CALL profstore.apply_retention()', qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*rename them back/,
 	'retention beside an inner schema of somebody else');
 
-# A table of the extension's access method neither reads nor writes tables that only have the names of the directory's.
+# A table of the extension's access method neither reads nor writes foreign tables with the names of the directory's tables.
 database('directory', 'CREATE EXTENSION profstore; CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 	INSERT INTO t VALUES (now(), 1, 0, 1); ALTER SCHEMA profstore RENAME TO kept; CREATE SCHEMA profstore AUTHORIZATION mallory; SET ROLE mallory;
 	CREATE SEQUENCE profstore.storage_ids; CREATE TABLE profstore.row_ledger (storage_id text, rows text); CREATE TABLE profstore.epoch (one text, ids text);

@@ -1,5 +1,5 @@
-# Bytes that an earlier build stored are read, with the answers that a heap table of the same rows gives: t/formats/N holds them for format N
-# (README.md there says how they were made).
+# Bytes that an earlier build stored can be read, with the answers of a heap table of the same rows. t/formats/N holds them for format N
+# (README.md there tells how they were made).
 #
 # With PROFSTORE_WRITE_FORMAT=FOLDER this program stores the rows and writes them to FOLDER instead.
 use strict;
@@ -15,7 +15,7 @@ my @tables = qw(epoch profile_types series mappings function_rows location_rows 
   location_chunks location_hashes dictionary_partitions stack_chunks segments rollups row_ledger);
 my $formats = getcwd() . '/' . dirname(__FILE__) . '/formats';
 
-# The rows, as a query, and the stacks: number k is called by k / 2.
+# The rows, as a query, and the stacks: the parent of number k is k / 2.
 my $t_rows = q(SELECT '2026-01-01Z'::timestamptz + g * interval '1 s' AS time, g % 7 AS series_id, (g % 100)::int8 AS stack_id,
 	nullif(g % 10, 3)::int8 AS value, (g % 300)::int2 AS small, g % 3 = 0 AS flag, nullif(g % 50, 9) / 8.0::float8 AS share,
 	(g % 50)::float4 AS single, '2026-01-01'::date + g % 400 AS day, 17 AS added FROM generate_series(1, 5000) g);
@@ -43,14 +43,14 @@ sub toast_of
 	return $node->safe_psql('postgres', "SELECT reltoastrelid::regclass FROM pg_class WHERE oid = '$table'::regclass");
 }
 
-# After the rewrite the default of older rows is in the page of the table alone.
+# After the rewrite, only the page of the table has the default of older rows.
 sub add_column
 {
 	my ($node) = @_;
 	$node->safe_psql('postgres', $_) for 'ALTER TABLE t ADD COLUMN added int4 DEFAULT 17', 'VACUUM FULL t';
 }
 
-# The files that hold the page of each table, and the streams of its segments.
+# The files with the page of each table, and the streams of its segments.
 sub files_of
 {
 	my ($node) = @_;
@@ -74,7 +74,7 @@ sub bytes_of
 	return scalar <$file>;
 }
 
-# Stores the rows and writes what lies on disk: files of the tables, and rows of the extension's tables.
+# Stores the rows and writes the bytes from disk: files of the tables, and rows of the extension's tables.
 sub write_format
 {
 	my ($folder) = @_;
@@ -94,7 +94,7 @@ sub write_format
 		SELECT profstore.touch_series('{1, 2}', '2026-01-01Z', '2026-01-02Z');
 		SELECT profstore.compact_dictionary();));
 	add_column($node);
-	# several segments that stay as they are, of which compaction makes a roll-up, and two that will be merged
+	# several segments that are not merged, over which compaction makes a roll-up, and two that will be merged
 	for my $hours ("< '08:00'", "BETWEEN '08:00' AND '15:59:59'", ">= '16:00'")
 	{
 		$node->safe_psql('postgres', "INSERT INTO profstore.samples SELECT r.time, r.series_id, ids.id, r.value FROM ($sample_rows) r JOIN ids USING (stack)
@@ -123,7 +123,7 @@ sub write_format
 	open my $files, '>:raw', "$folder/files.txt" or die "$folder/files.txt: $!\n";
 	for my $name (sort keys %file)
 	{
-		# the position of each run of bytes that are not zero, and the bytes
+		# the position of each run of bytes other than zero, and the bytes
 		my $bytes = bytes_of($file{$name});
 		print $files "$name ", length $bytes, (map " $_", runs($bytes)), "\n";
 	}
@@ -163,7 +163,7 @@ for my $folder (@folders)
 		print $file $bytes;
 		close $file or die;
 	}
-	# from PostgreSQL 18 on, pages have checksums, which contain their place in the file system
+	# from PostgreSQL 18 on, pages have checksums, which depend on their position
 	system('pg_checksums --disable -D ' . $node->data_dir . ' >/dev/null 2>&1');
 	$node->start;
 	$node->safe_psql('postgres', "REINDEX TABLE $_") for @indexes;

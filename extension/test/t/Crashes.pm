@@ -1,7 +1,7 @@
-# Servers whose processes are killed.
+# Helpers for servers whose processes are killed.
 #
-# psql that finds no server may end before it has read its statements; writing them to it then dies in IPC::Run, and a
-# child that dies stops the node on its way out. So statements to a server that may be away go through try_psql().
+# If psql finds no server, it may end before it has read its statements. Writing to it then dies in IPC::Run, and a
+# child process that dies stops the node as it exits. So statements to a server that may be down go through try_psql().
 package Crashes;
 use strict;
 use warnings;
@@ -11,14 +11,14 @@ use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(try_psql kill_process wait_for_server);
 
-# As psql() of a node; 2 where the server is not there.
+# Like psql() of a node, but returns 2 if the server cannot be reached.
 sub try_psql
 {
 	my ($node, @call) = @_;
 	return eval { $node->psql(@call) } // 2;
 }
 
-# Kills a process of a server and waits until its postmaster knows; 1, or 0 where it had ended.
+# Kills a process of a server and waits until its postmaster has noticed. Returns 1, or 0 if the process had ended before.
 sub kill_process
 {
 	my ($pid) = @_;
@@ -28,7 +28,7 @@ sub kill_process
 	return 1;
 }
 
-# Whether the server answers, in the end.
+# Returns whether the server answers before a timeout.
 sub wait_for_server
 {
 	my ($node) = @_;

@@ -1,23 +1,23 @@
-# Calls of every function of the schema with arguments that nobody means to pass, the same for every run of a seed.
+# Generates calls of every function of the schema with unusual arguments, equal for every run of a seed.
 #
 #   OddArguments::know(\@functions, \@examples, \@settings);
 #   my $session = OddArguments::session($seed, $calls);
 #
-# A session has a role, a database ("filled" or "empty"), settings and units. A unit leaves a transaction as it found it;
-# it is a list of statements, each a hash:
+# A session has a role, a database ("filled" or "empty"), settings and units. A unit leaves a transaction in its previous
+# state; it is a list of statements, each a hash:
 #   sql
-#   call      it is one of the calls that are counted; its function's name
-#   sets      a variable of psql, by what it selects
-#   same      these two variables have to have the same value, where both are set
-#   why       what it means if they have not
-# Or it is a command of psql.
+#   call      the name of the function, if the statement is one of the counted calls
+#   sets      a psql variable that gets the selected value
+#   same      two variables that must have equal values, if both are set
+#   why       the meaning of a difference between them
+# A statement may also be a psql command.
 package OddArguments;
 use strict;
 use warnings;
 
 my $timeout = '2s';    # of each call
 
-# What functions take by the names of their arguments: something that is found, to have the others looked at.
+# Arguments by name that a function accepts, so that its other arguments are tested.
 my $cpu = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
 my $memory = 'memory:inuse_space:bytes:space:bytes';
 my @selectors = ($cpu, $cpu, $memory, qq($cpu\{node="a"}), qq({node=~"a|b",comm!="x"}), qq(avg_over_time($memory)), qq(max_over_time($memory\{node="a"})), qq(last_over_time({node!~"c.*"})));
@@ -43,7 +43,7 @@ my %found_of_type = (
 	regrole => ['fuzz_reader'], 'profstore.stack_sums' => [ '{0:1,1:5}', '{1:2,5:-7,8:9223372036854775807}' ], cstring => ['{0:1}'], oid => [1259],
 	'text[]' => ['{a}'], 'int4[]' => ['{1,2}'], 'int8[]' => ['{1,2}'], 'jsonb[]' => [q({"{\"node\": \"a\"}"})], 'name[]' => ['{stack_id}'], 'oid[]' => ['{1259}']);
 
-# What is odd of each type.
+# Unusual values of each type.
 my @timestamps = ('infinity', '-infinity', '4713-01-01 00:00:00 BC', '0001-01-01 BC', '294276-12-31 23:59:59.999999Z', '1970-01-01Z', '2000-01-01Z', '1999-12-31 23:59:59.999999Z',
 	'2026-01-03 00:00:00.000001Z', '2026-01-05Z', '2026-01-01Z', '9999-12-31Z', '1677-09-21Z', '2262-04-12Z', '2038-01-19 03:14:08Z', 'now', 'epoch', 'not a time');
 my @early = ('-infinity', '4713-01-01 00:00:00 BC', '1677-09-21Z', '1999-12-31 23:59:59.999999Z', '2026-01-01 00:00:10Z', '2026-01-03 11:59:59.999999Z');
@@ -102,7 +102,7 @@ sub know
 
 # --- arguments ---------------------------------------------------------------------------------------------------
 
-# The text with a place changed.
+# Changes the text at one place.
 sub spoiled
 {
 	my ($text) = @_;
@@ -111,7 +111,7 @@ sub spoiled
 	return substr($text, 0, $at) . pick('{', '}', '"', "'", '`', '\\', ',', '=', '~', '!', '(', ')', ':', ' ', "\n", "\x{e9}", '0', '-', '*') . (chance(0.5) ? substr($text, $at) : substr("$text ", $at + 1));
 }
 
-# A backslash means the same whatever standard_conforming_strings is.
+# Doubles a backslash, so that its meaning does not depend on standard_conforming_strings.
 sub quoted
 {
 	my ($text) = @_;
@@ -136,7 +136,7 @@ sub odd_bytes
 	return quoted($odd{bytea}->()) . '::bytea';
 }
 
-# One that may be what the function wants.
+# Returns an argument that the function may accept.
 sub usual
 {
 	my ($name, $type) = @_;
@@ -168,7 +168,7 @@ sub argument
 	return $type eq 'cstring' && chance(0.5) ? $value : "$value\::$type";
 }
 
-# What EXECUTE takes.
+# Arguments for functions that EXECUTE a text.
 sub without_query
 {
 	my ($name, $type, $share) = @_;
@@ -176,7 +176,7 @@ sub without_query
 	return $value =~ /SELECT/ ? quoted(pick(@{ $found_of_type{$type} // [undef] })) : $value;
 }
 
-# Of a function that takes anything.
+# Arguments for functions that accept every type.
 sub variadic_any
 {
 	my @values = ('NULL', "'a'", '1', '1.5', "'{1,2}'::int4[]", "'{}'::text[]", "'{{1},{2}}'::int4[]", 'NULL::int4[]', 'ROW(1, 2)', "'{1,NULL}'::int8[]", "'a'::name", "'1 2'::int2vector", "'1 2'::oidvector", "'[1,2]'::int4range",
@@ -185,7 +185,7 @@ sub variadic_any
 	return join ', ', map { pick(@values) } 1 .. pick(1, 1, 2, 3, 50);
 }
 
-# A function with its arguments in brackets. Mostly one or two of them are odd.
+# Returns a call of a function. Mostly one or two of its arguments are unusual.
 sub call
 {
 	my ($function, $values) = @_;
@@ -204,7 +204,7 @@ sub call
 sub plain { return { sql => $_[0] } }
 sub counted { return { sql => $_[0], call => $_[1]{name} } }
 
-# Sets a variable of psql to what is stored; the later ones have to be as the first.
+# Sets a psql variable to the stored state; later states must be equal to the first.
 sub stored
 {
 	my ($variable, $same, $why) = @_;
@@ -234,7 +234,7 @@ sub begin
 	return 'BEGIN' . pick('', '', '', ' ISOLATION LEVEL REPEATABLE READ', ' ISOLATION LEVEL SERIALIZABLE', ' READ ONLY', ' ISOLATION LEVEL SERIALIZABLE READ ONLY');
 }
 
-# A call by itself may be stored; one that fails may not.
+# A call that succeeds outside a transaction block may store rows; one that fails may not.
 sub alone
 {
 	my $statement = any_statement();
@@ -242,7 +242,7 @@ sub alone
 		stored('after', 'before', 'something of a failed call is stored'), plain('\endif'));
 }
 
-# Calls, of one function or of any, that are all taken back, one by one.
+# Calls of one or of several functions, each rolled back.
 sub block
 {
 	my ($function) = @_;
@@ -250,7 +250,7 @@ sub block
 	return (plain(begin()), stored('before'), @calls, stored('after', 'before', 'calls were rolled back, and the transaction sees something of them'), plain('ROLLBACK'));
 }
 
-# What promises to say the same again does, and writes nothing.
+# Functions marked stable or immutable return equal results when called again, and write nothing.
 sub twice
 {
 	my $function = pick(grep { $_->{volatility} ne 'v' } @functions);
@@ -270,7 +270,7 @@ sub odd_rows
 	  . ', ' . pick(1, argument('', 'int8', 0.7)) . ' FROM generate_series(1, ' . pick(1, 3, 100, 5000) . ')';
 }
 
-# Samples of stacks; there are so few that what was rolled back soon comes again.
+# Samples of stacks. There are only a few stacks, so that a rolled back one soon comes again.
 sub stack_rows
 {
 	my @stacks = map { join ';', map { pick(qw(main a b)) } 1 .. 1 + int(rand(3)) } 1 .. 3;
@@ -279,7 +279,7 @@ sub stack_rows
 	return "SELECT profstore.import_folded('" . join(" 3\n", @stacks) . " 4', '{\"comm\": \"" . pick(qw(x y)) . "\"}', $at)";
 }
 
-# What is taken back and comes again is another's: a new session sees whether it was stored.
+# An id that was rolled back may be given to another stack: a new session tests which of them is stored.
 sub interned
 {
 	return (plain('BEGIN'),
@@ -287,7 +287,7 @@ sub interned
 		plain('COMMIT'));
 }
 
-# Rows that wait, stacks and names that nobody else sees, below savepoints. Where some of it is committed, a new session has to see that.
+# Waiting rows, stacks and names that no other session sees, below savepoints. A new session must see the committed part.
 sub written
 {
 	my @steps;
@@ -328,7 +328,7 @@ sub prepared
 	return (plain(begin()), plain($prepare), @run, plain('ROLLBACK'), plain('DEALLOCATE ALL'));
 }
 
-# Estimates are made for calls that are not made.
+# The planner estimates calls that are not executed.
 sub explained
 {
 	my $function = pick(@functions);
@@ -367,7 +367,7 @@ sub aggregated
 	return counted("SELECT $function->{schema}.$function->{name}($arguments$order)$filter$over FROM $from$group", $function);
 }
 
-# The same call many times over, with and without an error: what one leaves behind meets the next.
+# One call many times, with and without an error: an error must not disturb later calls.
 sub series
 {
 	my $function = pick(@functions);
@@ -375,7 +375,7 @@ sub series
 	return (plain('BEGIN'), stored('before'), (map { (plain('SAVEPOINT s'), $_, plain('ROLLBACK TO s')) } @calls), stored('after', 'before', 'calls were rolled back, and the transaction sees something of them'), plain('ROLLBACK'));
 }
 
-# Views and tables, and functions in odd places of a statement.
+# Views and tables, and functions at unusual places of a statement.
 sub listed
 {
 	my $function = pick(grep { $_->{kind} eq 'f' } @functions);
@@ -386,7 +386,7 @@ sub listed
 	return (plain(begin()), counted($query, $function), plain('ROLLBACK'));
 }
 
-# Bytes that a client sends as they are. The server's files are for superusers alone; to the others it is one more error.
+# Raw bytes from a client. Only superusers may read files of the server; for other roles that is one more error.
 sub received
 {
 	my $bytes = chance(0.2) ? usual('', 'bytea') : odd_bytes();
@@ -395,8 +395,8 @@ sub received
 		counted("SELECT sums, count(s.*) FROM got, profstore.stacks_in(sums) AS s GROUP BY sums::text, sums", { name => 'stacks_in' }), plain('ROLLBACK'));
 }
 
-# The same call over and over, taken back each time: what it costs in memory does not add up. (PL/pgSQL does not free what it has compiled
-# of a trigger's function that is called as another.)
+# One call many times, each rolled back: memory must not grow. (PL/pgSQL does not free the compiled body of a trigger function
+# that is called as a normal function.)
 sub repeated
 {
 	my $function = pick(grep { !$_->{trigger} } @functions);
@@ -430,7 +430,7 @@ sub chosen_settings
 	return map { my ($name, @values) = @$_; plain("SET $name = " . quoted(pick(@values))) } map { pick(@settings) } 1 .. 1 + int(rand(6));
 }
 
-# One of twenty sessions calls each function, as owner.
+# One of twenty sessions calls each function as the owner.
 sub session
 {
 	my ($seed, $calls) = @_;

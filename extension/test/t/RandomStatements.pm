@@ -1,11 +1,11 @@
-# Random statements about three tables, the same for every run of a seed.
+# Generates random statements about three tables, equal for every run of a seed.
 #
 #   my $statements = RandomStatements::episode($seed, $length);
 #
-# Each is a hash: sql; ordered (the rows' order counts, else they are a multiset); only ("h" or "p": for one side
-# alone); query (the parts of a SELECT, for smaller_queries). Tables are "t" (in the order of samples), "u" (any
-# columns) and "pt" (partitions by time, some of another access method). Statements that may fail do so on both
-# sides, or neither: inside a transaction they stand between a savepoint and its rollback.
+# Each statement is a hash: sql; ordered (the order of rows counts, otherwise they are compared as a multiset); only ("h" or "p": run for
+# one kind of table alone); query (the parts of a SELECT, for smaller_queries). The tables are "t" (columns of samples), "u" (any
+# columns) and "pt" (partitions by time, some with another access method). A statement that may fail must fail on both
+# kinds or on neither; within a transaction it is between a savepoint and its rollback.
 package RandomStatements;
 use strict;
 use warnings;
@@ -16,7 +16,7 @@ my %is_number = map { $_ => 1 } qw(int2 int4 int8 float4 float8 small);
 my %is_integer = map { $_ => 1 } qw(int2 int4 int8 small);
 my %has_min = map { $_ => 1 } qw(int2 int4 int8 float4 float8 small date time timestamp timestamptz oid);
 
-# Of the side that is tested alone: what the optional nodes, the planner and memory may be told.
+# Settings for the columnar tables alone: optional plan nodes, planner and memory.
 my @settings = (
 	[ 'profstore.enable_scan', qw(on on off) ], [ 'profstore.enable_agg', qw(on on off) ], [ 'profstore.enable_summaries', qw(on on off) ],
 	[ 'profstore.write_buffer_size', '64kB', '1MB', '64MB' ], [ 'work_mem', '64kB', '4MB' ], [ 'hash_mem_multiplier', '1', '2' ],
@@ -58,7 +58,7 @@ sub literal
 
 sub value { return chance(0.08) ? 'NULL' : literal($_[0]) }
 
-# An expression over g, the row's number.
+# An expression of g, the number of the row.
 sub series_value
 {
 	my ($type) = @_;
@@ -83,7 +83,7 @@ sub series_value
 
 # --- conditions --------------------------------------------------------------------------------------------------
 
-# A constant to compare a column with, of its type or of one that PostgreSQL has operators for.
+# A constant for a comparison with a column: of its type, or of a type for which PostgreSQL has operators.
 sub constant
 {
 	my ($type, $parameters) = @_;
@@ -172,7 +172,7 @@ sub render
 	return $sql;
 }
 
-# The same query with one part less, each way.
+# All queries that lack one part of the given query.
 sub smaller_queries
 {
 	my ($q) = @_;
@@ -225,7 +225,7 @@ sub group_key
 
 sub some_columns { return @{ $_[0] }[ sort { $a <=> $b } keys %{ { map { number(scalar @{ $_[0] }) => 1 } 1 .. 3 } } ] }
 
-# What stands in FROM: a table, a subquery of one, or a join; with the columns that it has under its alias.
+# The FROM item: a table, a subquery of one, or a join; with its columns under the alias.
 sub source
 {
 	my ($parameters) = @_;
@@ -346,7 +346,7 @@ sub emit_query
 	return emit(render($q), query => $q, ordered => 1);
 }
 
-# A statement that may fail, on both sides alike.
+# A statement that may fail, but must then fail on both sides.
 sub emit_risky
 {
 	my ($sql) = @_;
@@ -509,7 +509,7 @@ sub cursor
 {
 	unless ($transaction)
 	{
-		# a scroll cursor must meet the same rows on its way back
+		# a scroll cursor must return the same rows when it moves back
 		my $table = pick('t', 'u', 'pt');
 		my $q = "SELECT a.$columns{$table}[0][0], a.$columns{$table}[2][0] FROM $table AS a WHERE " . condition('a', $columns{$table});
 		return emit("SELECT walk(\$q\$$q\$q\$, " . pick(1, 3, 1500) . ', ' . pick(0, 1, 2, 1000) . ')');
@@ -526,7 +526,7 @@ sub cursor
 	return emit("DECLARE $name SCROLL CURSOR FOR SELECT $list FROM $table AS a WHERE " . condition('a', $columns{$table}) . " ORDER BY $list");
 }
 
-# Prepared statements outlive transactions, so they are made and used at once, before and after a change.
+# Prepared statements survive transactions, so they are prepared and executed together, before and after a change.
 sub prepared
 {
 	my @parameters;

@@ -1,19 +1,19 @@
-# Queries whose answers must be the same before and after samples are spread over several servers, and the samples that they read.
+# Queries whose answers must not change when samples are spread over several servers, and the samples for them.
 package Shards;
 
 use strict;
 use warnings;
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
-our @EXPORT_OK = qw(store_samples answers differences citus_servers outcome);
+our @EXPORT_OK = qw(store_samples answers differences citus_servers double_servers outcome);
 
 my $cpu = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
 my $memory = 'memory:inuse_space:bytes:space:bytes';
 my $range = "'2026-01-01', '2026-01-04'";
 my $halves = "'2026-01-01', '2026-01-02 12:00', '2026-01-02 12:00', '2026-01-04'";
 
-# Stores 40 series of two types over three days, with values of both signs and some that leave int8 when they are added up, an empty scrape,
-# series that two writers have stored, and a trace. With tier => 1 the first day becomes sums by the minute.
+# Stores 40 series of two types over three days, with positive and negative values, some of whose sums exceed bigint, an empty scrape,
+# series that two writers have stored, and a trace. With tier => 1 the first day is summed up by the minute.
 sub store_samples
 {
 	my ($node, $database, %options) = @_;
@@ -82,13 +82,99 @@ my @calls = (
 	"pprof('$cpu', $range)", "flamegraph_json('$cpu', $range)", "speedscope('$cpu', $range)", "report_html('$cpu', '2026-01-02', '2026-01-03')",
 	"regressions('$cpu', at => '2026-01-02 02:10', time_after => '10 min', base => '10 min')");
 
-# A coordinator of Citus and two workers, which it does not know yet, and a single server beside them.
+# Simulates Citus: a coordinator with a catalog that lists its tables as distributed, and two nodes with two shards each. The coordinator calls
+# node_rows() on the nodes through dblink instead of the planner of Citus, and so does its master_run_on_worker(). Its statements and those of
+# the nodes are those that Citus runs; citus/ tests them with Citus itself. Table active_transactions has the rows that
+# get_all_active_transactions() returns, and table asked_under the locks on samples during a call of the nodes. A DROP does not reach the nodes. Also returns the answers that
+# the coordinator gave while it had the samples itself.
+sub double_servers
+{
+	my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+	my @nodes = map { PostgreSQL::Test::Cluster->new("node$_") } 1, 2;
+	for my $node ($coordinator, @nodes)
+	{
+		$node->init;
+		$node->append_conf('postgresql.conf', "max_prepared_transactions = 4\nautovacuum = off");
+		$node->start;
+		$node->safe_psql('postgres', 'CREATE EXTENSION profstore; CREATE EXTENSION dblink');
+	}
+	store_samples($coordinator, 'postgres', tier => 1);
+	my $expected = answers($coordinator, 'postgres');
+
+	# keys are numbers whose hash lies in the shard, as distribute() chooses them
+	my $connection = sub { my ($node) = @_; return sprintf('host=%s port=%s dbname=postgres', $node->host, $node->port); };
+	my @ranges = ([-2147483648, -1073741825], [-1073741824, -1], [0, 1073741823], [1073741824, 2147483647]);
+	my @places;
+	for my $shard (0 .. 3)
+	{
+		my ($low, $high) = @{ $ranges[$shard] };
+		my $node = $nodes[$shard % 2];
+		for my $table ('samples', 'samples_minute', 'samples_hour')
+		{
+			my @parts = split(/\n/, $coordinator->safe_psql('postgres',
+				"SELECT c.relname || ' ' || pg_get_expr(c.relpartbound, 0) FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'profstore.$table'::regclass"));
+			$node->safe_psql('postgres', join(';', "CREATE TABLE profstore.${table}_$shard (LIKE profstore.$table) PARTITION BY RANGE (time)",
+				(map { my ($name, $bound) = split(/ /, $_, 2); "CREATE TABLE profstore.${name}_$shard PARTITION OF profstore.${table}_$shard $bound USING profstore" } @parts),
+				sprintf("INSERT INTO profstore.${table}_$shard SELECT * FROM dblink('%s', 'SELECT * FROM profstore.$table WHERE hashint4(series_id) BETWEEN $low AND $high') "
+					. "AS t (time timestamptz, series_id int4, stack_id int8, value int8)", $connection->($coordinator)),
+				"SELECT profstore.compact('profstore.${table}_$shard')"));
+		}
+		my $key = $coordinator->safe_psql('postgres', "SELECT min(i) FROM generate_series(1, 1000) AS i WHERE hashint4(i) BETWEEN $low AND $high");
+		push(@places, sprintf("(%d, %d, %d, %d, '%s', %d)", $key, $low, $high, $shard % 2, $connection->($node), $shard));
+	}
+	my $places = join(', ', @places);
+	$coordinator->safe_psql('postgres', qq(
+		TRUNCATE profstore.samples, profstore.samples_minute, profstore.samples_hour;
+		CREATE TABLE places (key, low, high, node, connection, shard) AS VALUES $places;
+		CREATE TABLE active_transactions (process_id int4, transaction_number int8);
+		CREATE TABLE asked_under (mode text);
+		INSERT INTO profstore.shard_keys SELECT key FROM places;
+		CREATE OR REPLACE FUNCTION profstore_internal.shards(parts regclass[] DEFAULT '{profstore.samples,profstore.samples_minute,profstore.samples_hour}')
+			RETURNS TABLE (key int4, low int4, high int4, node int4, host text, port int4, tables text[])
+			LANGUAGE sql STABLE AS 'SELECT p.key, p.low, p.high, p.node, p.connection, 0, ARRAY(SELECT t || ''_'' || p.shard FROM unnest(parts::text[]) AS t) FROM public.places AS p';
+		CREATE OR REPLACE FUNCTION profstore_internal.node_rows(key int4, request bytea, keys int4[], samples text[], minutes text[], hours text[]) RETURNS SETOF bytea
+			LANGUAGE sql STABLE AS \$\$
+			SELECT d.block FROM public.dblink((SELECT p.connection FROM public.places AS p WHERE p.key = node_rows.key),
+				format('SELECT profstore_internal.node_rows(%L, %L, %L, %L, %L, %L)', key, request, keys, samples, minutes, hours)) AS d (block bytea)\$\$;
+		CREATE OR REPLACE FUNCTION profstore_internal.lock_shard(key int4, keys int4[], parents text[], parts text[]) RETURNS void
+			LANGUAGE sql AS \$\$
+			INSERT INTO public.asked_under SELECT l.mode FROM pg_locks AS l WHERE l.pid = pg_backend_pid() AND l.relation = 'profstore.samples'::regclass;
+			SELECT FROM public.dblink((SELECT p.connection FROM public.places AS p WHERE p.key = lock_shard.key),
+				format('SELECT profstore_internal.lock_shard(%L, %L, %L, %L)', key, keys, parents, parts)) AS d (nothing text)\$\$;
+		SET allow_system_table_mods = on;
+		CREATE FUNCTION pg_catalog.get_all_active_transactions() RETURNS SETOF public.active_transactions LANGUAGE sql AS 'SELECT * FROM public.active_transactions';
+		CREATE FUNCTION pg_catalog.master_run_on_worker(hosts text[], ports int4[], commands text[], parallel bool)
+			RETURNS TABLE (node_name text, node_port int4, success bool, result text) LANGUAGE plpgsql AS \$\$
+		BEGIN
+			INSERT INTO public.asked_under SELECT l.mode FROM pg_locks AS l WHERE l.pid = pg_backend_pid() AND l.relation = 'profstore.samples'::regclass;
+			FOR i IN 1 .. cardinality(hosts) LOOP
+				node_name := format('node%s', (SELECT DISTINCT p.node + 1 FROM public.places AS p WHERE p.connection = hosts[i]));
+				node_port := ports[i];
+				BEGIN
+					SELECT true, d.answer INTO success, result FROM public.dblink(hosts[i], commands[i]) AS d (answer text);
+				EXCEPTION WHEN sqlclient_unable_to_establish_sqlconnection THEN
+					success := false;
+					result := 'connection failed';
+				WHEN OTHERS THEN
+					success := false;
+					result := 'ERROR:  ' || SQLERRM;
+				END;
+				RETURN NEXT;
+			END LOOP;
+		END \$\$;
+		CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
+		INSERT INTO pg_catalog.pg_dist_partition SELECT r, 'h' FROM (VALUES ('profstore.shard_keys'::regclass)) AS t (r)
+		UNION ALL SELECT p.relid, 'h' FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour}'::regclass[]) AS t (r), pg_partition_tree(t.r) AS p));
+	return ($expected, $coordinator, @nodes);
+}
+
+# A coordinator of Citus and two workers that are not registered yet, and a single server for comparison.
 sub citus_servers
 {
 	my @servers = map {
 		my $node = PostgreSQL::Test::Cluster->new($_);
-		$node->init;
-		$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 110',
+		$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
+		$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'citus'", 'max_prepared_transactions = 110', 'autovacuum = off', 'max_worker_processes = 32',
 			"citus.node_conninfo = 'sslmode=disable'"));
 		$node->start;
 		$node->safe_psql('postgres', 'CREATE EXTENSION citus');
@@ -96,13 +182,14 @@ sub citus_servers
 	} 'coordinator', 'worker1', 'worker2';
 	my $single = PostgreSQL::Test::Cluster->new('single');
 	$single->init;
+	$single->append_conf('postgresql.conf', 'autovacuum = off');
 	$single->start;
 	$single->safe_psql('postgres', 'CREATE EXTENSION profstore');
 	$servers[0]->safe_psql('postgres', 'CREATE EXTENSION profstore');
 	return ($single, @servers);
 }
 
-# The output and the errors of a statement on a server.
+# Returns the output and the errors of a statement on a server.
 sub outcome
 {
 	my ($node, $sql) = @_;
@@ -110,7 +197,7 @@ sub outcome
 	return "$out|$err";
 }
 
-# The number of rows of each call and their md5, and its NOTICEs; or its error.
+# Returns the number of rows and the md5 of each call with its NOTICEs, or its error.
 sub answers
 {
 	my ($node, $database, %options) = @_;
@@ -125,7 +212,7 @@ sub answers
 	return \%answers;
 }
 
-# Calls that were not answered alike.
+# Returns the calls whose answers differ.
 sub differences
 {
 	my ($one, $other) = @_;

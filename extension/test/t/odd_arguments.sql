@@ -1,5 +1,5 @@
--- What odd_arguments.pl calls functions on: samples of several types in partitions, in tiers and waiting, tables of every
--- kind, and bytes to spoil. The whole is in "fuzz", beside the extension; with "empty" there are no samples.
+-- The objects on which odd_arguments.pl calls functions: samples of several types in partitions, in tiers and waiting, tables of every
+-- kind, and bytes to damage. Database "fuzz" has all of them with the extension; "empty" has no samples.
 SET client_min_messages = error;
 SET timezone = 'UTC';
 CREATE SCHEMA fuzz;
@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 
--- Rows of every quarter of an hour of four days.
+-- Rows for every quarter of an hour of four days.
 CREATE FUNCTION put_samples(profile_type text, labels jsonb, stacks int8[]) RETURNS void LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -71,7 +71,7 @@ SELECT profstore_internal.drop_partition('profstore.samples_20260101', true), pr
 CREATE TABLE sums AS SELECT 'delta' AS name, profstore.merge_stacks(stack_id, value) AS sums FROM profstore.samples WHERE series_id < 3
 	UNION ALL SELECT 'heap', profstore.merge_stacks(stack_id, value) FROM heap;
 
--- What is to be spoiled.
+-- Bytes to damage.
 CREATE TABLE payloads (name text, bytes bytea);
 INSERT INTO payloads
 SELECT 'pprof', profstore.pprof('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-01-01Z', '2026-01-05Z', sample_labels => true)
@@ -81,7 +81,7 @@ UNION ALL (SELECT 'segment', header FROM profstore.segments ORDER BY row_count D
 UNION ALL SELECT 'sums', profstore_internal.stack_sums_send(sums) FROM sums WHERE name = 'heap'
 UNION ALL SELECT 'ids', profstore_internal.referenced_by_stacks();
 
--- The bytes with some of them changed, cut off or doubled; the same for every call.
+-- Returns the bytes with some of them changed, cut off or doubled, equal for every call with one seed.
 CREATE FUNCTION spoil(of_name text, seed int4) RETURNS bytea LANGUAGE plpgsql STABLE SET statement_timeout = 0 AS
 $$
 DECLARE
@@ -100,8 +100,8 @@ BEGIN
 END
 $$;
 
--- All that is stored, as this session sees it: rows of every table that is no catalog, what the dictionary's view and the functions
--- make of them, what relations and grants there are. Sequences do not count: they go on after a rollback; nor do states of health, which the
+-- All stored data that this session sees: rows of every table except catalogs, the output of views and functions over the dictionary,
+-- relations and privileges. Sequences are left out, because a rollback does not reset them; so are states of health, which the
 -- background worker records at any time.
 CREATE FUNCTION stored() RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 	SET search_path = pg_catalog SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET work_mem = '16MB' SET row_security = on
@@ -137,14 +137,14 @@ BEGIN
 	RETURN md5(all_of);
 END
 $$;
--- Bytes that this session holds beyond its transaction, without caches of the catalog: those grow with relations that come and go.
+-- Memory of this session beyond its transaction, without caches of the catalog, which grow when relations are created and dropped.
 CREATE FUNCTION held() RETURNS int8 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS
 $$
 	SELECT sum(used_bytes)::int8 FROM pg_backend_memory_contexts
 	WHERE name IN ('TopMemoryContext', 'SPI Plan', 'CachedPlanSource', 'CachedPlanQuery', 'CachedPlan') OR name ILIKE 'profstore%'
 $$;
 
--- What it holds at its end and should not: files, locks.
+-- Resources that a session must not hold at its end: files, locks.
 CREATE FUNCTION left_over() RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS
 $$
 	SELECT concat((SELECT string_agg(name, ' ') FROM pg_ls_tmpdir()),

@@ -1,6 +1,6 @@
 /*
  * codec_harness.c
- *		What the codec's tests share.
+ *		Allocators and helpers for the tests of the codec.
  */
 #include "test/unit/codec_harness.h"
 

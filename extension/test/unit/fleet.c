@@ -1,9 +1,9 @@
 /*
  * fleet.c
- *		Noise per function: lasting differences of hosts 15 %, drift of each host 2 % (memory of
- *		20 minutes), fast noise 10 % (60 s), common to all hosts 0.3 % (30 minutes), slope on
- *		the load 0.05, load swinging by 30 % a day, traffic mix 1.5 % (60 minutes) over a
- *		seventh of the functions.
+ *		Simulates a fleet with noise per function. Deviations: lasting differences of hosts 15 %;
+ *		drift of each host 2 % (memory of 20 minutes); fast noise 10 % (60 s); noise common to all
+ *		hosts 0.3 % (30 minutes); traffic mix 1.5 % (60 minutes) over a seventh of the functions.
+ *		The slope on the load is 0.05, and the load changes by 30 % during a day.
  */
 #include "fleet.h"
 
@@ -29,7 +29,7 @@ typedef struct Random
 	bool has_spare;
 } Random;
 
-/* SplitMix64 */
+/* Returns 64 random bits (SplitMix64). */
 static uint64_t
 random_bits(Random *random)
 {
@@ -46,7 +46,7 @@ random_uniform(Random *random)
 	return ((double) (random_bits(random) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Marsaglia's polar method. */
+/* Returns a normally distributed number (Marsaglia's polar method). */
 static double
 random_normal(Random *random)
 {
@@ -102,7 +102,10 @@ fleet_allocate(size_t count, size_t size)
 	return memory;
 }
 
-/* A step of a process that forgets with this memory and has this deviation. */
+/*
+ * Makes one step of an Ornstein-Uhlenbeck process with this memory and standard deviation; returns
+ * its new value.
+ */
 static double
 forgetting_step(Random *random, double value, double memory_s, double deviation, bool is_first)
 {
@@ -113,7 +116,7 @@ forgetting_step(Random *random, double value, double memory_s, double deviation,
 	return kept * value + deviation * sqrt(1 - kept * kept) * random_normal(random);
 }
 
-/* What is left of the fast noise in the mean of a block. */
+/* Returns the deviation of the fast noise in the mean of a block. */
 static double
 fast_noise(void)
 {
@@ -135,12 +138,12 @@ fleet_model(void)
 
 typedef struct Noise
 {
-	double *shares; /* by function */
-	double *slopes; /* by function */
-	double *common; /* by function */
-	double *hosts;	/* by function and host; also drift */
+	double *shares; /* one for each function */
+	double *slopes; /* one for each function */
+	double *common; /* one for each function */
+	double *hosts;	/* one for each function and host, like drift */
 	double *drift;
-	double *load_of_host; /* by host: lasting, and its own noise */
+	double *load_of_host; /* one for each host: its lasting share of the load with its own noise */
 	double *load_noise;
 } Noise;
 
@@ -339,6 +342,7 @@ fleet_score(const FleetModel *model, int runs)
 				wrong++;
 		}
 		score.alarms += wrong > 0;
+		score.warned += !model->is_canary && pfs_changes_are_many((uint32_t) found, count);
 		score.false_rate += found > 0 ? (double) wrong / found / runs : 0;
 		fleet_free(&fleet);
 	}

@@ -29,24 +29,25 @@ typedef struct FleetModel
 	double effect;		 /* growth of the cost of the planted functions: 0.05 for 5 % */
 	double mix_step;	 /* logarithm of a step of the traffic mix at the deploy */
 	double load_step;	 /* logarithm of a step of the load at the deploy */
-	bool has_slow_host;	 /* the last host's memory gets slower at the deploy */
-	bool is_canary;		 /* only half of the hosts get the new version */
-	bool counting_only;	 /* no noise but counting */
+	/* the last host's memory gets slower at the deploy, so that its code takes longer */
+	bool has_slow_host;
+	bool is_canary;		/* only half of the hosts get the new version */
+	bool counting_only; /* no noise but that of counting */
 } FleetModel;
 
 typedef struct Fleet
 {
-	double *sums;	/* as PfsCells has them, in samples */
-	double *wholes; /* by host and period */
-	bool *is_new;	/* by host */
+	double *sums;	/* sums of samples, arranged as in PfsCells */
+	double *wholes; /* sum of each host and period */
+	bool *is_new;	/* for each host, whether it gets the new version */
 } Fleet;
 
 extern const double fleet_planted[FLEET_PLANTED_COUNT];
 
-/* The model of the study: 50 hosts, 19 Hz on 8 busy cores, 120 functions. */
+/* Returns the model of the study: 50 hosts, 19 Hz on 8 busy cores, 120 functions. */
 FleetModel fleet_model(void);
 
-/* Makes a fleet of a seed; ends the program without memory. */
+/* Makes a fleet from a seed; ends the program if there is no memory. */
 Fleet fleet_make(const FleetModel *model, uint64_t seed);
 void fleet_free(Fleet *fleet);
 
@@ -54,8 +55,10 @@ typedef struct FleetScore
 {
 	int found[FLEET_PLANTED_COUNT]; /* runs in which the planted change was found */
 	int alarms;						/* runs with a false discovery */
-	double false_rate;				/* mean part of false discoveries among those of a run */
-	double covered;					/* part of the intervals of 95 % that have the truth */
+	int warned; /* runs that regressions() warns of, see pfs_changes_are_many() */
+	/* mean share of false discoveries among the discoveries of a run */
+	double false_rate;
+	double covered; /* share of the 95 % intervals that contain the true value */
 } FleetScore;
 
 /*

@@ -1,6 +1,6 @@
 /*
  * test_bitpack.c
- *		Bit-packing and patches against naive oracles, for every width and around every count.
+ *		Compares bit-packing and patches with naive oracles, for every width and around every count.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #define GUARD_BYTES 16
 #define GUARD		0xa5
 
-/* The layouts of bitpack.h, bit by bit: where bit `bit` of value `index` lies in the bytes. */
+/* Returns the position in the bytes of a bit of a value, as bitpack.h draws the layouts. */
 static size_t
 oracle_bit(uint32_t index, unsigned bit, uint32_t count, unsigned width)
 {
@@ -71,7 +71,10 @@ check_bitpack(Random *random, uint32_t count, unsigned width)
 	assert_memory_equal(packed, expected, size);
 	for (size_t i = size; i < size + GUARD_BYTES; i++)
 		assert_int_equal(packed[i], GUARD);
-	/* at an odd address, ending where the heap block ends, so that no alignment is relied on */
+	/*
+	 * copy the bytes to an odd address, ending where the heap block ends, so that a read past the
+	 * end and a need for alignment both show
+	 */
 	memcpy(exact + 1, packed, size);
 	pfs_bitunpack(exact + 1, count, width, unpacked);
 	assert_memory_equal(unpacked, values, count * sizeof(values[0]));
@@ -100,7 +103,7 @@ test_full_block_size(void **state)
 		assert_int_equal(pfs_bitpack_size(PFS_BLOCK_ROWS, width), 128 * width);
 }
 
-/* The layout must not drift: one checksum over a block of every width. */
+/* Compares one checksum over a block of every width, so that the layout cannot change unnoticed. */
 static void
 test_layout_is_frozen(void **state)
 {

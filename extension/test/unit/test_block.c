@@ -1,7 +1,7 @@
 /*
  * test_block.c
- *		Blocks: that each kind of data gets the encoding meant for it, and that entries refuse what
- *		is never written.
+ *		Tests that each kind of data gets the encoding meant for it, and that entries which no
+ *		encoder writes are refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ draft_one(const int64_t *values, uint32_t count, PfsPacking packing)
 					packing == PFS_PACKING_PLANES ? &draft : NULL);
 }
 
-/* Drafts a block, restores it, compares; leaves the draft for the caller to look at. */
+/* Drafts a block, restores it and compares the values; leaves the draft for the caller. */
 static void
 draft_and_restore(const int64_t *values, uint32_t count, PfsPacking packing)
 {
@@ -112,8 +112,8 @@ test_times_that_begin_again_stay_narrow(void **state)
 		values[i] = 10 * (int64_t) (i * 3 % 360);
 	draft_and_restore(values, PFS_BLOCK_ROWS, PFS_PACKING_BITS);
 	/*
-	 * 0 .. 357 by threes is 7 bits of units; a fall takes no more, and all but the falls are the
-	 * same step
+	 * steps of 3 from 0 to 357 have units of 7 bits; a fall takes no more bits, and all other steps
+	 * are equal
 	 */
 	expect_shape(PFS_TRANSFORM_DELTA, false, 4, 30);
 	assert_int_equal(draft.shape.base, 1);
@@ -270,7 +270,7 @@ test_bad_entries_are_refused(void **state)
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x22, 0, 3, 1, 6, 1);	/* more patches than symbols */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x22, 0, 3, 1, 1, 11); /* gaps too wide */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x42, 0, 3, 1, 1, 1);	/* run lengths patched, but no runs */
-	/* least value INT64_MAX and range 1: the greatest is no int64 */
+	/* with least value INT64_MAX and range 1 the greatest value would not be an int64 */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x02, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 					 0x01, 1);
 }

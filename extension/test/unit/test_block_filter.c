@@ -1,6 +1,6 @@
 /*
  * test_block_filter.c
- *		Filters against the plainest reading of their contract, on random values, ranges and keys.
+ *		Compares filters with a naive implementation, on random values, ranges and keys.
  */
 #include "store/scan/block_filter.h"
 
@@ -16,7 +16,9 @@
 #define ROUNDS	 2000
 #define MAX_KEYS 50
 
-/* Small numbers meet often; now and then one from the ends of the type. */
+/*
+ * Returns small numbers, which are often equal, and sometimes a number from the ends of the type.
+ */
 static int64
 random_value(Random *random)
 {
@@ -60,7 +62,7 @@ random_filter(Random *random, int64 *keys)
 	return filter;
 }
 
-/* The oracle. */
+/* The oracle: returns true if a value passes the filter. */
 static bool
 passes(const PfsBlockFilter *filter, int64 value)
 {
@@ -130,7 +132,7 @@ test_blocks(void **state)
 		filter.keeps_nulls = random_below(&random, 4) == 0;
 		for (uint32 row = 0; row < row_count; row++)
 		{
-			/* runs, as in sorted segments */
+			/* values come in runs, as in sorted segments */
 			values[row] =
 				row > 0 && random_below(&random, 3) > 0 ? values[row - 1] : random_value(&random);
 			nulls[row] = random_below(&random, 10) == 0;

@@ -16,7 +16,7 @@
 #include "test/unit/codec_harness.h"
 #include "test/unit/values.h"
 
-/* The definition, a bit at a time. */
+/* Computes CRC-32C by its definition, one bit at a time. */
 static uint32_t
 oracle_crc32c(const uint8_t *bytes, size_t length)
 {
@@ -105,7 +105,7 @@ test_written_fields_come_back(void **state)
 	assert_int_equal(cursor.offset, bytes.length);
 	assert_int_equal(pfs_cursor_byte(&cursor), 0);
 	assert_true(cursor.failed);
-	/* a failed cursor stays failed, even for reads that would fit */
+	/* a cursor that has failed also refuses reads that would fit */
 	assert_null(pfs_cursor_take(&cursor, 0));
 	heap.live--;
 	free(bytes.data);

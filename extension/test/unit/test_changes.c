@@ -1,7 +1,7 @@
 /*
  * test_changes.c
- *		The statistic of regressions(): its distributions against SciPy, its arithmetic on three
- *		hosts by hand, and what it finds in simulated fleets.
+ *		Tests the statistic of regressions(): its distributions against SciPy, its arithmetic on
+ *		three hosts computed by hand, and its results in simulated fleets.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -21,13 +21,16 @@
 
 #define MAX_PERIODS 30
 
-/* Fleets of each kind; .dev/bench insight makes more. */
+/* Number of fleets of each kind; .dev/bench insight makes more. */
 #define RUNS 20
 
 #define assert_near(value, expected, error) \
 	assert_true(fabs((value) - (expected)) <= (error) *fabs((double) (expected)))
 
-/* scipy.stats.t.sf, scipy.stats.t.isf, scipy.special.digamma and polygamma(1, x). */
+/*
+ * Expected values are from scipy.stats.t.sf, scipy.stats.t.isf, scipy.special.digamma and
+ * polygamma(1, x).
+ */
 static void
 test_distributions(void **state)
 {
@@ -100,7 +103,7 @@ static void
 test_false_discovery_rates(void **state)
 {
 	static const double p[] = { 0.04, 0.001, 1, 0.02, 0.03 };
-	/* p times 5 over the rank, made monotonous from the largest on */
+	/* p * 5 / rank, made monotonic from the largest p on */
 	static const double expected[] = { 0.05, 0.005, 1, 0.05, 0.05 };
 	double q[5];
 	uint32_t order[5];
@@ -126,9 +129,9 @@ judge_cells(const PfsCells *cells, double least, PfsChange *changes)
 }
 
 /*
- * Two functions on three hosts that weigh 1 : 1 : 2, a base of one period. The reference is the
- * larger function, whose share falls from 3/4 to 5/8 on each host; the other one's rises from 1/4
- * to 3/8.
+ * Two functions on three hosts with weights 1 : 1 : 2, and a base of one period. The reference is
+ * the larger function, whose share falls from 3/4 to 5/8 on each host; the share of the other one
+ * rises from 1/4 to 3/8.
  */
 static void
 test_three_hosts(void **state)
@@ -160,7 +163,10 @@ test_three_hosts(void **state)
 	assert_int_equal(changes[1].far_hosts, 0);
 }
 
-/* A host that is far from the others counts as one at the bound, and its error is that of hosts. */
+/*
+ * A host that is far from the others counts as if it were at the bound, and its error is that of
+ * the differences between hosts.
+ */
 static void
 test_far_host(void **state)
 {
@@ -181,7 +187,7 @@ test_far_host(void **state)
 	(void) state;
 	for (int host = 0; host < HOSTS; host++)
 	{
-		/* ratios of the second function from 0.96 to 1.03; the last host's is 3 */
+		/* the second function changes by factors of 0.96 to 1.03, and by 3 on the last host */
 		double after = host == HOSTS - 1 ? 3000 : 960 + 10 * host;
 
 		sums[2 * host] = 9000;
@@ -192,14 +198,14 @@ test_far_host(void **state)
 	}
 	judge_cells(&cells, 0, changes);
 	assert_int_equal(changes[1].far_hosts, 1);
-	/* without the bound it would be log(1.22) */
+	/* without the bound the change would be log(1.22) */
 	assert_true(changes[1].change < 0.04);
 	assert_true(changes[1].p_value > 0.05);
 }
 
 /*
  * A function that is the whole of each host, as main() is by its total, has no noise but that of
- * rounding, which says nothing on its change against the code in the middle.
+ * rounding. That says nothing about its change relative to the code in the middle.
  */
 static void
 test_whole(void **state)
@@ -233,7 +239,7 @@ test_whole(void **state)
 	assert_true(changes[0].p_value == 1);
 }
 
-/* Hosts and functions that are missing on a side give no number, and no fault. */
+/* Hosts and functions that are missing on one side give no number and no error. */
 static void
 test_missing(void **state)
 {
@@ -273,7 +279,7 @@ test_missing(void **state)
 	}
 }
 
-/* The seeds are fixed, so all runs of the test give one answer. */
+/* The seeds are fixed, so every run of the test has the same result. */
 static void
 test_planted(void **state)
 {
@@ -288,7 +294,7 @@ test_planted(void **state)
 	assert_true(score.false_rate <= 0.07);
 	assert_true(score.covered >= 0.91 && score.covered <= 0.99);
 
-	/* 8 hours against 72 */
+	/* a period of 8 hours, compared with one of 72 */
 	model.effect = 0.02;
 	model.minutes = 480;
 	model.base_count = 9;
@@ -298,7 +304,7 @@ test_planted(void **state)
 	assert_true(score.false_rate <= 0.07);
 }
 
-/* Nothing planted, with a host that gets slow, or with twice the load. */
+/* Nothing is planted; a host gets slow, or the load doubles. */
 static void
 test_nothing_planted(void **state)
 {
@@ -310,17 +316,26 @@ test_nothing_planted(void **state)
 	assert_true(fleet_score(&model, RUNS).alarms <= 3);
 }
 
-/* A step of the traffic mix at the deploy: only hosts side by side tell it from the deploy. */
+/*
+ * The traffic mix changes at the deploy. Only a comparison of hosts at one time can tell that from
+ * the effect of the deploy, so that the other design warns.
+ */
 static void
 test_traffic_step(void **state)
 {
 	FleetModel model = fleet_model();
+	FleetScore score;
 
 	(void) state;
 	model.mix_step = 0.10;
-	assert_true(fleet_score(&model, 5).alarms >= 4);
+	score = fleet_score(&model, 5);
+	assert_true(score.alarms >= 4);
+	assert_true(score.warned >= 4);
 	model.is_canary = true;
 	assert_true(fleet_score(&model, RUNS).alarms <= 2);
+	model = fleet_model();
+	model.effect = 0.05;
+	assert_int_equal(fleet_score(&model, 5).warned, 0);
 }
 
 int

@@ -1,11 +1,12 @@
 /*
  * test_golden.c
- *		Frozen bytes: segments as stored once must decode for ever, and be encoded the same way.
+ *		Tests that stored bytes never change: segments in golden/ must decode to their values, and
+ *		the values must be encoded to these bytes.
  *
- * golden/NAME holds a segment in hexadecimal, the header in the first line and a stream in each
- * further one. A change of the encoder's choices shows here; if it is meant, run the program with
- * PFS_WRITE_GOLDEN=1 and look at the difference. Segments with zstd frames are only decoded, as
- * another zstd may pack them otherwise.
+ * golden/NAME has a segment in hexadecimal: the header in the first line and a stream in each
+ * further line. A change of the encoder's choices fails here. If it is meant, run the program with
+ * PFS_WRITE_GOLDEN=1 and check the difference. Segments with zstd frames are only decoded, because
+ * another version of zstd may compress differently.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -244,7 +245,7 @@ compare_bytes(const char *name, PfsBytes stored, PfsBytes fresh)
 		fail_msg("golden segment \"%s\" is encoded otherwise now", name);
 }
 
-/* Compares a block with what was encoded. */
+/* Compares a block with the values that were encoded. */
 static void
 compare_block(PfsSegmentReader *reader, int column, uint32_t block, const PfsColumn *expected,
 			  uint32_t rows)
@@ -267,7 +268,10 @@ compare_block(PfsSegmentReader *reader, int column, uint32_t block, const PfsCol
 	}
 }
 
-/* Compares with the stored segment, but for streams that may have zstd frames, and reads that. */
+/*
+ * Compares the encoded columns with the stored segment, except streams that may have zstd frames,
+ * and decodes the stored segment.
+ */
 static void
 check_columns(const char *name, const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
 			  bool has_zstd)
@@ -331,8 +335,8 @@ scramble(uint32_t number, uint32_t limit)
 }
 
 /*
- * Rows of four columns: key, of which groups of 1 .. 16 rows have each, 1 .. key_step above the one
- * before; time; value; and few distinct values that lie far apart.
+ * Fills rows of four columns: a key, which 1 .. 16 rows share and which rises by 1 .. key_step;
+ * time; value; and a column of few distinct values that lie far apart.
  */
 static void
 fill_grouped(uint32_t key_step, int64_t values[][GROUPED_ROWS])
@@ -357,7 +361,7 @@ fill_grouped(uint32_t key_step, int64_t values[][GROUPED_ROWS])
 	}
 }
 
-/* Groups as they were first stored; their keys are worth zstd frames now. */
+/* The stored segment has no zstd frames for keys, which the encoder would use today. */
 static void
 test_grouped(void **state)
 {
@@ -394,7 +398,7 @@ test_grouped_with_sums(void **state)
 	check_columns("grouped_sums", columns, 4, GROUPED_ROWS, true);
 }
 
-/* Sums that are stored above counts. */
+/* Tests sums that are stored relative to row counts. */
 static void
 test_measured(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_gunzip.c
- *		Packing and unpacking in pieces: nothing changes by it, and whoever pauses may stop it
- *		without a leak.
+ *		Tests packing and unpacking in pieces: the pieces do not affect the result, and the pause
+ *		function may leave by longjmp() without a leak.
  */
 #include "formats/gunzip.h"
 
@@ -20,7 +20,7 @@
 
 #define SMALL 3000
 
-/* An allocator whose memory can be given back after a jump, as that of a memory context. */
+/* An allocator whose blocks can all be freed after a longjmp(), like those of a memory context. */
 typedef struct Arena
 {
 	void *blocks[MAX_BLOCKS];
@@ -29,7 +29,7 @@ typedef struct Arena
 
 static jmp_buf stopped;
 static size_t pauses;
-static size_t stop_at; /* 0: never */
+static size_t stop_at; /* number of the pause at which the test leaves; 0: never */
 
 static void *
 arena_realloc(void *context, void *memory, size_t bytes)
@@ -66,7 +66,7 @@ count_pauses(void)
 		longjmp(stopped, 1);
 }
 
-/* Bytes that pack well here, and badly there. */
+/* Returns bytes of which one part compresses well and another badly. */
 static uint8_t *
 make_bytes(void)
 {
@@ -106,7 +106,7 @@ test_round_trip(void **state)
 static void
 test_stop(void **state)
 {
-	/* static, since longjmp() may take what registers hold */
+	/* static, because longjmp() may restore older values of variables in registers */
 	static Arena arena = { .count = 0 };
 	static const PfsAllocator allocator = { arena_realloc, &arena };
 	uint8_t *bytes = make_bytes();
@@ -136,7 +136,7 @@ test_stop(void **state)
 	free(bytes);
 }
 
-/* What zlib alone makes of a file of one or more members; false where it is none. */
+/* Unpacks a file of one or more members with zlib alone; returns false if that fails. */
 static bool
 unpack_by_zlib(const uint8_t *bytes, size_t length, uint8_t *unpacked, size_t room, size_t *count)
 {
@@ -179,7 +179,10 @@ compare_with_zlib(const uint8_t *bytes, size_t length, size_t max_bytes)
 	assert_int_equal(arena.count, 0);
 }
 
-/* Small files go another way: the same comes of them, whole, cut, damaged, more than one. */
+/*
+ * Small files are unpacked by libdeflate. The result must be the same for files that are whole,
+ * cut, damaged, or have several members.
+ */
 static void
 test_small(void **state)
 {

@@ -1,7 +1,8 @@
 /*
  * test_inputs.c
- *		Files of other tools and the values that they have (test/inputs): found by the tools
- *		themselves, or by counting. And files that are not read, with their names.
+ *		Reads files of other tools (test/inputs) and compares their values with those that the tools
+ *		themselves show, or that were counted. Also reads files of known formats that are not
+ *		supported, which errors must name.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -22,8 +23,8 @@
 #define TEXT_BYTES_MAX 4096
 
 /*
- * What a file becomes: its types with their totals, and its stacks, root first, with a value of
- * each type, in the order of the file; NULL: not looked at. Or why it is refused.
+ * The expected result for a file: its types with their totals, and its stacks, root first, with a
+ * value of each type, in the order of the file (NULL: not compared); or the error.
  */
 typedef struct Input
 {
@@ -266,7 +267,7 @@ test_inputs(void **state)
 		check_input(&inputs[i]);
 }
 
-/* A line before the fault, and the byte: they lead to it. */
+/* Errors must give the line and the byte of the fault. */
 static void
 test_place(void **state)
 {
@@ -282,7 +283,9 @@ test_place(void **state)
 	pfs_profile_fini(&profile);
 }
 
-/* Text that is misread without an error if it is taken for a profile. */
+/*
+ * Texts of other formats, which would be misread without an error if they were taken for profiles.
+ */
 static void
 test_foreign(void **state)
 {
@@ -307,19 +310,19 @@ test_foreign(void **state)
 		FOREIGN("<!DOCTYPE html>\n<html>", "file is an HTML page"),
 		FOREIGN("Flat profile:\n\nEach sample counts as 0.01 seconds.\n",
 				"file is a report of gprof"),
-		FOREIGN("Attaching 1 probe...\n\n@[\n    f+1\n]: 7\n", "file is what bpftrace prints"),
+		FOREIGN("Attaching 1 probe...\n\n@[\n    f+1\n]: 7\n", "file is output of bpftrace"),
 		FOREIGN("2026-01-01 00:00:00\nFull thread dump OpenJDK", "file is a thread dump of Java"),
 		FOREIGN("File: srv\nType: cpu\nShowing nodes", "file is a report of pprof"),
 		FOREIGN("# To display the perf.data header info, please use --header\n",
 				"file is a report of perf"),
 		FOREIGN("desc: (none)\ncmd: ls\ntime_unit: i\n#-----------\nsnapshot=0\n",
-				"file is of Valgrind's Massif"),
+				"file was written by Valgrind's Massif"),
 		FOREIGN("heap_v2/524288\n", "file is a heap profile of jemalloc"),
 		FOREIGN("v8-version,12,4\ntick,0x1\n", "file is a log of V8"),
 		FOREIGN("JAVA PROFILE 1.0.2\0", "file is a heap dump of Java"),
 		FOREIGN("go 1.22 trace\0\0\0", "file is an execution trace of Go"),
 		FOREIGN("{\"meta\":{\"version\":29},\"libs\":[],\"threads\":[]}",
-				"file is of the Firefox Profiler"),
+				"file was written by the Firefox Profiler"),
 		FOREIGN("{\"name\":\"root\",\"value\":7,\"children\":[]}",
 				"file is a flame graph of d3-flame-graph"),
 		FOREIGN("{\"snapshot\":{},\"nodes\":[1]}", "file is a heap snapshot of V8"),
@@ -343,7 +346,10 @@ test_foreign(void **state)
 	}
 }
 
-/* Each part of a file alone is refused with a place in it, or read: never beyond its end. */
+/*
+ * Each beginning of a file is refused with a place inside it, or read; nothing is read past the
+ * end.
+ */
 static void
 test_cut(void **state)
 {
@@ -378,7 +384,7 @@ test_cut(void **state)
 	}
 }
 
-/* A reader that was asked for by name says which one the text is for. */
+/* A reader that a user chose by name reports which reader the text is for. */
 static void
 test_wrong_reader(void **state)
 {
@@ -392,7 +398,7 @@ test_wrong_reader(void **state)
 	assert_string_equal(error.message, "file looks like what perf script prints");
 }
 
-/* Texts that have faults, or come near a limit, and what they become. */
+/* Texts that have faults or come near a limit, and their expected results. */
 static void
 test_texts(void **state)
 {
@@ -432,7 +438,7 @@ test_texts(void **state)
 	assert_int_equal(pfs_profile_read((const uint8_t *) lone_end, strlen(lone_end), &ends,
 									  &refusal),
 					 PFS_READ_MALFORMED);
-	assert_string_equal(refusal.message, "trace has no events that last");
+	assert_string_equal(refusal.message, "trace has no events with a duration");
 	pfs_profile_fini(&ends);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 	{

@@ -1,6 +1,7 @@
 /*
  * test_name_chunk.c
- *		Packed functions and locations: what goes in comes out, and nothing else is read.
+ *		Tests packed functions and locations: a round trip returns equal rows, and damaged bytes are
+ *		refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 #define MAX_LINES 6
 #define TEXT_ROOM 80
 
-/* Rows to pack, with what they point to. */
+/* Rows to pack, with the memory to which they point. */
 typedef struct Sample
 {
 	uint32_t count;
@@ -40,7 +41,7 @@ any_int32(Random *random)
 										: (int32_t) random_below(random, 5000);
 }
 
-/* Texts that are empty, equal, alike, and not ASCII. */
+/* Makes functions whose texts are empty, equal, similar, or not ASCII. */
 static void
 make_function(Random *random, Sample *sample, uint32_t i)
 {
@@ -116,7 +117,7 @@ check_locations(const Sample *sample, const PfsPackedLocation *read)
 	}
 }
 
-/* Unpacks as either kind; what is read is compared where that succeeds. */
+/* Unpacks a chunk as one of the two kinds. If that succeeds, compares the rows. */
 static PfsStatus
 unpack(const Sample *sample, bool are_functions, const uint8_t *bytes, size_t length,
 	   TestHeap *heap, bool compare)
@@ -175,7 +176,7 @@ test_round_trip(void **state)
 			assert_int_equal(pack(sample, kind == 0, &heap, &packed), PFS_OK);
 			assert_int_equal(unpack(sample, kind == 0, packed.data, packed.length, &heap, true),
 							 PFS_OK);
-			/* the other kind, and another number of rows */
+			/* unpack it as the other kind, and with another number of rows */
 			assert_int_equal(unpack(sample, kind != 0, packed.data, packed.length, &heap, false),
 							 PFS_CORRUPT);
 			sample->count = count == 1 ? 2 : count - 1;

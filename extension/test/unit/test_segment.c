@@ -1,7 +1,7 @@
 /*
  * test_segment.c
- *		Segments: round trips of every shape and row count, damage of every bit, failure of every
- *		allocation.
+ *		Tests segments: round trips of every shape and row count, damage of every bit, failure of
+ *		every allocation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,11 @@
 
 #define MAX_COLUMNS 4
 
-static uint32_t ranks_checked; /* in grouped columns that have a dictionary */
-static uint32_t units_checked; /* in blocks that keep them */
+/* counts checks of ranks, in grouped columns that have a dictionary */
+static uint32_t ranks_checked;
+static uint32_t units_checked; /* counts checks of units, in blocks that are stored in units */
 
-/* Columns of test data, and what a reader must say about them. */
+/* Columns of test data, with what a reader must report about them. */
 typedef struct Table
 {
 	uint32_t column_count;
@@ -51,7 +52,7 @@ table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_cou
 	}
 }
 
-/* Makes rows of the column null: every one, or about one in `one_in`, or whole blocks. */
+/* Makes rows of the column null: every row, about one row in one_in, or whole blocks. */
 static void
 table_add_nulls(Table *table, Random *random, uint32_t column, uint64_t one_in, bool whole_blocks)
 {
@@ -77,7 +78,7 @@ table_free(Table *table)
 	}
 }
 
-/* Of values that are not null. */
+/* range of the values that are not null */
 typedef struct Range
 {
 	bool found;
@@ -86,8 +87,8 @@ typedef struct Range
 } Range;
 
 /*
- * Compares rows [start, start + rows) of a column with what the reader says; returns their range,
- * as the naive oracle.
+ * Compares rows [start, start + rows) of a column with those that the reader returns; returns their
+ * range, computed naively.
  */
 static Range
 check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
@@ -122,7 +123,10 @@ same_keys(const Table *table, uint32_t left, uint32_t right)
 	return true;
 }
 
-/* Where a block is kept in units, those of wanted groups (NULL: all) make the values. */
+/*
+ * If a block is stored in units, checks that the units of wanted groups (NULL: all) give the
+ * values.
+ */
 static void
 check_units(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block,
 			const bool *wanted)
@@ -197,7 +201,10 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 	}
 }
 
-/* Of groups of which every other, or every third, is wanted, the rows are as in the whole block. */
+/*
+ * If every other or every third group is wanted, checks that the rows of these groups are as in the
+ * whole block.
+ */
 static void
 check_wanted(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block)
 {
@@ -236,7 +243,7 @@ check_wanted(const Table *table, PfsSegmentReader *reader, uint32_t column, uint
 	check_units(table, reader, column, block, wanted);
 }
 
-/* Compares the sum that the reader says a group has. */
+/* Compares the sum of a group with the one that the reader returns. */
 static void
 check_sum(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t group,
 		  uint32_t first, uint32_t end)
@@ -252,7 +259,7 @@ check_sum(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_
 	assert_int_equal(value, sum);
 }
 
-/* Compares the value of a group's rank with the group's. */
+/* Compares the value to which a group's rank leads with the group's value. */
 static void
 check_rank(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t group,
 		   uint32_t first)
@@ -270,7 +277,10 @@ check_rank(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32
 	ranks_checked++;
 }
 
-/* The naive groups: compares rows, values and sums of each with what the reader says. */
+/*
+ * Finds the groups naively, and compares their rows, values and sums with those that the reader
+ * returns.
+ */
 static void
 check_groups(const Table *table, PfsSegmentReader *reader)
 {
@@ -305,7 +315,7 @@ check_groups(const Table *table, PfsSegmentReader *reader)
 	assert_int_equal(group, pfs_reader_group_count(reader));
 }
 
-/* Encodes, decodes, compares; returns the bytes that the segment takes. */
+/* Encodes and decodes the table and compares; returns the bytes of the segment. */
 static size_t
 round_trip(const Table *table, PfsEffort effort)
 {
@@ -329,7 +339,7 @@ round_trip(const Table *table, PfsEffort effort)
 	for (uint32_t column = 0; column < table->column_count; column++)
 	{
 		assert_int_equal(pfs_reader_find_column(reader, table->columns[column].attnum), column);
-		/* backwards, so that groups and blocks are met out of order */
+		/* read blocks backwards, so that groups and blocks are decoded out of order */
 		for (uint32_t block = pfs_reader_block_count(reader); block-- > 0;)
 		{
 			check_block(table, reader, column, block);
@@ -403,8 +413,8 @@ test_round_trip_with_nulls(void **state)
 }
 
 /*
- * Fills four columns with rows like samples': series, stack, time, value. A stack has up to
- * most_rows rows; its times rise, unless `scrambled`.
+ * Fills four columns with rows like samples: series, stack, time, value. A stack has up to
+ * most_rows rows. Its times rise, unless scrambled is true.
  */
 static void
 table_fill_groups(Table *table, Random *random, uint32_t windows, uint32_t most_rows,
@@ -471,7 +481,7 @@ test_round_trip_of_groups(void **state)
 			}
 }
 
-/* Keys with nulls, keys of one value, and keys that are alone in a group. */
+/* Keys with nulls, keys of a single value, and keys whose groups have one row. */
 static void
 test_round_trip_of_odd_keys(void **state)
 {
@@ -566,7 +576,7 @@ segment_part(PfsSegment *segment, uint32_t part)
 	return part == 0 ? &segment->header : &segment->streams[part - 1];
 }
 
-/* Opens and reads a damaged segment; it must say so, and leave nothing allocated. */
+/* Opens and reads a damaged segment, which must be refused, and nothing may be left allocated. */
 static void
 expect_refusal(const PfsSegment *segment, TestHeap *heap)
 {
@@ -625,7 +635,7 @@ check_every_truncation_is_noticed(bool grouped)
 
 		for (size_t shorter = 0; shorter < length; shorter++)
 		{
-			/* a copy of just that size lets the address sanitizer see a read past the end */
+			/* a copy of exactly that size lets the address sanitizer see a read past the end */
 			bytes->data = malloc(shorter);
 			assert_non_null(bytes->data);
 			memcpy(bytes->data, whole, shorter);
@@ -657,7 +667,7 @@ header_sign(PfsBytes *header)
 			(uint8_t) (crc >> (8 * i));
 }
 
-/* A forged header, with a CRC that is right: must be refused, or read without any harm. */
+/* A forged header with the right CRC must be refused, or read without harm. */
 static void
 check_forged_headers_do_no_harm(bool grouped)
 {
@@ -733,7 +743,7 @@ test_newer_format_is_unsupported(void **state)
 	pfs_segment_free(&segment, test_allocator(&heap));
 }
 
-/* Fails the n-th allocation of open and read, for every n. */
+/* Lets the n-th allocation of opening and reading fail, for every n. */
 static void
 check_every_allocation_of_read_may_fail(bool grouped)
 {
@@ -767,7 +777,10 @@ test_every_allocation_of_read_may_fail(void **state)
 	check_every_allocation_of_read_may_fail(true);
 }
 
-/* Each allocation of encode fails once; encode may continue if it cannot shrink a buffer. */
+/*
+ * Lets each allocation of encoding fail once. The encoder may continue if it cannot shrink a
+ * buffer.
+ */
 static void
 fail_encode(const Table *table)
 {
@@ -801,7 +814,7 @@ test_every_allocation_of_encode_may_fail(void **state)
 	fail_encode(&table);
 	table_free(&table);
 
-	/* groups, and a column that gets a dictionary */
+	/* this table has groups, and a column that gets a dictionary */
 	table_make(&table, &random, 4, 5000);
 	table_fill_groups(&table, &random, 60, 12, false);
 	for (uint32_t row = 0; row < table.row_count; row++)
@@ -809,7 +822,7 @@ test_every_allocation_of_encode_may_fail(void **state)
 	fail_encode(&table);
 	table_free(&table);
 
-	/* sums of groups */
+	/* this table has sums of groups */
 	table_make(&table, &random, 4, 3000);
 	table_fill_groups(&table, &random, 60, 40, false);
 	table.columns[3].wants_sums = true;
@@ -817,7 +830,7 @@ test_every_allocation_of_encode_may_fail(void **state)
 	table_free(&table);
 }
 
-/* A segment of sums beside one whose groups it shares, and perhaps the sums. */
+/* Tests a segment of sums beside one whose groups, and perhaps sums, it shares. */
 static void
 check_sums_beside_base(bool base_has_sums)
 {
@@ -869,12 +882,13 @@ check_sums_beside_base(bool base_has_sums)
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(segments[1].streams[i].length, 0);
 	assert_int_equal(test_open(&segments[1], allocator, &reader, &error), PFS_OK);
-	assert_int_equal(test_read_all(reader, &error), PFS_CORRUPT); /* the base was not named */
+	assert_int_equal(test_read_all(reader, &error), PFS_CORRUPT); /* the base was not set */
 	pfs_reader_set_base(reader, base);
 	for (uint32_t column = 0; column < 4; column++)
 		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
 			check_block(&sums, reader, column, block);
-	pfs_reader_set_base(reader, reader); /* rows of another number of groups */
+	/* the segment itself as base has another number of groups */
+	pfs_reader_set_base(reader, reader);
 	assert_int_equal(test_read_all(reader, &error), PFS_CORRUPT);
 	pfs_reader_close(reader);
 	pfs_reader_close(base);
@@ -893,7 +907,7 @@ test_sums_share_the_groups_of_their_base(void **state)
 	check_sums_beside_base(true);
 }
 
-/* Sums that are stored above their row counts; these may be equal. */
+/* Tests sums that are stored relative to their row counts, and may equal them. */
 static void
 test_sums_above_another_column(void **state)
 {

@@ -1,6 +1,7 @@
 /*
  * test_series_labels.c
- *		Names of series' labels: legal, each once; legal keys keep theirs, the others are numbered.
+ *		Tests names of series' labels: each is legal and unique; legal keys keep their names, the
+ *		others are numbered.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ compare_keys(const void *a, const void *b)
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
-/* What the label of a key is called where nobody else is. */
+/* Finds the name that the label of a key gets if there is no other label. */
 static void
 name_alone(const char *key, char *name)
 {
@@ -50,8 +51,8 @@ name_alone(const char *key, char *name)
 }
 
 /*
- * Keys of few letters, legal or not, and of what numbering makes of them: as trying all would, once
- * the legal ones have their names.
+ * Compares the names for keys of few letters, legal or not, with those of a naive implementation:
+ * legal keys get their names first, then each other key tries all numbers.
  */
 static void
 test_names(void **state)
@@ -114,7 +115,10 @@ test_names(void **state)
 	}
 }
 
-/* The key that is a name keeps its value, in whatever order the two stand. */
+/*
+ * If a key is the name that another key would get, it keeps its name and value, in either order of
+ * the two.
+ */
 static void
 test_meeting(void **state)
 {
@@ -129,7 +133,7 @@ test_meeting(void **state)
 	PfsLabels result;
 
 	assert_true(pfs_labels_of_sample(&making, &own, labels, 3, &result));
-	assert_int_equal(result.count, 4); /* and what they were called */
+	assert_int_equal(result.count, 4); /* the labels and their original keys */
 	for (int i = 0; i < 3; i++)
 	{
 		const PfsText *value = pfs_label_find(&result, names[i]);

@@ -1,6 +1,7 @@
 /*
  * test_siphash.c
- *		SipHash against what the reference implementation publishes, and OpenSSL computes.
+ *		Compares SipHash with the values that the reference implementation publishes and OpenSSL
+ *		computes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 
 #include "codec/siphash.h"
 
-/* Of the bytes 0, 1, 2 … under the key 0, 1, 2 … 15. */
+/* Hashes of the bytes 0, 1, 2 ... under the key 0, 1, 2 ... 15. */
 static const struct
 {
 	size_t length;

@@ -1,7 +1,7 @@
 /*
  * test_stream.c
- *		Streams below their CRC: forged bytes must be refused or decoded without harm, never read
- *		past the end.
+ *		Tests streams without their CRC: forged bytes must be refused or decoded without harm, and
+ *		nothing may be read past the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +18,10 @@
 
 #define ROW_COUNT 1500
 
-/* Of each block; NULL: streams are read without. */
+/* The groups of each block; NULL: streams are read without groups. */
 static const PfsBlockGroups *block_groups;
 
-/* Opens a copy that ends where its heap block ends, and decodes every block if that works. */
+/* Opens a copy that ends where its heap block ends, and decodes every block if it can be opened. */
 static PfsStatus
 read_copy(const uint8_t *bytes, size_t length, uint32_t row_count, PfsError *error)
 {
@@ -64,7 +64,7 @@ encode(ValueShape shape, unsigned width, PfsEffort effort)
 	return bytes;
 }
 
-/* Every byte replaced by some others. */
+/* Replaces each byte in turn by several others, and reads the stream. */
 static void
 forge_bytes(PfsBytes bytes)
 {
@@ -82,7 +82,7 @@ forge_bytes(PfsBytes bytes)
 		}
 }
 
-/* In streams of every shape and both packings. */
+/* Forges bytes in streams of every shape and in both packings. */
 static void
 test_forged_bytes_do_no_harm(void **state)
 {
@@ -96,7 +96,7 @@ test_forged_bytes_do_no_harm(void **state)
 	}
 }
 
-/* Groups of 1 .. 80 rows; times rise in them, values grow with their rows. */
+/* Fills groups of 1 .. 80 rows. Their times rise, and values grow with the number of rows. */
 static void
 fill_groups(PfsBlockGroups *groups, int64_t *lengths, int64_t *times, int64_t *values)
 {
@@ -123,7 +123,7 @@ fill_groups(PfsBlockGroups *groups, int64_t *lengths, int64_t *times, int64_t *v
 	}
 }
 
-/* Encodes values beside groups, forges and cuts the bytes, and reads them without groups. */
+/* Encodes values with groups, forges and cuts the bytes, and reads them with and without groups. */
 static void
 forge_beside_groups(const int64_t *values, const PfsBlockGroups *groups, PfsTransform transform)
 {
@@ -144,7 +144,10 @@ forge_beside_groups(const int64_t *values, const PfsBlockGroups *groups, PfsTran
 	free(bytes.data);
 }
 
-/* Fills large groups with small values, of which half are 0, a quarter 1000 …, others with 0. */
+/*
+ * Fills large groups with small values, of which half are 0, a quarter 1000 and so on, and the
+ * other groups with 0.
+ */
 static void
 fill_parts(const PfsBlockGroups *groups, int64_t *values)
 {
@@ -158,7 +161,7 @@ fill_parts(const PfsBlockGroups *groups, int64_t *values)
 								: 1000 * __builtin_ctzll(random_next(&random) | 1 << 12);
 }
 
-/* Tells the groups what their values add up to, in thousands. */
+/* Sets the groups' sums of values, in thousands. */
 static void
 add_up(PfsBlockGroups *groups, const int64_t *values, int64_t *sums)
 {
@@ -193,7 +196,7 @@ test_forged_blocks_beside_groups_do_no_harm(void **state)
 	forge_beside_groups(values[1], groups, PFS_TRANSFORM_PARTED);
 }
 
-/* A value for each group: those of large groups are larger. */
+/* Blocks with one value for each group, which is larger for larger groups. */
 static void
 test_forged_blocks_of_a_value_each_do_no_harm(void **state)
 {
@@ -249,9 +252,7 @@ test_unknown_encodings_are_unsupported(void **state)
 	assert_int_equal(error.offset, 1);
 }
 
-/*
- * What a header claims must not make the reader ask for memory that the bytes do not account for.
- */
+/* A header must not make the reader allocate memory beyond what the bytes account for. */
 static void
 test_short_stream_asks_for_little_memory(void **state)
 {
@@ -272,8 +273,8 @@ static void
 test_planes_have_no_patches(void **state)
 {
 	/*
-	 * two rows, PLAIN of 2 bits, kept 1, one patch; as planes, one raw section of two bytes would
-	 * follow
+	 * two rows, PLAIN of 2 bits, kept bits 1, one patch; in packing "planes" one raw section of two
+	 * bytes would follow
 	 */
 	const uint8_t bytes[] = { 0x01, 0x22, 0x00, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00, 0x03 };
 	PfsError error;
@@ -285,7 +286,7 @@ test_planes_have_no_patches(void **state)
 #define DISTINCT_COUNT	5000
 #define DICTIONARY_ROWS (DISTINCT_COUNT * 5)
 
-/* Values of a dictionary of several blocks, most of which a block of rows does not need. */
+/* Values of a dictionary of several blocks. A block of rows needs few of these blocks. */
 static int64_t
 distinct_value(uint32_t rank)
 {
@@ -294,7 +295,7 @@ distinct_value(uint32_t rank)
 	return (int64_t) (rank * UINT64_C(0x0003333333333331) + noise) - INT64_C(4000000000000000000);
 }
 
-/* Each block as the only one that is read, so that it is the first to need its distinct values. */
+/* Reads each block with a new decoder, so that it is the first to need its distinct values. */
 static void
 test_dictionary_is_decoded_as_needed(void **state)
 {
@@ -348,7 +349,7 @@ test_dictionary_is_decoded_as_needed(void **state)
 	free(values);
 }
 
-/* A block that names a rank, or ranks, beyond those of its dictionary, is damaged. */
+/* A block with ranks beyond those of its dictionary is damaged. */
 static void
 test_ranks_lie_in_the_dictionary(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * values.c
- *		Arrays of values of many shapes.
+ *		Makes arrays of values of many shapes.
  */
 #include "test/unit/values.h"
 
@@ -50,7 +50,7 @@ extreme(Random *random)
 	return extremes[random_below(random, sizeof(extremes) / sizeof(extremes[0]))];
 }
 
-/* One value of the shapes whose values follow from the value before. */
+/* Returns the next value, for shapes in which a value depends on the one before. */
 static int64_t
 next_value(Random *random, ValueShape shape, unsigned width, uint32_t index, uint64_t before)
 {

@@ -1,7 +1,7 @@
 /*
  * values.h
- *		Arrays of values of many shapes, seeded: what tests, fuzz seeds and the benchmark feed the
- *		codec with.
+ *		Arrays of values of many shapes, made from a seed, for tests, fuzz seeds and the benchmark
+ *		of the codec.
  */
 #ifndef PFS_TEST_VALUES_H
 #define PFS_TEST_VALUES_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* xorshift64*: the same numbers on every machine. */
+/* xorshift64*, which gives the same numbers on every machine. */
 typedef struct Random
 {
 	uint64_t state; /* never 0 */
@@ -17,7 +17,7 @@ typedef struct Random
 
 uint64_t random_next(Random *random);
 
-/* A number of 0 .. limit-1. */
+/* Returns a number of 0 .. limit - 1. */
 uint64_t random_below(Random *random, uint64_t limit);
 
 typedef enum ValueShape
@@ -27,7 +27,7 @@ typedef enum ValueShape
 	VALUES_MULTIPLES,	 /* random multiples of a random divisor */
 	VALUES_RUNS,		 /* random values, each several times */
 	VALUES_ASCENDING,	 /* a counter with uneven steps */
-	VALUES_LINEAR,		 /* the same step always */
+	VALUES_LINEAR,		 /* values with one constant step */
 	VALUES_QUADRATIC,	 /* steps that grow evenly */
 	VALUES_SAWTOOTH,	 /* ascending times that start again */
 	VALUES_EXTREMES,	 /* INT64_MIN, INT64_MAX and their neighbours */

@@ -1,9 +1,9 @@
--- From the made-up version 0.9: what no statement of the install script brings about in a database that has data.
+-- From the invented version 0.9: the changes for a database with data that no statement of the install script makes.
 
 ALTER TABLE profstore.retention_log ADD COLUMN sums int8;
 
--- Functions and locations become views, over rows and over what will be packed. They are copied, so that a view of somebody else's on
--- them is an error, and not one that shows a part of them from now on.
+-- Functions and locations become views over young rows and packed ones. The rows are copied to new tables, so that a user's view of the
+-- old tables is an error, instead of a view that shows only a part of the rows.
 CREATE TABLE profstore.function_rows
 (
 	id          int4 PRIMARY KEY DEFAULT nextval('profstore.function_ids'),

@@ -1,8 +1,8 @@
-# Makes up a version before this one: its install script lacks, or has otherwise, one object of each kind that an update is about.
+# Makes an invented earlier version: its install script lacks or changes one object of each kind that an update handles.
 #
 #   older.pl INSTALL-SCRIPT > OLDER-INSTALL-SCRIPT
 #
-# What changes tables is in from-0.9.sql; all else update.pl finds out.
+# from-0.9.sql changes the tables; update.pl finds all other changes.
 use strict;
 use warnings;
 
@@ -30,7 +30,7 @@ change('new function', qr/CREATE FUNCTION profstore_internal\.is_collection_due\
 CREATE FUNCTION profstore.forgotten() RETURNS int4 LANGUAGE sql RETURN 1;
 COMMENT ON FUNCTION profstore.forgotten() IS 'a function that the next version lacks';
 ));
-# Functions and locations were tables, and nothing was packed.
+# In 0.9 functions and locations were tables, and nothing was packed.
 for my $one ('function', 'location')
 {
 	change("table of $one rows", qr/profstore\.${one}_rows\n/, "profstore.${one}s\n");
@@ -49,6 +49,7 @@ for my $one ('find_symbol_work', 'open_addresses')
 	change("privilege of $one", qr/\s*profstore\.$one,/, '');
 	change("example of $one", qr/\t\t\('writing', '$one', [^\n]*\),\n/, '');
 }
-change('same_functions, whose body needs the view of locations', qr/-- Views merge functions of an equal key[^\n]*\nCREATE FUNCTION profstore\.same_functions\(.*?COMMENT ON FUNCTION profstore\.same_functions[^\n]*\n/s, '');
+change('same_functions, whose body needs the view of locations', qr/-- Views do not need this function:[^\n]*\nCREATE FUNCTION profstore\.same_functions\(.*?COMMENT ON FUNCTION profstore\.same_functions[^\n]*\n/s, '');
 change('example of same_functions', qr/\t\t\('tables', 'same_functions', [^\n]*\),\n/, '');
+change('log of shards, which writes the last column of retention_log', qr/-- Runs on a node, in the transaction[^\n]*\nCREATE FUNCTION profstore_internal\.log_shard\(.*?REVOKE [^\n]*\n/s, '');
 print $script;

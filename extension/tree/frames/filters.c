@@ -44,8 +44,9 @@ typedef struct FrameMatcher
 	PfsMatchOperator op;
 	text *regex;
 	const char *value;
-	uint64 number;	/* the value, if the field is a number and the operator compares */
-	PfsIdMap *said; /* answers by id: 0 unknown, 1 no, 2 yes; see pfs_filters_recall() */
+	uint64 number; /* the value, if the field is a number and the operator compares */
+	/* answers by id of the function or mapping: 0 unknown, 1 no, 2 yes; see pfs_filters_recall() */
+	PfsIdMap *said;
 } FrameMatcher;
 
 struct PfsFilter
@@ -136,7 +137,10 @@ filter_make(const char *expression, const char *name)
 	parsed = pfs_frame_matchers_parse(filter->expression, name);
 	if (parsed == NULL)
 	{
-		/* check it now: the first frame, which would raise the error, may never come */
+		/*
+		 * Check the expression now. An invalid one raises an error at the first frame, but there
+		 * may be no frame.
+		 */
 		problem = pfs_regex_problem(filter->expression);
 		if (problem != NULL)
 			ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
@@ -223,7 +227,7 @@ pfs_filters_fold(const PfsFilters *filters)
 		   filters->granularity == PFS_BY_SOURCE_LINE;
 }
 
-/* Returns true if a text matches, before negation. */
+/* Returns true if a text matches, before a negation is applied. */
 static bool
 text_fits(const FrameMatcher *matcher, const char *value)
 {
@@ -235,7 +239,7 @@ text_fits(const FrameMatcher *matcher, const char *value)
 	return strstr(value, matcher->value) != NULL;
 }
 
-/* Paths match as a whole or by their last part. */
+/* Returns true if a path matches as a whole or by its last part. */
 static bool
 path_fits(const FrameMatcher *matcher, const char *path)
 {
@@ -286,7 +290,7 @@ frame_fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 	pg_unreachable();
 }
 
-/* Returns the matcher's answers of this and earlier queries. */
+/* Returns the map of the matcher's answers, of this query and earlier ones. */
 static PfsIdMap *
 recall_answers(const FrameMatcher *matcher)
 {
@@ -342,7 +346,10 @@ pfs_filters_key(const PfsFilters *filters)
 	return key.data;
 }
 
-/* Returns where an answer is cached; NULL if it depends on more than a function or a mapping. */
+/*
+ * Returns the slot in which the answer about a frame is cached; NULL if the answer depends on more
+ * than the function or the mapping.
+ */
 static uint32 *
 memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 {

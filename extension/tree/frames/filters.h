@@ -26,13 +26,13 @@
 
 #include "dictionary/cache/dictionary.h"
 
-/* How frames are named, and so which ones merge. */
+/* How frames are named. Frames of one name are merged. */
 typedef enum PfsGranularity
 {
 	PFS_BY_FUNCTION,
 	PFS_BY_LINE,			 /* function, file and line */
-	PFS_BY_FILE,			 /* neighbours of one file are one frame */
-	PFS_BY_MAPPING,			 /* neighbours of one mapping are one frame */
+	PFS_BY_FILE,			 /* neighbouring frames of one file are one frame */
+	PFS_BY_MAPPING,			 /* neighbouring frames of one mapping are one frame */
 	PFS_BY_MAPPING_FUNCTION, /* libc.so.6!malloc */
 	PFS_BY_ADDRESS,			 /* function, mapping and address */
 	PFS_BY_SOURCE_LINE		 /* line number in one file, "" elsewhere; only source() sets it */
@@ -55,17 +55,18 @@ extern const char *const PFS_FILTER_NAMES[];
 typedef struct PfsFilters
 {
 	PfsFilter *by[PFS_FILTER_COUNT]; /* NULL: no such filter */
-	PfsGranularity granularity;		 /* by function, unless the view sets it */
+	PfsGranularity granularity;		 /* PFS_BY_FUNCTION unless the view sets another */
 	const char *source_file;		 /* for PFS_BY_SOURCE_LINE: a path, or its last parts */
 } PfsFilters;
 
 /* The properties of a frame that filters test. */
 typedef struct PfsFrameFacts
 {
-	const char *name;			 /* the function's name, or its replacement */
-	const PfsLocation *location; /* its mapping is loaded */
+	/* the name of its function, or the replacement for a missing name */
+	const char *name;
+	const PfsLocation *location; /* location with its mapping loaded */
 	const PfsLine *line;		 /* NULL if the location has none */
-	const PfsFunction *function; /* the line's, or NULL */
+	const PfsFunction *function; /* the function of the line, or NULL */
 } PfsFrameFacts;
 
 /* The filters' answers about a frame. */
@@ -103,12 +104,15 @@ bool pfs_filters_fold(const PfsFilters *filters);
  */
 void pfs_filters_recall(const PfsFilters *filters);
 
-/* Texts that are equal for equal filters: of all filters, or of those that remove frames. */
+/*
+ * Return texts that are equal for equal filters. pfs_filters_key() covers all filters,
+ * pfs_filters_frames_key() only those that remove frames.
+ */
 char *pfs_filters_key(const PfsFilters *filters);
 char *pfs_filters_frames_key(const PfsFilters *filters);
 PfsVerdict pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame);
 
-/* The last part of a path. */
+/* Returns the last part of a path. */
 const char *pfs_base_name(const char *path);
 
 #endif

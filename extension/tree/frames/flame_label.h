@@ -17,7 +17,7 @@
 const char *pfs_flame_label(const char *name);
 
 /*
- * Copies a string to a datum, with a zero byte behind it, so that VARDATA is the string. In
+ * Copies a string to a datum, with a zero byte after it, so that VARDATA is the string. In
  * CurrentMemoryContext.
  */
 text *pfs_text_with_zero(const char *string);

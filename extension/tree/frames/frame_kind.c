@@ -1,6 +1,6 @@
 /*
  * frame_kind.c
- *		Mappings to kinds.
+ *		Finds the kind of a mapping by its name.
  */
 #include "profstore.h"
 
@@ -10,7 +10,7 @@
 #define KERNEL "kernel"
 #define JIT	   "jit"
 
-/* Mappings with brackets are modules of the kernel, except these and those of PREFIX_KINDS. */
+/* Names in brackets that are not modules of the kernel, beside those of PREFIX_KINDS. */
 static const struct
 {
 	const char *mapping;
@@ -27,7 +27,10 @@ static const struct
 	{ "[vsyscall]", NATIVE },
 };
 
-/* Beginnings of mappings: of anonymous memory with code, of perf's, and of unknown ones. */
+/*
+ * Prefixes of the names of mappings: anonymous memory with code, names that perf gives, and unknown
+ * mappings.
+ */
 static const struct
 {
 	const char *prefix;

@@ -1,6 +1,6 @@
 /*
  * frame_name.c
- *		Names by granularity, and replacements for missing names.
+ *		Names frames by granularity, and replaces missing names.
  */
 #include "tree/frames/frame_name.h"
 
@@ -21,7 +21,7 @@ first_known(const char *first, const char *second, const char *third)
 	return *first ? first : *second ? second : third;
 }
 
-/* Mapping and address of a location. */
+/* Returns mapping and address of a location as a name. */
 static const char *
 frame_place(const PfsLocation *location)
 {
@@ -31,8 +31,8 @@ frame_place(const PfsLocation *location)
 }
 
 /*
- * Names code without symbols after its mapping, so that it is one frame; without a mapping, by
- * address.
+ * Names code without symbols after its mapping, so that all such code of a mapping is one frame.
+ * Without a mapping, names it by address.
  */
 static const char *
 name_without_function(const PfsLocation *location)

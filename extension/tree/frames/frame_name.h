@@ -9,7 +9,10 @@
 
 #include "tree/frames/filters.h"
 
-/* Returns a line of a location, by its index, with its name: the function's or a replacement. */
+/*
+ * Returns a line of a location, given by its index, with the name to show: the function's or a
+ * replacement.
+ */
 PfsFrameFacts pfs_frame_facts(const PfsLocation *location, uint32 line);
 
 /*
@@ -18,7 +21,7 @@ PfsFrameFacts pfs_frame_facts(const PfsLocation *location, uint32 line);
  */
 const char *pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame);
 
-/* Id of the function or mapping that alone determines the name; 0 if more is needed. */
+/* Returns the id of the function or mapping if it alone determines the name, otherwise 0. */
 int32 pfs_frame_naming_id(PfsGranularity granularity, const PfsFrameFacts *frame);
 
 #endif

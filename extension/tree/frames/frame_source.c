@@ -1,6 +1,6 @@
 /*
  * frame_source.c
- *		A source for each line of a location; functions and mappings share texts.
+ *		Keeps the source of each line of a location. Functions and mappings share texts.
  */
 #include "tree/frames/frame_source.h"
 
@@ -42,8 +42,9 @@ struct PfsSourceTable
 {
 	MemoryContext context;
 	PfsIdMap first_sources; /* location id → 1 + index of the source of its first line */
-	PfsIdMap files;			/* function id → 1 + index of a text; mapping ids … */
-	PfsIdMap mappings;		/* … have slots of their own, because ids of both begin at 1 */
+	PfsIdMap files;			/* function id → 1 + index of a text */
+	/* mapping id → 1 + index of a text; separate from files, because ids of both begin at 1 */
+	PfsIdMap mappings;
 	PfsSourceTexts *sources;
 	uint32 source_count;
 	uint32 source_capacity;
@@ -63,7 +64,10 @@ pfs_source_table(void)
 	return table;
 }
 
-/* Returns the text of the id with that slot; NULL if it is empty. */
+/*
+ * Returns the text whose index is in the slot, and makes the text if it is new; NULL if the string
+ * is empty.
+ */
 static const text *
 text_of(PfsSourceTable *table, uint32 *slot, const char *string)
 {

@@ -9,21 +9,22 @@
 
 #include "profstore.h"
 
-/* NULL: unknown. The strings are valid as long as names (dictionary.h). */
+/* Source of a frame; NULL and 0 mean unknown. The strings live as long as names (dictionary.h). */
 typedef struct PfsFrameSource
 {
 	const char *file;
-	int32 line; /* where the function begins, or otherwise a line in it; 0: unknown */
+	/* line at which the function begins, or if that is unknown a line in the function */
+	int32 line;
 	const char *mapping;
 } PfsFrameSource;
 
-/* Source of a line of a location (0: none), by the index of the line. */
+/* Returns the source of a line, given by its index, of a location; location_id may be 0. */
 PfsFrameSource pfs_frame_source(int32 location_id, uint32 line_index);
 
-/* Like PfsFrameSource, as datums. */
+/* Like PfsFrameSource, but with texts that are datums. */
 typedef struct PfsSourceTexts
 {
-	const text *file; /* NULL: unknown; also mapping */
+	const text *file; /* file and mapping: NULL if unknown */
 	const text *mapping;
 	int32 line; /* 0: unknown */
 } PfsSourceTexts;
@@ -36,7 +37,7 @@ typedef struct PfsSourceTable PfsSourceTable;
  */
 PfsSourceTable *pfs_source_table(void);
 
-/* Source of a line of a location (0: none), by the index of the line. */
+/* Returns the source of a line, given by its index, of a location; location_id may be 0. */
 PfsSourceTexts pfs_source_texts(PfsSourceTable *table, int32 location_id, uint32 line);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * session_cache.c
- *		A fixed number of slots.
+ *		Keeps entries in a fixed number of slots.
  */
 #include "tree/frames/session_cache.h"
 
@@ -10,7 +10,7 @@
 
 #define SLOT_COUNT 32
 
-/* Beyond this size only entries that may be in use are kept. */
+/* Beyond this size all entries are dropped, except those that may be in use. */
 #define MAX_BYTES ((Size) 16 * 1024 * 1024)
 
 /* An entry that was used this many queries ago cannot be in use. */
@@ -19,9 +19,10 @@
 typedef struct Slot
 {
 	MemoryContext context; /* NULL: the slot is free */
-	uint64 generation;	   /* generation of the names: if they were dropped, so was the memory */
-	uint64 query;		   /* that used it last */
-	const char *key;	   /* NULL: forgotten */
+	/* generation of the names at the last use; when names are dropped, so is the entry's memory */
+	uint64 generation;
+	uint64 query;	 /* number of the query that used it last */
+	const char *key; /* NULL: forgotten */
 	void *thing;
 } Slot;
 
@@ -34,7 +35,7 @@ session_cache_is_there(const Slot *slot)
 	return slot->context != NULL && slot->generation == pfs_names_generation();
 }
 
-/* The least recently used entry, if it may be dropped; otherwise NULL. */
+/* Returns the least recently used entry if it may be dropped; otherwise NULL. */
 static Slot *
 find_oldest(void)
 {
@@ -114,7 +115,8 @@ pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 			return palloc0(bytes);
 		}
 		/*
-		 * an error in between leaves the slot marked as free, although it may point to freed memory
+		 * mark the slot as free until its context exists, because an error in between would leave a
+		 * pointer to freed memory
 		 */
 		own = AllocSetContextCreate(pfs_names_context(), "profstore session cache",
 									ALLOCSET_SMALL_SIZES);

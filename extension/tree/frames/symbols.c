@@ -1,6 +1,6 @@
 /*
  * symbols.c
- *		Location → frames, function → symbol, name → symbol; each is resolved once.
+ *		Maps locations to frames, functions to symbols and names to symbols, and keeps the results.
  */
 #include "tree/frames/symbols.h"
 
@@ -50,13 +50,17 @@ typedef struct NameEntry
 typedef struct FrameTable
 {
 	MemoryContext context; /* NULL: the table is new */
-	bool changing;		   /* set during a change; stays set if an error ends it */
+	/* set during a change; if it is still set at the next use, an error has ended the change */
+	bool changing;
 	PfsIdMap location_map; /* location id → 1 + index in locations */
 	PfsIdMap name_map;	   /* id of the function or mapping that determines a name → 1 + symbol */
 	name_table_hash *names;
-	const char **symbols; /* their names … */
-	text **labels;		  /* … and labels; NULL: not made yet */
-	bool *have_keys;	  /* it is a function without a symbol, which is recognized by keys */
+	const char **symbols; /* names of the symbols */
+	text **labels;		  /* labels of the symbols; NULL if not made yet */
+	/*
+	 * true if the symbol is a function without a symbol of its own, which is recognized by its keys
+	 */
+	bool *have_keys;
 	uint32 symbol_count;
 	uint32 symbol_capacity;
 	LocationEntry *locations;
@@ -183,9 +187,10 @@ find_by_keys(const FrameTable *table, const PfsUnnamedKeys *keys)
 }
 
 /*
- * Returns the symbol of a function without a symbol of its own. Functions of several builds with an
- * equal key have one symbol, which has the name of the one that was met first. Others may begin at
- * equal addresses: the second one is named by its keys, too, so that no two symbols share a name.
+ * Returns the symbol of a function that has no symbol in its file. If functions of several builds
+ * have an equal key, they share one symbol, with the name of the first one that was met. If
+ * functions without a common key have equal names, because they begin at equal addresses, the later
+ * one's name gets its keys appended, so that no two symbols share a name.
  */
 static uint32
 intern_unnamed(FrameTable *table, const PfsFunction *function)
@@ -234,7 +239,7 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 	return symbol;
 }
 
-/* Returns the symbol of a frame, whose name was not interned yet. */
+/* Returns the symbol of a frame whose name is not interned yet. */
 static uint32
 intern_frame(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
@@ -288,7 +293,7 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 	return entry;
 }
 
-/* Resolves a location, for its own slot. */
+/* Resolves a location that is met for the first time, and fills its slot. */
 static pg_noinline void
 symbols_add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 {

@@ -21,10 +21,10 @@
 typedef struct PfsFrame
 {
 	uint32 symbol;
-	uint32 line; /* index among the location's lines; 0 if it has none */
+	uint32 line; /* index among the location's lines; 0 if the location has none */
 } PfsFrame;
 
-/* The frames of one location that hide and show leave, outermost first. */
+/* The frames of one location that are left after hide and show, outermost first. */
 typedef struct PfsFrames
 {
 	const PfsFrame *frames;
@@ -37,7 +37,7 @@ typedef enum PfsLocationVerdict
 	PFS_LOCATION_JUDGED = 1,
 	PFS_LOCATION_FOCUSED = 2,
 	PFS_LOCATION_IGNORED = 4,
-	PFS_LOCATION_FRAMED = 8 /* hide and show leave some frame */
+	PFS_LOCATION_FRAMED = 8 /* some frame is left after hide and show */
 } PfsLocationVerdict;
 
 typedef struct PfsSymbols PfsSymbols;
@@ -63,22 +63,22 @@ bool pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *f
  */
 uint32 pfs_symbols_judge(PfsSymbols *symbols, int32 location_id);
 
-/* The verdicts by location id; 0: not judged yet. */
+/* Returns the verdicts by location id; 0 if a location is not judged yet. */
 const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
 
 /*
- * Sums of all stacks judged with these symbols that the filters dropped. They are doubles, because
- * all stacks of a selection together may exceed int8 even if the kept ones do not.
+ * Sums of the stacks that the filters dropped, over all stacks judged with these symbols. They are
+ * doubles, because all stacks of a selection together may exceed int8 even if the kept ones do not.
  */
 typedef struct PfsDropped
 {
 	double value;
-	double base; /* base of a comparison */
+	double base; /* sum of the base, in a comparison */
 } PfsDropped;
 
 void pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base);
 
-/* NULL if there are no filters. */
+/* Returns the sums of dropped stacks; NULL if there are no filters. */
 const PfsDropped *pfs_symbols_dropped(const PfsSymbols *symbols);
 
 /* Returns the symbol of a name; makes a new one if no frame has it so far. */
@@ -88,7 +88,9 @@ const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);
 uint32 pfs_symbol_count(const PfsSymbols *symbols);
 const char *pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol);
 
-/* The name as a label of a flame graph, with a zero byte behind it; made once. */
+/*
+ * Returns the name as a label of a flame graph, with a zero byte after it. The label is made once.
+ */
 const text *pfs_symbol_label(PfsSymbols *symbols, uint32 symbol);
 
 #endif

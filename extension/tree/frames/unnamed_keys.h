@@ -2,10 +2,11 @@
  * unnamed_keys.h
  *		Keys of a function without a symbol, by which it is recognized in several builds of a file.
  *
- * The collector writes them behind the function's name into system_name: "hard+0x1540#", then for
- * each key a letter and 12 hexadecimal digits. "o" is a hash of the code, "n" one of the code with
- * that of both neighbours; both ignore distances to other code and data, and no other function of
- * the build has the key. "b" is of the build and address, if there is neither.
+ * The collector writes them after the function's name into system_name: "hard+0x1540#", then for
+ * each key a letter and 12 hexadecimal digits. Key "o" is a hash of the function's code. Key "n" is
+ * a hash of its code and that of both neighbours. Both ignore distances to other code and data, and
+ * are written only if no other function of the build has the same key. If there is neither, key "b"
+ * is a hash of the build and the address.
  */
 #ifndef PFS_UNNAMED_KEYS_H
 #define PFS_UNNAMED_KEYS_H

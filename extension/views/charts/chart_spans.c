@@ -1,6 +1,6 @@
 /*
  * chart_spans.c
- *		Open spans of each track. A sample ends those that it does not share.
+ *		Keeps the open spans of each track. A sample ends the spans whose frames it does not have.
  */
 #include "views/charts/chart_spans.h"
 
@@ -62,10 +62,7 @@ track_close_spans(PfsChartSpans *spans, int32 number, uint32 level, TimestampTz 
 	track->depth = Min(track->depth, level);
 }
 
-/*
- * Returns the track of that number: a known one of the series, or the next one, which it
- * initializes.
- */
+/* Returns the track of that number. If the series has no such track yet, adds it. */
 static Track *
 get_track(PfsChartSpans *spans, int32 number, TimestampTz time)
 {

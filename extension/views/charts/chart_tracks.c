@@ -1,6 +1,6 @@
 /*
  * chart_tracks.c
- *		Choice of a sample's track, in logarithmic time.
+ *		Chooses the track of a sample, in logarithmic time.
  *
  * Tracks are in queues by the start of their latest sample, so queues ascend in time. A sample that
  * continues a track moves it from its queue to the last queue. The target is the queue of one width

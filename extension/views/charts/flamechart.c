@@ -48,7 +48,7 @@ enum
 	COL_COUNT
 };
 
-/* Width of samples whose period is not a time. */
+/* Width of a sample if the period of its series is not a time. */
 #define DEFAULT_WIDTH_US (10 * 1000)
 
 #define INITIAL_DEPTH 64

@@ -4,11 +4,11 @@
  *
  * 1. add_scan(): a scan returns the rows of stacks that pass. If the possible sums are few, they
  *    are cells of an array, by rank and bucket.
- * 2. count_workers(): parallel workers may help. They get the ranges, series and expressions, make
- *    filters of their own, take blocks of the same scan, and leave their cells in shared memory
- *    (profstore_sum_passing()).
- * 3. passing_take_cells(): the leader reads as well, waits for the workers, and adds their cells to
- *    the sums. Sums of integers do not depend on the order.
+ * 2. passing_count_workers(): parallel workers may help. They get the ranges, series and
+ *    expressions, make filters of their own, take blocks of the same scan, and leave their cells in
+ *    shared memory (profstore_sum_passing()).
+ * 3. passing_take_cells(): the leader also reads blocks, waits for the workers, and adds their
+ *    cells to the sums. Sums of integers do not depend on the order.
  * 4. Chunks that the leader's filter keeps are passed to the workers, and those that workers add
  *    are returned to it.
  */
@@ -16,19 +16,16 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "miscadmin.h"
-#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/paths.h"
-#include "utils/syscache.h"
+#include "storage/shmem.h"
 
 #include "base/arrays.h"
-#include "base/relations.h"
 #include "merge/bucket_sums.h"
 #include "select/buckets.h"
 #include "select/estimate.h"
 #include "select/sample_scan.h"
+#include "select/shared_selection.h"
 #include "tree/stack_filter.h"
 
 #define COLUMNS (PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE)
@@ -43,7 +40,7 @@
 enum
 {
 	KEY_REQUEST = 1,
-	KEY_SERIES,
+	KEY_SELECTION,
 	KEY_EXPRESSIONS,
 	KEY_SAMPLES,
 	KEY_CELLS,
@@ -53,16 +50,11 @@ enum
 
 typedef struct Request
 {
-	TimestampTz from;
-	TimestampTz to;
-	int64 step_us;
-	PfsOverTime over_time;
-	bool delta;
+	PfsBuckets buckets;
 	int32 rank_count;
-	int32 series_count;
 	TimestampTz first_bucket;
 	Size bucket_count;
-	Size newly_kept_bytes; /* bytes per worker */
+	Size newly_kept_bytes; /* bytes of the kept chunks that each worker may add */
 	bool has_expression[PFS_FILTER_COUNT];
 } Request;
 
@@ -85,8 +77,8 @@ passing_add_rows(const PfsPassing *passing, const PfsSampleBlock *block, uint32 
 	{
 		TimestampTz time = block->times[row];
 
-		if (passing->step_us > 0)
-			time = pfs_bucket_start(time, passing->step_us);
+		if (passing->buckets.step_us > 0)
+			time = pfs_buckets_start(&passing->buckets, time);
 		pfs_series_sums_add(passing->sums, rank, time, block->values[row]);
 	}
 }
@@ -129,55 +121,11 @@ end_scan(PfsSampleScan *scan, PfsBucketSums *buckets)
 static PfsBucketSums *
 begin_buckets(const PfsPassing *passing)
 {
-	if (passing->step_us == 0)
+	if (passing->buckets.step_us == 0)
 		return NULL;
 	return pfs_bucket_sums_begin(passing->sums, passing->rank_count, passing->selection->from,
-								 passing->selection->to, passing->step_us,
+								 passing->selection->to, &passing->buckets,
 								 pfs_hash_memory_bytes() / 8);
-}
-
-/* --- how many --- */
-
-/* Estimates the selection's share of all stored series; 1 if the table series has no statistics. */
-static double
-share_of_series(const PfsSelection *selection)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(pfs_relation_oid("series")));
-	double all = 0;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		all = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
-		ReleaseSysCache(tuple);
-	}
-	return all <= 0 ? 1 : Min(1, selection->series_count / all);
-}
-
-/*
- * Returns a number of workers, by PostgreSQL's rule for tables: one from
- * min_parallel_table_scan_size on, one more for each threefold size. A sample takes about one byte.
- * It counts for half a byte here, because a worker has to judge the stacks anew, which pays off
- * from some 10 million samples on. Samples in kept chunks count for nothing, since they are not
- * read.
- */
-static int
-count_workers(const PfsPassing *passing, const PfsStackFilter *filter)
-{
-	const PfsSelection *selection = passing->selection;
-	double threshold = 2.0 * Max(min_parallel_table_scan_size, 1);
-	double pages;
-	int count = 0;
-
-	if (max_parallel_workers_per_gather == 0 || IsInParallelMode())
-		return 0;
-	pages = (pfs_sample_scan_estimate(selection->from, selection->to).sample_count *
-				 share_of_series(selection) -
-			 (double) pfs_stack_filter_kept_rows(filter, selection->from, selection->to)) /
-			BLCKSZ;
-	for (; pages >= threshold || (count == 0 && min_parallel_table_scan_size == 0); threshold *= 3)
-		if (++count == max_parallel_workers_per_gather)
-			break;
-	return count;
 }
 
 /* --- the request to the workers --- */
@@ -223,17 +171,6 @@ get_filters(const Request *request, const char *from)
 	return pfs_filters_make(expressions);
 }
 
-/* Writes the series for the workers; the index of a series becomes its rank. */
-static void
-put_series(const PfsPassing *passing, PfsSeries *to)
-{
-	const PfsSelection *selection = passing->selection;
-
-	for (int i = 0; i < selection->series_count; i++)
-		to[i] = (PfsSeries){ .id = selection->series[i].id,
-							 .index = passing->ranks[selection->series[i].index] };
-}
-
 static Size
 cells_bytes(const PfsBucketSums *buckets, int workers)
 {
@@ -261,8 +198,7 @@ passing_estimate_shared(ParallelContext *context, const PfsPassing *passing,
 	shm_toc_estimator *estimator = &context->estimator;
 
 	shm_toc_estimate_chunk(estimator, sizeof(Request));
-	shm_toc_estimate_chunk(estimator,
-						   mul_size(sizeof(PfsSeries), (Size) passing->selection->series_count));
+	shm_toc_estimate_chunk(estimator, pfs_shared_selection_bytes(passing->selection));
 	shm_toc_estimate_chunk(estimator, Max(expressions_bytes(passing->filters), 1));
 	shm_toc_estimate_chunk(estimator, pfs_sample_scan_shared_bytes(scan));
 	shm_toc_estimate_chunk(estimator, cells_bytes(buckets, context->nworkers));
@@ -272,15 +208,6 @@ passing_estimate_shared(ParallelContext *context, const PfsPassing *passing,
 	shm_toc_estimate_keys(estimator, KEY_NEWLY_KEPT);
 }
 
-static void *
-passing_allocate(ParallelContext *context, uint64 key, Size bytes)
-{
-	void *chunk = shm_toc_allocate(context->toc, bytes);
-
-	shm_toc_insert(context->toc, key, chunk);
-	return chunk;
-}
-
 /* Writes the leader's kept chunks, and an empty area for the chunks that each worker will add. */
 static void
 put_areas(ParallelContext *context, const PfsStackFilter *filter, const Request *request)
@@ -288,9 +215,9 @@ put_areas(ParallelContext *context, const PfsStackFilter *filter, const Request 
 	Size bytes = pfs_stack_filter_kept_bytes(filter);
 	char *areas;
 
-	pfs_stack_filter_share(filter, false, passing_allocate(context, KEY_KEPT, bytes), bytes);
-	areas = passing_allocate(context, KEY_NEWLY_KEPT,
-							 mul_size(request->newly_kept_bytes, context->nworkers));
+	pfs_stack_filter_share(filter, false, pfs_parallel_allocate(context, KEY_KEPT, bytes), bytes);
+	areas = pfs_parallel_allocate(context, KEY_NEWLY_KEPT,
+								  mul_size(request->newly_kept_bytes, context->nworkers));
 	for (int worker = 0; worker < context->nworkers; worker++)
 		*area_of_worker(areas, request, worker) = (PfsKeptArea){ .is_valid = false };
 }
@@ -301,29 +228,25 @@ fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *
 			const PfsStackFilter *filter, const PfsBucketSums *buckets)
 {
 	const PfsSelection *selection = passing->selection;
-	Request *request = passing_allocate(context, KEY_REQUEST, sizeof(Request));
+	Request *request = pfs_parallel_allocate(context, KEY_REQUEST, sizeof(Request));
 	Size bytes = cells_bytes(buckets, context->nworkers);
 	int128 *cells;
 
-	*request = (Request){ .from = selection->from,
-						  .to = selection->to,
-						  .step_us = passing->step_us,
-						  .over_time = selection->over_time,
-						  .delta = selection->delta,
+	*request = (Request){ .buckets = passing->buckets,
 						  .rank_count = passing->rank_count,
-						  .series_count = selection->series_count,
 						  .first_bucket = buckets->first,
 						  .bucket_count = buckets->bucket_count,
 						  .newly_kept_bytes = newly_kept_bytes(filter, context->nworkers) };
-	put_series(passing, passing_allocate(context, KEY_SERIES,
-										 sizeof(PfsSeries) * (Size) selection->series_count));
+	pfs_selection_share(selection, passing->ranks, passing->rank_count,
+						pfs_parallel_allocate(context, KEY_SELECTION,
+											  pfs_shared_selection_bytes(selection)));
 	put_expressions(passing->filters, request,
-					passing_allocate(context, KEY_EXPRESSIONS,
-									 Max(expressions_bytes(passing->filters), 1)));
-	pfs_sample_scan_share(scan, passing_allocate(context, KEY_SAMPLES,
-												 pfs_sample_scan_shared_bytes(scan)));
+					pfs_parallel_allocate(context, KEY_EXPRESSIONS,
+										  Max(expressions_bytes(passing->filters), 1)));
+	pfs_sample_scan_share(scan, pfs_parallel_allocate(context, KEY_SAMPLES,
+													  pfs_sample_scan_shared_bytes(scan)));
 	put_areas(context, filter, request);
-	cells = passing_allocate(context, KEY_CELLS, bytes);
+	cells = pfs_parallel_allocate(context, KEY_CELLS, bytes);
 	memset(cells, 0, bytes);
 	return cells;
 }
@@ -338,7 +261,7 @@ passing_put_cells(PfsSeriesSums *sums, const Request *request, int128 *cells)
 
 	while (pfs_series_sums_next(sums, &key, &sum))
 		cells[(Size) key.series * request->bucket_count +
-			  (Size) ((key.id - request->first_bucket) / request->step_us)] += sum;
+			  (Size) ((key.id - request->first_bucket) / request->buckets.step_us)] += sum;
 	pfs_series_sums_end(sums);
 }
 
@@ -348,21 +271,13 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 	const Request *request = shm_toc_lookup(toc, KEY_REQUEST, false);
 	int128 *cells = shm_toc_lookup(toc, KEY_CELLS, false);
 	PfsFilters filters = get_filters(request, shm_toc_lookup(toc, KEY_EXPRESSIONS, false));
-	PfsSelection selection = { .profile_type = "",
-							   .unit = "",
-							   .delta = request->delta,
-							   .over_time = request->over_time,
-							   .from = request->from,
-							   .to = request->to,
-							   .series_count = request->series_count,
-							   .distinct_count = request->rank_count,
-							   .series = shm_toc_lookup(toc, KEY_SERIES, false) };
+	PfsSelection selection = pfs_selection_join(shm_toc_lookup(toc, KEY_SELECTION, false));
 	int32 *ranks = PFS_ARRAY(int32, request->rank_count);
 	PfsPassing passing = { .selection = &selection,
 						   .filters = &filters,
 						   .ranks = ranks,
 						   .rank_count = request->rank_count,
-						   .step_us = request->step_us,
+						   .buckets = request->buckets,
 						   .sums = pfs_series_sums_begin(pfs_hash_memory_bytes()) };
 	PfsStackFilter *filter;
 	PfsBucketSums *buckets;
@@ -370,9 +285,6 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 
 	for (int32 i = 0; i < request->rank_count; i++)
 		ranks[i] = i;
-	selection.series_ids = PFS_ARRAY(int64, request->series_count);
-	for (int i = 0; i < request->series_count; i++)
-		selection.series_ids[i] = selection.series[i].id;
 	filter = pfs_stack_filter_create(&filters);
 	pfs_stack_filter_take(filter, shm_toc_lookup(toc, KEY_KEPT, false));
 	scan = pfs_sample_scan_join(&selection, COLUMNS, PFS_PART_SCRAPES,
@@ -402,8 +314,8 @@ passing_take_cells(const PfsPassing *passing, const int128 *cells, int workers,
 		for (Size cell = 0; cell < cell_count; cell++)
 			if (cells[cell] != 0)
 				pfs_series_sums_add_wide(passing->sums, (int32) (cell / bucket_count),
-										 first_bucket +
-											 (int64) (cell % bucket_count) * passing->step_us,
+										 first_bucket + (int64) (cell % bucket_count) *
+															passing->buckets.step_us,
 										 cells[cell]);
 }
 
@@ -448,6 +360,19 @@ add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsStackFilter 
 	ExitParallelMode();
 }
 
+/*
+ * A sample takes about one byte. It counts for half a byte here, because a worker has to judge the
+ * stacks anew, which pays off from some 10 million samples on. Samples in kept chunks are not read.
+ */
+static int
+passing_count_workers(const PfsSelection *selection, const PfsStackFilter *filter)
+{
+	return pfs_worker_count(selection,
+							(double) pfs_stack_filter_kept_rows(filter, selection->from,
+																selection->to),
+							0.5);
+}
+
 void
 pfs_sum_passing(const PfsPassing *passing)
 {
@@ -459,7 +384,7 @@ pfs_sum_passing(const PfsPassing *passing)
 	int workers = 0;
 
 	if (buckets != NULL && pfs_sample_scan_shared_bytes(scan) > 0)
-		workers = Min(count_workers(passing, filter),
+		workers = Min(passing_count_workers(passing->selection, filter),
 					  (int) (MOST_SHARED_BYTES / Max(cells_bytes(buckets, 1), 1)));
 	if (workers == 0)
 		add_scan(passing, scan, buckets);

@@ -8,6 +8,7 @@
 #include "profstore.h"
 
 #include "merge/series_sums.h"
+#include "select/buckets.h"
 #include "select/selection.h"
 #include "tree/frames/filters.h"
 
@@ -15,10 +16,10 @@ typedef struct PfsPassing
 {
 	const PfsSelection *selection;
 	const PfsFilters *filters;
-	/* by PfsSeries.index: the number under which the series' values are added up */
+	/* for each PfsSeries.index, the number (rank) under which the series' values are added up */
 	const int32 *ranks;
-	int32 rank_count;	 /* number of ranks; each rank is below it */
-	int64 step_us;		 /* width of a bucket; 0: one sum per time */
+	int32 rank_count;	 /* number of ranks; each rank is less than it */
+	PfsBuckets buckets;	 /* step_us is 0: one sum per time */
 	PfsSeriesSums *sums; /* receives the sums, by (rank, start of the bucket) */
 } PfsPassing;
 

@@ -7,9 +7,9 @@
  * 2. sum_rows(): a scan adds up values by rank and bucket. With filters that scan only finds the
  *    buckets that have rows, and a second one (passing_sums.c) adds the values that pass.
  * 3. Each sum is divided. Of delta types by the seconds of the windows that begin in both bucket
- *    and range, since a sample stands for its whole window (tell_windows(), cover_bucket()). Of
- *    instant types by the number of scrapes of the series in the bucket (count_scrapes()), unless
- *    pick_scrapes() chooses one of them.
+ *    and range, since a sample stands for its whole window (tell_windows(), cover_bucket()), unless
+ *    the caller wants sums (absolute). Of instant types by the number of scrapes of the series in
+ *    the bucket (count_scrapes()), unless pick_scrapes() chooses one of them.
  * 4. put_points(): the sums of one bucket and group become a row.
  */
 #include "select/series_groups.h"
@@ -60,12 +60,15 @@ typedef struct SeriesGraph
 {
 	const PfsSelection *selection;
 	PfsSeriesGroups groups;
-	/* by PfsSeries.index: its group (delta types), or its number by group (instant types) */
+	/*
+	 * for each PfsSeries.index, its group (delta types) or its number in the order of groups
+	 * (instant types)
+	 */
 	int32 *ranks;
-	int32 *group_of_rank; /* by rank; only for instant types */
-	int64 step_us;
+	int32 *group_of_rank; /* the group of each rank; only for instant types */
+	PfsBuckets buckets;
 	const PfsFilters *filters; /* NULL: none */
-	PfsSeriesSums *sums;	   /* by (rank, start of the bucket) */
+	PfsSeriesSums *sums;	   /* sums by (rank, start of the bucket) */
 
 	/*
 	 * Only for instant types. If scrapes are picked, scrapes has their sums by (rank, time) and
@@ -75,8 +78,8 @@ typedef struct SeriesGraph
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
 
-	PfsWindows *windows; /* windows of the samples; only for delta types */
-	bool is_summed;		 /* values are sums, not rates; for costs.sql */
+	PfsWindows *windows; /* windows of the samples; only for rates, of delta types */
+	bool is_absolute;	 /* values of delta types are sums, not rates */
 } SeriesGraph;
 
 /* Consecutive rows with the same key, added up before they go to the sums. */
@@ -133,10 +136,28 @@ timeseries_get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
 	const Datum *step = pfs_argument(fcinfo, "step");
 
-	/* a bucket narrower than the tier's would have the samples of a longer time */
+	/*
+	 * a bucket narrower than that of the tier would show the samples of a longer time than its own
+	 */
 	if (step == NULL)
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
 	return pfs_step_us(DatumGetIntervalP(*step), "step");
+}
+
+/* Returns the buckets of arguments step and origin, one bucket of which begins at the origin. */
+static PfsBuckets
+timeseries_get_buckets(FunctionCallInfo fcinfo, const PfsSelection *selection)
+{
+	PfsBuckets buckets = { timeseries_get_step(fcinfo, selection), 0 };
+	const Datum *origin = pfs_argument(fcinfo, "origin");
+
+	if (origin == NULL)
+		return buckets;
+	if (TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(*origin)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("origin must be a finite time")));
+	buckets.phase_us = pfs_bucket_offset(DatumGetTimestampTz(*origin), buckets.step_us);
+	return buckets;
 }
 
 /* Numbers the series of an instant type by group, then by index, with a counting sort. */
@@ -174,7 +195,8 @@ timeseries_begin_sums(SeriesGraph *graph)
 	{
 		graph->ranks = graph->groups.of_series;
 		graph->sums = pfs_series_sums_begin(bytes);
-		graph->windows = pfs_windows_begin(graph->selection->distinct_count);
+		if (!graph->is_absolute)
+			graph->windows = pfs_windows_begin(graph->selection->distinct_count);
 		return;
 	}
 	rank_series(graph);
@@ -190,7 +212,7 @@ bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
 {
 	if (place > 0)
 		scrape = pfs_bucket_start(scrape, pfs_tiers[place - 1].width_us);
-	return pfs_bucket_start(scrape, graph->step_us);
+	return pfs_buckets_start(&graph->buckets, scrape);
 }
 
 /*
@@ -260,8 +282,8 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 		if (windows != NULL)
 			pfs_windows_add(windows, time);
 		/* modulo 2^64, since the difference may exceed int64 */
-		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
-			run->bucket = pfs_bucket_start(time, graph->step_us);
+		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->buckets.step_us)
+			run->bucket = pfs_buckets_start(&graph->buckets, time);
 		key = (PfsSeriesKey){ picks ? time : run->bucket, graph->ranks[series->index] };
 		if (key.id != run->key.id || key.series != run->key.series)
 		{
@@ -298,7 +320,7 @@ sum_rows(SeriesGraph *graph)
 								   PFS_PART_SCRAPES);
 	Run run = { .sums = pfs_picks_scrapes(selection) ? graph->scrapes : graph->sums,
 				.key = { 0, NO_SERIES },
-				.bucket = pfs_bucket_start(0, graph->step_us) };
+				.bucket = pfs_buckets_start(&graph->buckets, 0) };
 	PfsSampleBlock block;
 
 	for (int i = 0; graph->windows != NULL && i < PFS_TIER_COUNT; i++)
@@ -321,7 +343,7 @@ sum_passing(const SeriesGraph *graph)
 								   .ranks = graph->ranks,
 								   .rank_count = selection->delta ? graph->groups.count
 																  : selection->distinct_count,
-								   .step_us = picks ? 0 : graph->step_us,
+								   .buckets = picks ? (PfsBuckets){ 0, 0 } : graph->buckets,
 								   .sums = picks ? graph->scrapes : graph->sums });
 }
 
@@ -419,7 +441,7 @@ pick_scrapes(SeriesGraph *graph)
 	while (pfs_series_sums_next(graph->scrapes, &scrape, &value))
 	{
 		int32 rank = scrape.series;
-		TimestampTz bucket = pfs_bucket_start(scrape.id, graph->step_us);
+		TimestampTz bucket = pfs_buckets_start(&graph->buckets, scrape.id);
 
 		CHECK_FOR_INTERRUPTS();
 		if (buckets[rank] == bucket)
@@ -447,8 +469,8 @@ cover_bucket(const SeriesGraph *graph, TimestampTz bucket, int32 group)
 	TimestampTz end = graph->selection->to;
 
 	/* modulo 2^64, since the difference may exceed int64 */
-	if ((uint64) end - (uint64) bucket > (uint64) graph->step_us)
-		end = bucket + graph->step_us;
+	if ((uint64) end - (uint64) bucket > (uint64) graph->buckets.step_us)
+		end = bucket + graph->buckets.step_us;
 	return pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end, group);
 }
 
@@ -477,7 +499,7 @@ divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 	int128 count;
 
 	if (graph->selection->delta)
-		return (graph->is_summed ? 1 : cover_bucket(graph, sum->id, sum->series)) *
+		return (graph->is_absolute ? 1 : cover_bucket(graph, sum->id, sum->series)) *
 			   (strcmp(graph->selection->unit, "nanoseconds") == 0 ? 1e9 : 1);
 	if (graph->counts != NULL && pfs_series_sums_find(graph->counts, sum, &count))
 		return (double) count;
@@ -527,8 +549,8 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	const Datum *labels = pfs_argument(fcinfo, "by");
 	ArrayType *by = labels == NULL ? construct_empty_array(TEXTOID) : DatumGetArrayTypeP(*labels);
 
-	graph.is_summed = pfs_argument_is_true(fcinfo, "is_summed");
-	graph.step_us = timeseries_get_step(fcinfo, graph.selection);
+	graph.is_absolute = pfs_argument_is_true(fcinfo, "absolute");
+	graph.buckets = timeseries_get_buckets(fcinfo, graph.selection);
 	graph.groups = pfs_series_groups(graph.selection, by);
 	graph.filters = pfs_filters_any(&filters) ? &filters : NULL;
 	pfs_require_scrapes(graph.selection);
@@ -538,9 +560,9 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 		sum_passing(&graph);
 	if (pfs_picks_scrapes(graph.selection))
 		pick_scrapes(&graph);
-	else if (graph.selection->delta)
+	else if (graph.windows != NULL)
 		tell_windows(&graph);
-	else
+	else if (!graph.selection->delta)
 		count_scrapes(&graph);
 	put_points(&result, &graph);
 	return (Datum) 0;

@@ -56,7 +56,7 @@ p.page(
       SELECT label
       FROM profstore.label_names(%s)
       ORDER BY pg_catalog.array_position(ARRAY['node', 'host', 'instance', 'pod'], label) NULLS LAST, label
-    ||| % q.selector, g.once { description: 'The label that tells hosts apart: hosts are what is counted' }),
+    ||| % q.selector, g.once { description: 'The label that distinguishes hosts, which are the units of observation' }),
   ] + p.filters + [p.granularity],
   [
     [p.selection()],
@@ -67,7 +67,7 @@ p.page(
       4,
       empty('no deploy fits: see Selection, and the list of deploys', |||
         SELECT b.version, b.method, b.deploy_time AS deployed, b.hosts, b.periods, extract(epoch FROM b.after_to - b.after_from)::float8 AS "each", b.samples_before AS "samples before",
-          b.samples_after AS "samples after", b.tested, b.detectable_at_1_percent AS detectable, b.load_change AS load, b.reason
+          b.samples_after AS "samples after", b.tested, b.detectable_at_1_percent AS detectable, b.load_change AS load, coalesce(b.reason, b.warning) AS reason
         FROM (%s) AS chosen
         CROSS JOIN LATERAL %s AS b
       ||| % [std.stripChars(chosen, '\n'), std.stripChars(call('regressions_basis'), '\n')], 12, '1'),

@@ -1,6 +1,6 @@
 /*
- * main SECONDS: two threads that say by custom labels, version 1, what they do for so much CPU
- *		time: 60 and 30 parts of it, and 10 without any.
+ * main SECONDS: two threads that use that much CPU time: 60 % and 30 % with a custom label
+ *		(version 1) for the work, and 10 % without labels.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -31,11 +31,12 @@ extern const uint32_t custom_labels_abi_version;
 extern __thread LabelSet *custom_labels_current_set;
 const uint32_t custom_labels_abi_version = 1;
 __thread LabelSet *custom_labels_current_set;
-static volatile __thread char before[100]; /* so that the set is not the only variable */
+/* so that the set is not the only thread-local variable */
+static volatile __thread char before[100];
 
 /*
- * Nothing in this program reads the texts, nor anything that the kernel would map along with them:
- * they are not resident until they are read from outside.
+ * Neither this program, nor anything in pages that the kernel maps together with these, reads the
+ * texts: they are not resident until another process reads them.
  */
 #define MAPPED_TOGETHER 65536
 typedef struct Untouched
@@ -56,7 +57,7 @@ work(int rounds)
 	for (int i = 0; i < rounds; i++)
 	{
 		value = value * 1664525 + 1013904223;
-		__asm__ volatile("" : "+r"(value) : : "memory"); /* who samples us reads the set */
+		__asm__ volatile("" : "+r"(value) : : "memory"); /* the profiler reads the set */
 	}
 	sink = value;
 }

@@ -1,4 +1,4 @@
-/* A second unit, into which a header's functions are inlined, too. */
+/* A second unit, into which functions of a header are inlined, too. */
 #include "shared.h"
 
 static unsigned

@@ -1,4 +1,4 @@
-/* Inlined into both units. */
+/* A function that is inlined into both units. */
 static inline __attribute__((always_inline)) unsigned
 shared_turn(unsigned a, unsigned by)
 {

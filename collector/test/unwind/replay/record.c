@@ -35,18 +35,18 @@ static volatile int interruptible;
 static volatile int interrupted;
 
 /*
- * generated() calls its first argument and tells by the second where its frame record is. It has no
- * CFI, it can be copied, and its frame is larger than its record.
+ * generated() calls its first argument, and stores the address of its frame record at its second.
+ * It has no CFI, it can be copied, and its frame is larger than its record.
  */
 #ifdef __aarch64__
 
 #define SP			31
 #define PC			32
-#define SA_RESTORER 0x04000000 /* the kernel's, for all architectures */
+#define SA_RESTORER 0x04000000 /* the kernel's value on all architectures */
 
 /*
- * As the kernel's vDSO has it: no CFI, and an instruction in front, for unwinders that look up
- * return address - 1.
+ * A signal's return code like that of the kernel's vDSO: no CFI, and an instruction in front, for
+ * unwinders that look up return address - 1.
  */
 __asm__(".text\n"
 		".balign 64\n"
@@ -62,7 +62,7 @@ __asm__(".text\n"
 		".balign 16\n"
 		".global generated, generated_end\n"
 		"generated:\n"
-		"hint #34\n" /* bti c: it is called by address */
+		"hint #34\n" /* bti c: the function is called by address */
 		"stp x29, x30, [sp, #-96]!\n"
 		"mov x29, sp\n"
 		"str x29, [x1]\n"
@@ -117,7 +117,7 @@ take_registers(const ucontext_t *context)
 #endif
 }
 
-/* The executable mappings, and the end of the one that holds the stack. */
+/* Reads the executable mappings, and the end of the one that contains the stack. */
 static void
 read_maps(uint64_t sp)
 {
@@ -194,7 +194,7 @@ record_here(const char *name, uint64_t signals)
 	write_recording(name, signals);
 }
 
-/* The moment that a signal interrupted. */
+/* Records the moment that a signal interrupted. */
 static void
 record_interrupted(const char *name, const ucontext_t *context)
 {
@@ -225,7 +225,9 @@ leaf(uint64_t value)
 	return value;
 }
 
-/* Large enough for offsets beyond 32 KiB: fp and lr lie at the low end. */
+/*
+ * A function whose frame is large enough for offsets beyond 32 KiB: fp and lr lie at the low end.
+ */
 __attribute__((noinline)) static uint64_t
 large_frame(uint64_t value)
 {
@@ -251,7 +253,9 @@ recurse(int depth)
 
 static const char *generated_name;
 
-/* libgcc's unwinder ends in the code without CFI: what is above it, it saw before. */
+/*
+ * libgcc's unwinder ends in the code without CFI: it has recorded the callers of that code before.
+ */
 __attribute__((noinline)) static void
 below_generated(void)
 {
@@ -282,7 +286,7 @@ call_generated(const char *name, Generated *code)
 	return space[0];
 }
 
-/* This code where a JIT compiler would put it. */
+/* Copies the code to memory, as a JIT compiler would place it. */
 static Generated *
 copy_generated(void)
 {
@@ -364,7 +368,7 @@ on_step(int number, siginfo_t *info, void *context)
 	*flags = stepping ? *flags | TRAP_FLAG : *flags & ~TRAP_FLAG;
 }
 
-/* Has room on the stack, more than its red zone. */
+/* A function whose stack is larger than its red zone. */
 __attribute__((noinline)) static uint64_t
 stepped_leaf(const uint64_t *values)
 {
@@ -376,7 +380,10 @@ stepped_leaf(const uint64_t *values)
 	return (a ^ b) + room[b & 15];
 }
 
-/* Keeps more values over a call than the caller has registers for them: it saves some. */
+/*
+ * A function that keeps more values over a call than the caller has registers for them, so that it
+ * saves some.
+ */
 __attribute__((noinline)) static uint64_t
 stepped(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -387,7 +394,7 @@ stepped(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 	return stepped_leaf(values) + first * a + b * c + d;
 }
 
-/* From the breakpoint to the instruction after the last store. */
+/* Records each instruction from the breakpoint to the one after the last store. */
 static uint64_t
 record_steps(uint64_t value)
 {

@@ -1,11 +1,11 @@
 /*
  * recording.h
- *		A moment of a process: what a sample takes of it, and the stack that the C library's
- *		unwinder saw.
+ *		A moment of a process: the data of a sample, and the stack that the C library's unwinder
+ *		found.
  *
- * A file holds recordings one after the other, each followed by its stack_bytes bytes of stack.
- * Only the machine that recorded gives registers their numbers (DWARF's); the walker that replays
- * must be of the same.
+ * A file contains recordings one after the other, each followed by its stack_bytes bytes of stack.
+ * The numbers of registers are DWARF's for the recording machine; the walker that replays must be
+ * for the same architecture.
  */
 #ifndef TEST_REPLAY_RECORDING_H
 #define TEST_REPLAY_RECORDING_H
@@ -20,8 +20,8 @@ typedef struct RecordedSpan
 {
 	uint64_t start; /* executable mapping, half-open */
 	uint64_t end;
-	uint64_t offset; /* in the file */
-	char path[232];	 /* empty where there is no file */
+	uint64_t offset; /* offset in the file */
+	char path[232];	 /* empty if there is no file */
 } RecordedSpan;
 
 typedef struct Recording
@@ -30,7 +30,7 @@ typedef struct Recording
 	uint64_t registers[RECORDING_REGISTERS];
 	uint64_t frame_count;
 	uint64_t frames[RECORDING_FRAMES]; /* innermost first; the first is only near the recorded pc */
-	uint64_t signals; /* frames that a signal interrupted, the innermost left out */
+	uint64_t signals;				   /* frames that a signal interrupted, except the innermost */
 	uint64_t span_count;
 	RecordedSpan spans[RECORDING_SPANS];
 	uint64_t stack_address;

@@ -30,7 +30,7 @@ typedef struct Replay
 {
 	Recording recording;
 	uint8_t *stack;
-	RecordedSpan described[RECORDING_SPANS]; /* what files and unwinder know */
+	RecordedSpan described[RECORDING_SPANS]; /* the program's files, as the unwinder reads them */
 	uint64_t described_count;
 	int files[RECORDING_SPANS];
 	KernelTables *tables;
@@ -69,7 +69,7 @@ read_recorded(void *context, uint64_t address, uint64_t *value)
 	return -1;
 }
 
-/* ELF virtual address of a file offset, as the executable segment has it. */
+/* Returns the ELF virtual address of a file offset in the executable segment. */
 static uint64_t
 elf_address(int fd, uint64_t offset)
 {
@@ -104,7 +104,10 @@ forget(Replay *replay)
 	replay->unwinder = NULL;
 }
 
-/* Moments of one program mostly have the same mappings: their tables are compiled once. */
+/*
+ * Prepares the tables: moments of one program mostly have equal mappings, whose tables are compiled
+ * once.
+ */
 static bool
 describe(Replay *replay)
 {
@@ -156,7 +159,7 @@ walk(Replay *replay, unsigned reads, uint64_t *frames, int *status)
 					 RECORDING_FRAMES, status);
 }
 
-/* The frames from the second on are those of the oracle; the first is the recorded pc. */
+/* Compares the frames from the second on with the oracle's; the first is the recorded pc. */
 static bool
 agrees(const Recording *recording, const uint64_t *frames, size_t count)
 {
@@ -172,7 +175,7 @@ agrees(const Recording *recording, const uint64_t *frames, size_t count)
 	return true;
 }
 
-/* Return addresses on the stack that carry an authentication code above the address. */
+/* Counts return addresses on the stack that carry an authentication code above the address. */
 static unsigned
 count_signed(const Replay *replay)
 {
@@ -196,7 +199,7 @@ count_signed(const Replay *replay)
 	return count;
 }
 
-/* Code without CFI, of which the callers can only be found by frame pointers. */
+/* Returns true for code without CFI, whose callers can only be found by frame pointers. */
 static bool
 may_end_early(const char *name)
 {
@@ -209,7 +212,8 @@ may_end_early(const char *name)
 }
 
 /*
- * Each walk ends where reads begin to fail; the last, with enough of them, is the whole one again.
+ * Each walk ends at the first read that fails; the last walk, with enough reads, is the whole one
+ * again.
  */
 static bool
 check_failing_reads(Replay *replay, size_t count)
@@ -258,7 +262,7 @@ check(Replay *replay, bool tell)
 	return same && check_failing_reads(replay, count);
 }
 
-/* The next recording of the file, with its stack; false at the end. */
+/* Reads the next recording of the file, with its stack. Returns false at the end. */
 static bool
 next_recording(Replay *replay, FILE *file)
 {

@@ -1,0 +1,66 @@
+/*
+ * window.h
+ *		A window: the launches that were observed from its start to its end, and the kernels and
+ *		copies of which CUPTI then reports.
+ *
+ * Only what certainly belongs to the window is counted: a kernel that began before the window, or
+ * whose launch was not seen in it, is refused, because CUPTI reports wrong times for kernels of
+ * graphs that run while activity is switched on.
+ */
+#ifndef GPU_LIBRARY_WINDOW_H
+#define GPU_LIBRARY_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu_library/cupti.h"
+#include "gpu_library/row_table.h"
+
+/* Of this number of launches, one is kept on average; each launch is decided at random. */
+typedef struct KeptPeriods
+{
+	uint32_t launches;
+	uint32_t graphs;
+} KeptPeriods;
+
+typedef struct WindowTotals
+{
+	uint64_t launches; /* of kernels and graphs */
+	uint64_t graphs;
+	uint64_t kept;
+	uint64_t matched; /* launches of which a kernel was reported */
+	uint64_t graph_kernels;
+	uint64_t copies;
+	uint64_t refused;
+	uint64_t dropped; /* records that CUPTI has lost */
+	uint64_t last_ns; /* when the last record was counted, by clock */
+	RowTable sums;
+	RowTable kept_rows;
+} WindowTotals;
+
+/*
+ * Thread that opens and finishes windows. clock is the one of the times that CUPTI reports, and
+ * must be valid as long as the process lives.
+ */
+void window_open(CuptiClock clock, uint64_t seed, const KeptPeriods *periods);
+
+/* Ends the observation of launches; records are still taken. */
+void window_close(void);
+
+/* Like window_close(), and takes no more records. The tables are valid until the next window. */
+void window_finish(WindowTotals *totals);
+
+/* Returns the number of launches of which no kernel has been reported so far. */
+uint64_t window_outstanding(uint64_t *last_ns);
+
+/*
+ * Any thread, without a lock. Notes a launch, and returns whether it is kept, with its period.
+ */
+bool window_note_launch(uint32_t correlation, bool is_graph, uint32_t *period);
+
+/* Any thread. Counts the records of a buffer. */
+void window_take_records(const Cupti *cupti, uint8_t *buffer, size_t valid);
+void window_note_dropped(size_t records);
+
+#endif

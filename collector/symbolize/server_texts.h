@@ -1,0 +1,18 @@
+/*
+ * server_texts.h
+ *		Texts of source files of a build, from debuginfod servers into the database.
+ */
+#ifndef COLLECTOR_SERVER_TEXTS_H
+#define COLLECTOR_SERVER_TEXTS_H
+
+#include "database/connection.h"
+#include "symbolize/debug_source.h"
+
+/*
+ * Stores the texts that the database lacks of files with symbolized code, those with most addresses
+ * first. Ends early if servers do not answer, or lack many files one after the other.
+ */
+DbOutcome server_texts_store(Connection *connection, DebugSource *source, const char *build_id,
+							 DbError *error);
+
+#endif

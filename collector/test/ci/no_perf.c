@@ -1,0 +1,35 @@
+/*
+ * no_perf.c
+ *		Executes a command that may not open perf events, as in a container: no_perf COMMAND...
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+int
+main(int argc, char **argv)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
+
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+	{
+		perror("no_perf");
+		return 1;
+	}
+	execvp(argv[1], argv + 1);
+	perror(argv[1]);
+	return 1;
+}
