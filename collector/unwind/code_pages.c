@@ -12,6 +12,10 @@
 
 #define PAGE_BYTES 4096
 #define PAGES	   64
+/*
+ * The process may replace generated code and its descriptions, so a page is read again after this
+ * time.
+ */
 #define KEEP_NS	   (250 * NS_PER_MS)
 
 typedef struct CodePage
@@ -63,11 +67,16 @@ find_page(CodePages *pages, RemoteMemory *memory, uint64_t address)
 	for (size_t i = 0; i < pages->count; i++)
 	{
 		if (pages->pages[i].address == address)
+			/*
+			 * An unreadable page is remembered too, so that each walk does not wait for it again.
+			 */
 			return pages->pages[i].had ? &pages->pages[i] : NULL;
 	}
+	/* Without a read nothing is known about the page, so it must not be recorded as unreadable. */
 	if (memory->stuck)
 		return NULL;
 	page = &pages->pages[pages->next];
+	/* The array is a ring: once it is full, the page that was read first is replaced. */
 	pages->next = (pages->next + 1) % PAGES;
 	if (pages->count < PAGES)
 		pages->count++;
@@ -84,6 +93,7 @@ code_pages_read(CodePages *pages, RemoteMemory *memory, uint64_t address, void *
 	while (count > 0)
 	{
 		size_t offset = address % PAGE_BYTES;
+		/* the bytes may cross the end of a page */
 		size_t part = PAGE_BYTES - offset < count ? PAGE_BYTES - offset : count;
 		const CodePage *page = find_page(pages, memory, address - offset);
 

@@ -31,6 +31,7 @@ extent_pool_fini(ExtentPool *pool)
 static void
 remove_free(ExtentPool *pool, size_t at)
 {
+	/* free[] is dense and sorted, so the later runs move down by one place */
 	pool->free_count--;
 	memmove(&pool->free[at], &pool->free[at + 1], (pool->free_count - at) * sizeof(Extent));
 }
@@ -42,6 +43,10 @@ insert_free(ExtentPool *pool, Extent extent)
 	bool joins_before;
 	bool joins_after;
 
+	/*
+	 * Free runs are never adjacent, so the extent can only join the run before it, the run after
+	 * it, or both.
+	 */
 	while (at < pool->free_count && pool->free[at].first < extent.first)
 		at++;
 	joins_before = at > 0 && pool->free[at - 1].first + pool->free[at - 1].count == extent.first;
@@ -52,6 +57,7 @@ insert_free(ExtentPool *pool, Extent extent)
 		pool->free[at - 1].count += extent.count;
 		if (joins_after)
 		{
+			/* the extent filled the gap between two free runs, which become one */
 			pool->free[at - 1].count += pool->free[at].count;
 			remove_free(pool, at);
 		}
@@ -89,6 +95,10 @@ wake_resting(ExtentPool *pool, uint64_t now_ns)
 {
 	size_t woken = 0;
 
+	/*
+	 * Runs rest in the order of their return, so the first one that still has to rest ends the
+	 * search. A run for which insert_free() gets no memory keeps resting until the next call.
+	 */
 	while (woken < pool->resting_count && pool->resting[woken].free_at_ns <= now_ns &&
 		   insert_free(pool, pool->resting[woken].extent) == 0)
 		woken++;
@@ -105,6 +115,11 @@ extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *fi
 	size_t best = SIZE_MAX;
 
 	wake_resting(pool, now_ns);
+	/*
+	 * Best fit: a small run is used up before a large one is split. Free runs are preferred to
+	 * slots that were never used, so that used_end and with it the kernel's arrays, which only
+	 * grow, stay small.
+	 */
 	for (size_t i = 0; i < pool->free_count; i++)
 	{
 		if (pool->free[i].count >= count &&
@@ -134,6 +149,10 @@ extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *fi
 void
 extent_pool_give(ExtentPool *pool, uint32_t first, uint32_t count, uint64_t now_ns)
 {
+	/*
+	 * A run that cannot be listed for lack of memory is never reused: a leak of slots, but safe for
+	 * a walk that still reads them.
+	 */
 	pool->used_count -= count;
 	if (count == 0 || grow_array(&pool->resting, &pool->resting_capacity, pool->resting_count,
 								 sizeof(RestingExtent)) != 0)

@@ -91,6 +91,10 @@ read_pages(JitMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 
 	while (done < length)
 	{
+		/*
+		 * process_vm_readv() transfers whole pieces only. With pieces of one page, a request that
+		 * ends at an unreadable page still returns the pages before it.
+		 */
 		size_t wanted = length - done < WINDOW_BYTES ? length - done : WINDOW_BYTES;
 		const RemotePieces pages = { address + done, PAGE_BYTES, PAGE_BYTES, wanted / PAGE_BYTES };
 		size_t result = remote_memory_read(&memory->remote, &pages, bytes + done);
@@ -115,6 +119,10 @@ is_read_only_data(const char *line, uint64_t *start, uint64_t *end)
 	char access[5];
 	int name = 0;
 
+	/*
+	 * %n is not counted by sscanf(). It stays 0 if the line is shorter than expected. Any text at
+	 * line[name] is a path or a name such as "[vvar]".
+	 */
 	if (sscanf(line, "%llx-%llx %4s %*x %*x:%*x %llu %n", &first, &last, access, &inode, &name) !=
 			4 ||
 		name == 0 || line[name] != '\0' || inode != 0 || strcmp(access, "r--p") != 0 ||
@@ -131,6 +139,9 @@ jit_memory_read_piece(JitMemory *memory, uint64_t start, uint64_t end)
 	size_t length = (size_t) (end - start);
 	size_t result;
 
+	/*
+	 * a mapping that exceeds the budget is left out completely, because half a section is of no use
+	 */
 	if (memory->count == JIT_MAX_PIECES || end - start > MAX_DATA_BYTES - memory->length)
 		return;
 	result = read_pages(memory, start, memory->bytes + memory->length, length);
@@ -167,6 +178,7 @@ jit_memory_read(Patience *patience, uint32_t pid)
 	if (memory == NULL)
 		return NULL;
 	memory->remote = (RemoteMemory){ .patience = patience, .pid = pid };
+	/* without memory for the pieces only the neighbourhood of code is searched */
 	memory->bytes = malloc(MAX_DATA_BYTES);
 	read_pieces(memory);
 	memory->steps_left = MAX_STEPS;
@@ -205,12 +217,14 @@ keep_section(Search *search, const Section *section)
 
 	for (uint32_t i = 0; i < search->count; i++)
 	{
+		/* The search may meet a section twice: next to its code, and among the read-only pieces. */
 		if (section->start < search->sections[i].end && search->sections[i].start < section->end)
 		{
 			unwinder_binary_release(search->unwinder, section->binary, search->now_ns);
 			return;
 		}
 	}
+	/* insertion sort, because JIT_MAX_SECTIONS is small */
 	while (place > 0 && search->sections[place - 1].start > section->start)
 	{
 		search->sections[place] = search->sections[place - 1];
@@ -258,8 +272,10 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 
 		if (found == NULL)
 			return;
+		/* Refused places cost steps too, because memory may be filled with cie_start. */
 		search->memory->steps_left -= ATTEMPT_STEPS;
 		place = (size_t) (found - bytes);
+		/* the four bytes before cie_start are the CIE's length, with which the section begins */
 		if (place >= sizeof(uint32_t) && length - place > CIE_RETURN_REGISTER &&
 			found[CIE_RETURN_REGISTER] == RETURN_REGISTER)
 			try_section(search, found - sizeof(uint32_t), length - place + sizeof(uint32_t),
@@ -279,6 +295,10 @@ search_before(Search *search, uint8_t *bytes)
 	{
 		uint64_t address = search->start - window;
 
+		/*
+		 * read_pages() stops at the first unreadable page. Only a complete read includes the bytes
+		 * directly before the code.
+		 */
 		if (search->start >= window &&
 			read_pages(search->memory, address, bytes, (size_t) window) == (size_t) window)
 		{
@@ -320,6 +340,7 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 
 	for (size_t i = 0; i < found; i++)
 	{
+		/* The table of an arena has offsets from the arena's start, which therefore is the bias. */
 		UnwindSpan span = { .start = arenas[i].start,
 							.end = arenas[i].start + TRAMPOLINE_ARENA_BYTES,
 							.bias = arenas[i].start,
@@ -328,6 +349,10 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 
 		if (span.binary == NULL)
 			continue;
+		/*
+		 * an arena without a table belongs to the gap before the next span, which is walked by
+		 * frame pointer
+		 */
 		if (unwinder_binary_load_trampolines(unwinder, span.binary, arenas[i].shape, now_ns) != 0)
 		{
 			unwinder_binary_release(unwinder, span.binary, now_ns);
@@ -349,6 +374,7 @@ section_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t
 	uint8_t *bytes = malloc(WINDOW_BYTES);
 	uint32_t count = 0;
 
+	/* CFI of generated code has absolute addresses, so the spans below have no bias. */
 	memory->mappings_left--;
 	if (bytes != NULL)
 	{
@@ -379,6 +405,7 @@ jit_frames_spans(Unwinder *unwinder, JitMemory *memory, uint64_t start, uint64_t
 	uint64_t covered = start;
 	uint32_t count = arena_spans(unwinder, memory, &covered, end, now_ns, spans);
 
+	/* a mapping with arenas was made by CPython, which writes no CFI */
 	if (count == 0 && memory->mappings_left > 0)
 		count = section_spans(unwinder, memory, &covered, end, now_ns, spans);
 	if (covered < end)

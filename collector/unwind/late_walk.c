@@ -124,9 +124,17 @@ read_piece(const uint8_t *bytes, size_t length, uint64_t start, uint64_t chunks,
 	uint64_t last = (offset + sizeof(*value) - 1) / PFS_LATE_CHUNK_BYTES;
 	size_t place;
 
+	/*
+	 * The word may lie in two chunks, both of which must be available. Below start the offset wraps
+	 * around and is not used.
+	 */
 	if (address < start || first >= 64 || last >= 64 || (chunks >> first & 1) == 0 ||
 		(chunks >> last & 1) == 0)
 		return false;
+	/*
+	 * Missing chunks take no space in bytes: a chunk's place is the number of available chunks
+	 * before it. With chunks 0 and 2 available, chunk 2 begins at byte PFS_LATE_CHUNK_BYTES.
+	 */
 	place = (size_t) __builtin_popcountll(chunks & ((UINT64_C(1) << first) - 1)) *
 				PFS_LATE_CHUNK_BYTES +
 			offset % PFS_LATE_CHUNK_BYTES;
@@ -144,6 +152,7 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 
 	if (read_piece(copy->bytes, copy->length, copy->address, copy->chunks, address, value))
 		return 0;
+	/* the chunks of the second piece follow all chunks of the first piece */
 	if (before < copy->length &&
 		read_piece(copy->bytes + before, copy->length - before, copy->other_address,
 				   copy->other_chunks, address, value))
@@ -178,16 +187,21 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 	{
 		size_t at = walk.count;
 
+		/* the result is not needed, because a step that ends the walk sets walk.status */
 		(void) pfs_walk_step(&walk, &frame);
+		/* the step ended the walk at an address outside of code, which is not a frame */
 		if (walk.count == at)
 			continue;
 		frames[at] = frame;
+		/* interpreted code: the step leaves further words of its frame in walk.more */
 		for (uint8_t i = 0; i < walk.more_count && walk.count < capacity; i++)
 			frames[walk.count++] = walk.more[i];
 		walk.more_count = 0;
+		/* after the step walk.at is the caller's position */
 		for (; from->ends != NULL && at < walk.count; at++)
 			from->ends[at] = walk.at.sp;
 	}
+	/* a walk that still runs has filled the caller's array */
 	*status = walk.status == PFS_WALK_RUNNING ? PFS_WALK_TOO_DEEP : walk.status;
 	return walk.count;
 }

@@ -78,6 +78,7 @@ open_line(Packer *packer, uint64_t page)
 		if (err == 0)
 		{
 			packed->line_count++;
+			/* lines are appended for the last page only, so the lines of a page are contiguous */
 			packed->pages[packed->page_count - 1].line_count++;
 			packer->row_count = 0;
 		}
@@ -112,8 +113,13 @@ append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule
 	uint64_t address = (start | (PAGE_BYTES - 1)) + 1;
 	int err = 0;
 
+	/* rule 0 means that there is no code or no rule; pages without rules are absent */
 	if (rule == 0)
 		return 0;
+	/*
+	 * A forged row may cover terabytes. Its first page keeps the rule; the continuation is left
+	 * out.
+	 */
 	if (end > address && (end - address) / PAGE_BYTES > MAX_RULE_PAGES)
 	{
 		packer->packed->rows_outside++;
@@ -135,6 +141,10 @@ pack_rows(void *context, const UnwindTable *table, size_t count)
 	for (size_t i = 0; err == 0 && i < count; i++)
 	{
 		uint64_t start = unwind_row_address(table, i);
+		/*
+		 * The last row of a table has rule 0 and ends all code, so it needs no end. In a batch of
+		 * cfi_compile_to() the row after the last one is present, but belongs to the next batch.
+		 */
 		uint64_t end = i + 1 < table->count ? unwind_row_address(table, i + 1) : start;
 		uint16_t rule = table->rows[i].rule;
 
@@ -144,6 +154,7 @@ pack_rows(void *context, const UnwindTable *table, size_t count)
 			continue;
 		}
 		err = packer_append_row(packer, start, rule);
+		/* true if start and end are in different pages */
 		if (err == 0 && (start ^ end) >> PFS_UNWIND_PAGE_BITS != 0)
 			err = append_continuations(packer, start, end, rule);
 	}
@@ -233,6 +244,10 @@ packed_table_filter(PackedTable *packed, PackedPageFilter stays, const void *con
 			*page = packed_page_without_lines(page);
 			continue;
 		}
+		/*
+		 * Pages and their lines ascend, so lines move towards the start only and never overwrite
+		 * lines that are still to be moved.
+		 */
 		page->first_line = (uint32_t) count;
 		memmove(&packed->lines[count], &packed->lines[first],
 				page->line_count * sizeof(*packed->lines));

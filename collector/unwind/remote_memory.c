@@ -12,6 +12,7 @@
 
 #include "process/proc_file.h"
 
+/* limit of the time for which the calling thread, the walker, waits */
 #define WAIT_NS UINT64_C(50000000)
 
 typedef struct MemoryProbe
@@ -43,6 +44,10 @@ run_memory(Probe *probe)
 	for (size_t i = 0; i < pieces->count; i++)
 		remote[i] = (struct iovec){ (void *) (uintptr_t) (pieces->address + i * pieces->step),
 									pieces->piece_bytes };
+	/*
+	 * One call reads all pieces. It stops before the first piece with an unreadable page, and then
+	 * returns the number of bytes of the pieces before it; -1 if there is none.
+	 */
 	result = process_vm_readv((pid_t) memory->pid, &local, 1, remote, pieces->count, 0);
 	memory->done = result > 0 ? (size_t) result : 0;
 }
@@ -68,6 +73,10 @@ remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes
 		(Probe){ .run = run_memory, .discard = discard_memory, .subject.pid = memory->pid };
 	probe->pid = memory->pid;
 	probe->pieces = *pieces;
+	/*
+	 * After a timeout the probe still belongs to the thread that runs it, which frees it with
+	 * discard. So neither its bytes nor its pointer may be used.
+	 */
 	memory->stuck = patience_run(memory->patience, &probe->probe, WAIT_NS) != 0;
 	if (memory->stuck)
 		return 0;
@@ -112,6 +121,10 @@ gather_from(GatherProbe *gather, size_t first, size_t offset)
 	{
 		RemoteRange *range = &gather->ranges[first + i];
 
+		/*
+		 * The kernel transfers whole ranges in order: the first one that the result does not cover
+		 * is unreadable, and the ranges after it were not tried.
+		 */
 		if (result < 0 || (size_t) result < done + range->bytes)
 			return i;
 		done += range->bytes;
@@ -130,6 +143,11 @@ run_gather(Probe *probe)
 	while (at < gather->count)
 	{
 		size_t read = gather_from(gather, at, offset);
+		/*
+		 * A call ends at its limit of REMOTE_PIECES_MAX ranges, at the last range, or at an
+		 * unreadable range. The next call begins after the unreadable range, so one such range
+		 * costs one call.
+		 */
 		size_t next = read < REMOTE_PIECES_MAX ? at + read + 1 : at + read;
 
 		/* skip the unreadable range */
@@ -163,6 +181,7 @@ remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, vo
 	memcpy(probe->ranges, ranges, count * sizeof(*ranges));
 	for (size_t i = 0; i < count; i++)
 		probe->length += ranges[i].bytes;
+	/* zeroed, because all bytes are copied to the caller, including those of unreadable ranges */
 	probe->bytes = calloc(1, probe->length);
 	if (probe->bytes == NULL)
 	{

@@ -110,9 +110,11 @@ table_file_write(TableCache *cache, const char *name, const uint8_t *bytes, size
 	if (fd < 0)
 		return fd;
 	err = cache_file_write(fd, bytes, length);
+	/* close() may report a failed write, for example on a full network file system */
 	if (close(fd) != 0 && err == 0)
 		err = -errno;
 	if (err == 0)
+		/* renames the temporary file, so that no reader sees an incomplete one */
 		return cache_directory_keep(cache->directory, name, length);
 	cache_directory_drop(cache->directory);
 	return err;
@@ -132,6 +134,7 @@ table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input
 		err = table_file_encode(input, rules, packed, stats, &bytes, &length, index);
 	if (err != 0)
 		return err;
+	/* table_file_read() would refuse a longer file */
 	err = length > TABLE_FILE_MAX_BYTES ? -EFBIG : table_file_write(cache, name, bytes, length);
 	free(bytes);
 	if (err != 0)

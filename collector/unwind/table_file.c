@@ -59,6 +59,10 @@ collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers
 	{
 		for (int i = 0; i < PFS_UNWIND_LINE_ROWS; i++)
 		{
+			/*
+			 * A row contains the rule's number in this process's rule set. The file numbers its
+			 * rules from 0, in the order of rows, because the set's numbers differ in the next run.
+			 */
 			uint16_t rule = packed->lines[line].rows[i].rule;
 
 			if (numbers[rule] == 0)
@@ -97,6 +101,7 @@ count_parts(const PackedTable *packed)
 static size_t
 page_count_lines(const PackedTable *packed, size_t page, size_t end)
 {
+	/* the lines of adjacent pages are contiguous in a complete table */
 	return packed->pages[end - 1].first_line + packed->pages[end - 1].line_count -
 		   packed->pages[page].first_line;
 }
@@ -121,6 +126,10 @@ encode_lines(const PackedTable *packed, const uint16_t *numbers, uint8_t *bytes)
 		struct pfs_unwind_line line = packed->lines[i];
 
 		for (int row = 0; row < PFS_UNWIND_LINE_ROWS; row++)
+			/*
+			 * numbers[] contains the number plus one; each rule of a row has a number, from
+			 * collect_rules()
+			 */
 			line.rows[row].rule = (uint16_t) (numbers[line.rows[row].rule] - 1);
 		memcpy(bytes + i * sizeof(line), &line, sizeof(line));
 	}
@@ -147,6 +156,10 @@ layout_of(const FileHeader *header)
 {
 	Layout layout;
 
+	/*
+	 * The counts have 32 bits and items at most 64 bytes, so a forged header cannot overflow these
+	 * sums.
+	 */
 	layout.pages = sizeof(*header) + (uint64_t) header->rule_count * sizeof(struct pfs_unwind_rule);
 	layout.checks = layout.pages + (uint64_t) header->page_count * sizeof(FilePage);
 	layout.lines = layout.checks + (uint64_t) header->part_count * sizeof(uint32_t);
@@ -177,6 +190,10 @@ index_init(TableFileIndex *index, const FileHeader *header)
 							   .lines = layout_of(header).lines,
 							   .rule_count = header->rule_count,
 							   .part_count = header->part_count };
+	/*
+	 * header_is_valid() and the encoder allow neither 0 rules nor 0 pages, and each page is in a
+	 * part, so that NULL means out of memory
+	 */
 	index->numbers = calloc(header->rule_count, sizeof(*index->numbers));
 	index->parts = calloc(header->part_count, sizeof(*index->parts));
 	if (index->numbers != NULL && index->parts != NULL)
@@ -200,6 +217,7 @@ index_parts(TableFileIndex *index, const PackedTable *packed)
 static uint32_t
 index_part_lines(const TableFileIndex *index, uint32_t part, size_t line_count)
 {
+	/* a part ends where the next one begins */
 	size_t end = part + 1 < index->part_count ? index->parts[part + 1].first_line : line_count;
 
 	return (uint32_t) end - index->parts[part].first_line;
@@ -220,6 +238,7 @@ index_encoded(TableFileIndex *index, const FileHeader *header, const PackedTable
 
 	if (err != 0)
 		return err;
+	/* inverts the map: from the file's number to the set's */
 	for (uint32_t rule = 0; rule < PFS_UNWIND_RULES; rule++)
 	{
 		if (numbers[rule] != 0)
@@ -227,6 +246,7 @@ index_encoded(TableFileIndex *index, const FileHeader *header, const PackedTable
 	}
 	index_parts(index, packed);
 	for (uint32_t i = 0; i < index->part_count; i++)
+		/* the lines are checked per part, so that a part can be read without the others */
 		index->parts[i].check =
 			lines_check(lines + index->parts[i].first_line * sizeof(*packed->lines),
 						index_part_lines(index, i, packed->line_count));
@@ -243,6 +263,7 @@ table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable
 	uint8_t *file = NULL;
 	Layout layout;
 
+	/* 1. Number the rules and count the parts, which determine the layout of the file. */
 	if (numbers != NULL && used != NULL)
 	{
 		memcpy(header.magic, MAGIC, sizeof(header.magic));
@@ -258,6 +279,10 @@ table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable
 	}
 	if (file != NULL)
 	{
+		/*
+		 * 2. Encode the lines first, because the index has their checksums, and the head has the
+		 * index.
+		 */
 		encode_lines(packed, numbers, file + layout.lines);
 		if (index_encoded(index, &header, packed, numbers, file + layout.lines) != 0)
 		{
@@ -267,6 +292,7 @@ table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable
 	}
 	if (file != NULL)
 	{
+		/* 3. Write the head, then its checksum, which covers the head after CRC_END. */
 		memcpy(file, &header, sizeof(header));
 		memcpy(file + sizeof(header), used, header.rule_count * sizeof(*used));
 		encode_pages(packed, file + layout.pages);
@@ -298,6 +324,10 @@ header_is_valid(const Reader *reader)
 	const FileHeader *header = &reader->header;
 	struct stat status;
 
+	/*
+	 * The exact size bounds the counts in the header by the bytes that exist, so that a forged
+	 * count cannot make this process allocate more than TABLE_FILE_MAX_BYTES.
+	 */
 	return memcmp(header->magic, MAGIC, sizeof(header->magic)) == 0 &&
 		   header->version == CFI_COMPILER_VERSION && header->rule_count > 0 &&
 		   header->rule_count <= PFS_UNWIND_RULES && header->page_count > 0 &&
@@ -320,6 +350,10 @@ table_head_read(Reader *reader)
 	if (reader->head == NULL)
 		return -ENOMEM;
 	err = cache_file_read(reader->fd, 0, reader->head, reader->layout.lines);
+	/*
+	 * The header was read twice. If its second copy differs, the file is being changed, and the
+	 * checked layout is not that of the head.
+	 */
 	if (err == 0 && (memcmp(reader->head, &reader->header, sizeof(reader->header)) != 0 ||
 					 check_of_head(reader->head, &reader->layout) != reader->header.crc))
 		err = -EBADMSG;
@@ -335,6 +369,11 @@ decode_rules(Reader *reader, RuleSet *rules)
 		struct pfs_unwind_rule rule;
 
 		memcpy(&rule, reader->head + sizeof(reader->header) + i * sizeof(rule), sizeof(rule));
+		/*
+		 * The walk, in the kernel too, uses kind, fp and flags without further checks. Other fields
+		 * are offsets and register numbers, which the walk checks against the stack and its
+		 * registers.
+		 */
 		if (rule.kind > PFS_UNWIND_SIGNAL || rule.fp > PFS_FP_LOST ||
 			(rule.flags & ~(PFS_UNWIND_CFA_DEREF | PFS_UNWIND_RA_IN_REGISTER |
 							PFS_UNWIND_OTHER_STACK | PFS_UNWIND_INDEX_MASK)) != 0)
@@ -360,6 +399,10 @@ decode_pages(Reader *reader)
 		FilePage page;
 
 		memcpy(&page, reader->head + reader->layout.pages + i * sizeof(page), sizeof(page));
+		/*
+		 * Contiguous lines make first_line redundant, but a file that disagrees is damaged. The
+		 * subtraction cannot wrap, because lines never exceeds header->line_count.
+		 */
 		if ((i > 0 && page.page <= packed->pages[i - 1].page) || page.first_line != lines ||
 			page.line_count == 0 || page.line_count > MAX_PAGE_LINES ||
 			page.line_count > header->line_count - lines)
@@ -383,6 +426,9 @@ decode_lines(const TableFileIndex *index, struct pfs_unwind_line *lines, uint32_
 		{
 			struct pfs_unwind_row *each = &lines[i].rows[row];
 
+			/*
+			 * the walk's binary search relies on ascending rows, and numbers[] has rule_count items
+			 */
 			if (each->offset < offset || each->rule >= index->rule_count)
 				return -EBADMSG;
 			offset = each->offset;
@@ -406,6 +452,10 @@ table_part_read(int fd, const TableFileIndex *index, const TableFilePart *part,
 						  count * sizeof(*lines));
 	if (err == 0 && lines_check(lines, count) != part->check)
 		err = -EBADMSG;
+	/*
+	 * The checksum is that of the file's bytes, so it is compared before decoding replaces the
+	 * rules' numbers.
+	 */
 	for (size_t i = 0; err == 0 && i < page_count; i++)
 	{
 		uint32_t line_count = packed_page_lines(&pages[i]);
@@ -419,6 +469,7 @@ table_part_read(int fd, const TableFileIndex *index, const TableFilePart *part,
 static bool
 page_is_wanted(const Reader *reader, const PackedParts *parts, size_t page)
 {
+	/* a table with few lines is loaded as a whole, although its file has parts, too */
 	return parts == NULL || reader->header.line_count < PACKED_WHOLE_LINES ||
 		   packed_parts_hold(parts, reader->packed->pages[page].page);
 }
@@ -432,6 +483,7 @@ read_lines(Reader *reader, const PackedParts *parts)
 	size_t count = 0;
 	int err = 0;
 
+	/* Step 1: count the lines of the wanted parts. All pages of a part are wanted, or none is. */
 	for (size_t page = 0, end; page < packed->page_count; page = end)
 	{
 		end = part_end(packed, page);
@@ -440,6 +492,10 @@ read_lines(Reader *reader, const PackedParts *parts)
 	packed->lines = calloc(count + 1, sizeof(*packed->lines));
 	if (packed->lines == NULL)
 		return -ENOMEM;
+	/*
+	 * Step 2: read part by part. The lines of wanted pages become contiguous in packed->lines;
+	 * other pages keep only their number of lines.
+	 */
 	for (size_t page = 0, end; err == 0 && page < packed->page_count; page = end, part++)
 	{
 		end = part_end(packed, page);
@@ -493,6 +549,7 @@ table_file_read(int fd, const CfiInput *input, const PackedParts *parts, RuleSet
 
 	memset(packed, 0, sizeof(*packed));
 	*index = (TableFileIndex){ 0 };
+	/* a build ID can be forged, so the hash decides whether the table is that of the input */
 	if (err == 0 && reader.header.check != cfi_input_hash(reader.header.seed, input))
 		err = -EBADMSG;
 	if (err == 0)
@@ -524,6 +581,10 @@ table_file_read_parts(int fd, const TableFileIndex *index, PackedTable *packed)
 	FileHeader header;
 	int err = cache_file_read(fd, 0, &header, sizeof(header));
 
+	/*
+	 * Since the index was made the cache may have replaced the file by one of another input. The
+	 * index has bounded everything else, so the head is not read again.
+	 */
 	if (err == 0 && (header.seed != index->seed || header.check != index->check))
 		err = -EBADMSG;
 	for (size_t page = 0, end; err == 0 && page < packed->page_count; page = end)

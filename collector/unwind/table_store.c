@@ -31,6 +31,10 @@ table_store_begin(TableStore *store, uint64_t now_ns)
 {
 	if (store->rules_free_ns != 0)
 	{
+		/*
+		 * A walk may still use rows with the old numbers, which must not mean other rules
+		 * meanwhile.
+		 */
 		if (now_ns < store->rules_free_ns)
 			return -ENOSPC;
 		rule_set_fini(&store->rules);
@@ -55,6 +59,7 @@ store_find_entry(const TableStore *store, const TablePlace *place, uint64_t page
 	if (head == NULL || page < head->head.low_page ||
 		page - head->head.low_page >= head->head.page_count)
 		return NULL;
+	/* entry 0 of a directory is its head, so page low_page has entry 1 */
 	return tables->ops->entry(tables,
 							  place->directory.first + 1 + (uint32_t) (page - head->head.low_page));
 }
@@ -62,6 +67,10 @@ store_find_entry(const TableStore *store, const TablePlace *place, uint64_t page
 static void
 set_entry(union pfs_unwind_entry *entry, uint32_t first_line, uint32_t line_count)
 {
+	/*
+	 * one store of the whole word: a walk must not see the first line of one table and the line
+	 * count of another
+	 */
 	union pfs_unwind_entry page = { .page = { first_line, line_count } };
 
 	__atomic_store_n(&entry->word, page.word, __ATOMIC_RELEASE);
@@ -90,6 +99,7 @@ give_lines(TableStore *store, const TablePlace *place, uint64_t now_ns)
 
 		if (entry == NULL || entry->page.line_count == 0 || is_left_out(entry))
 			continue;
+		/* Parts that were added later have runs of their own, in any order. */
 		if (entry->page.first_line != run.first + run.count)
 		{
 			extent_pool_give(&store->lines, run.first, run.count, now_ns);
@@ -110,6 +120,9 @@ table_store_give(TableStore *store, TablePlace *place, uint64_t now_ns)
 		store->generated_lines -= place->line_count;
 		store->generated_entries -= place->directory.count;
 	}
+	/*
+	 * The number is not given to another table, because pfs_recent may still have rules under it.
+	 */
 	place->number = 0;
 	place->line_count = 0;
 	place->directory = (Extent){ 0, 0 };
@@ -121,6 +134,9 @@ write_new_rules(TableStore *store)
 	KernelTables *tables = store->tables;
 	int err = 0;
 
+	/*
+	 * Rules are only ever appended to the set, so the rules to write are those after rules_written.
+	 */
 	while (err == 0 && store->rules_written < rule_set_count(&store->rules))
 	{
 		err = tables->ops->write_rule(tables, store->rules_written,
@@ -146,12 +162,14 @@ write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
 
 		if (entry == NULL)
 			return -ENOMEM;
+		/* No mapping refers to the directory yet, so the head may be written field by field. */
 		if (i == 0)
 			entry->head = (struct pfs_unwind_directory){
 				low_page & PFS_UNWIND_MOST_PAGE,
 				(directory->count - 1) & PFS_UNWIND_MOST_PAGES,
 			};
 		else if (page->page != low_page + i - 1)
+			/* the table has no rows in this page, which lies between two pages that have some */
 			set_entry(entry, 0, 0);
 		else
 		{
@@ -193,6 +211,10 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 	if (err == 0)
 		err = take_extent(&store->entries, page_count + 1,
 						  place->generated ? store->generated_entries : 0, now_ns, &directory);
+	/*
+	 * Order: a walk follows mapping, directory, lines, rules, so each is complete before anything
+	 * refers to it. The caller writes the mappings afterwards.
+	 */
 	if (err == 0)
 		err = write_new_rules(store);
 	if (err == 0)
@@ -201,6 +223,10 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 		err = write_directory(store, &directory, lines.first, packed);
 	if (err != 0)
 	{
+		/*
+		 * no mapping refers to the slots, but they rest all the same, which is harmless; an empty
+		 * extent is ignored
+		 */
 		extent_pool_give(&store->entries, directory.first, directory.count, now_ns);
 		extent_pool_give(&store->lines, lines.first, lines.count, now_ns);
 		return err;
@@ -213,6 +239,10 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 		store->generated_entries += directory.count;
 	}
 	else if (store->last_number < PFS_MAPPING_MOST_TABLES)
+		/*
+		 * Tables without a number work, but their rules are not found in pfs_recent. After
+		 * PFS_MAPPING_MOST_TABLES tables, 16 million, new ones get none.
+		 */
 		place->number = ++store->last_number;
 	return 0;
 }
@@ -241,6 +271,10 @@ end_pages(const TableStore *store, const TablePlace *place, uint64_t page, uint6
 	{
 		union pfs_unwind_entry *entry = store_find_entry(store, place, page);
 
+		/*
+		 * Otherwise a walk would wait for the page forever: the part is loaded, but has no lines
+		 * for it.
+		 */
 		if (entry != NULL && is_left_out(entry))
 			set_entry(entry, 0, 0);
 	}
@@ -268,6 +302,10 @@ table_store_add(TableStore *store, TablePlace *place, PackedTable *packed, const
 	Extent lines = { 0, 0 };
 	int err;
 
+	/*
+	 * Two walks may have asked for one part, and a table that was compiled again has all its parts:
+	 * lines that are stored must not be stored twice.
+	 */
 	packed_table_filter(packed, is_page_left_out, &growth);
 	err = take_extent(&store->lines, packed->line_count, place->line_count, now_ns, &lines);
 	if (err != 0)
@@ -284,6 +322,10 @@ table_store_add(TableStore *store, TablePlace *place, PackedTable *packed, const
 	{
 		const PackedPage *page = &packed->pages[i];
 
+		/*
+		 * The filter has kept lines only of pages that have an entry, so store_find_entry() returns
+		 * one.
+		 */
 		if ((page->line_count & PFS_UNWIND_NOT_LOADED) == 0)
 			set_entry(store_find_entry(store, place, page->page), lines.first + page->first_line,
 					  page->line_count);
@@ -306,6 +348,10 @@ list_part(const TableStore *store, const TablePlace *place, uint64_t part, Packe
 
 		if (entry == NULL || !is_left_out(entry))
 			continue;
+		/*
+		 * the entry keeps the number of lines of a page that was left out, so that their room is
+		 * known before the file is read
+		 */
 		listed.line_count = entry->page.line_count & ~PFS_UNWIND_NOT_LOADED;
 		packed->pages[packed->page_count++] = listed;
 		packed->line_count += listed.line_count;
@@ -317,6 +363,7 @@ table_store_left_out(const TableStore *store, const TablePlace *place, const Pac
 					 PackedTable *packed)
 {
 	*packed = (PackedTable){ 0 };
+	/* plus one, because calloc(0) may return NULL */
 	packed->pages = calloc((size_t) parts->count * PACKED_PART_PAGES + 1, sizeof(*packed->pages));
 	if (packed->pages == NULL)
 		return -ENOMEM;

@@ -61,6 +61,7 @@ code_is_trampoline(const uint8_t *bytes, uint32_t lead)
 static bool
 find_lead(const uint8_t *bytes, uint32_t *lead)
 {
+	/* The first byte decides: endbr64 begins with 0xf3, "sub $8,%rsp" with 0x48. */
 	*lead = bytes[0] == trampoline[0] ? LEAD_BYTES : 0;
 	return code_is_trampoline(bytes, *lead);
 }
@@ -97,12 +98,15 @@ find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 		!find_lead(bytes, &shape->lead))
 		return false;
 	length = trampoline_bytes(shape->lead);
+	/* The distance to the second trampoline is the period of the whole arena. */
 	second = memmem(bytes + length, sizeof(bytes) - length, trampoline_code(shape->lead), length);
 	if (second == NULL)
 		return false;
 	shape->period = (uint32_t) (second - bytes);
+	/* CPython rounds the distance up to 16 unless trampolines follow each other without a gap. */
 	if (shape->period > length && shape->period % 16 != 0)
 		return false;
+	/* CPython fills an arena before it makes it executable, so an arena ends with a trampoline. */
 	last = (TRAMPOLINE_ARENA_BYTES / shape->period - 1) * shape->period;
 	return trampolines_read_memory(memory, start + last, bytes, length) &&
 		   code_is_trampoline(bytes, shape->lead);
@@ -122,6 +126,10 @@ trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *l
 		const uint8_t *head;
 		uint32_t lead;
 
+		/*
+		 * The heads of up to 1 MiB are read in one call; the loop then tests page after page among
+		 * them.
+		 */
 		if (at - first >= pages * PAGE_BYTES)
 		{
 			size_t wanted = (size_t) ((end - at) / PAGE_BYTES);
@@ -165,6 +173,10 @@ trampolines_compile(TrampolineShape shape, RuleSet *rules, UnwindTable *table)
 	*table = (UnwindTable){ .rows = calloc(2 * copies + 2, sizeof(UnwindRow)) };
 	if (table->rows == NULL)
 		return -ENOMEM;
+	/*
+	 * one rule at the start, two for each trampoline (its call pushed 8 bytes of alignment until
+	 * the end), and the end of the arena
+	 */
 	table->rows[table->count++] = (UnwindRow){ 0, outside_number };
 	for (size_t i = 0; i < copies; i++)
 	{

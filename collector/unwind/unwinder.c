@@ -153,6 +153,7 @@ give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 		table_store_give(&unwinder->store, &binary->place, now_ns);
 		return;
 	}
+	/* the last binary that shares the table frees it */
 	binary->shared = NULL;
 	if (--shared->users > 0)
 		return;
@@ -251,6 +252,10 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 	PackedTable *packed = &made->packed;
 	int err;
 
+	/*
+	 * A file that the cache has, but that is damaged or of other CFI, counts as absent and is
+	 * replaced below.
+	 */
 	made->is_kept = cacheable && table_cache_load(unwinder->cache, sections->build_id,
 												  &sections->input, parts, &unwinder->store.rules,
 												  packed, &made->stats, &made->index) == 0;
@@ -273,6 +278,10 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 	 */
 	if (cacheable && packed->line_count > 0 && unwinder->store.rules.refused == refused)
 		made->is_kept = keep_on_disk(unwinder, sections, made);
+	/*
+	 * The cache has all rows, so the kernel's tables need only the parts that were asked for.
+	 * Without the cache all rows stay, because there is nowhere to read the others from.
+	 */
 	if (made->is_kept && parts != NULL)
 		packed_table_choose(packed, parts);
 	return 0;
@@ -308,10 +317,12 @@ note_file(SharedTable *shared, const CfiSections *sections, MadeTable *made)
 {
 	table_file_index_fini(&shared->index);
 	shared->build_id[0] = '\0';
+	/* a complete table needs no file later */
 	if (!made->is_kept || packed_table_is_whole(&made->packed))
 		return;
 	memcpy(shared->build_id, sections->build_id, sizeof(shared->build_id));
 	shared->index = made->index;
+	/* the shared table owns the index, and made_table_fini() must not free it */
 	made->index = (TableFileIndex){ 0 };
 }
 
@@ -327,6 +338,11 @@ unwind_table_load(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *s
 		err = make_table(unwinder, sections, parts, &made);
 	if (err != 0)
 		return err;
+	/*
+	 * If only the file's own share of rules was used up, the table is kept without the refused
+	 * rules, because another attempt would end there too. If the set is full, the caller unloads
+	 * tables and tries again.
+	 */
 	if (unwinder->store.rules.refused != refused && rule_set_is_full(&unwinder->store.rules))
 	{
 		unwinder->store.rules_refused = true;
@@ -363,6 +379,10 @@ make_parts_again(Unwinder *unwinder, SharedTable *shared, const CfiSections *sec
 	if (err != 0)
 		return err;
 	note_file(shared, sections, &made);
+	/*
+	 * If the cache could not keep the table again, all of its parts are added, since no file is
+	 * left from which others could come.
+	 */
 	err = table_store_add(&unwinder->store, &shared->place, &made.packed,
 						  made.is_kept ? parts : NULL, now_ns);
 	made_table_fini(&made);
@@ -418,6 +438,10 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 			if (process->binaries[i] != binary)
 				continue;
 			left--;
+			/*
+			 * Before the kind: a walk that sees the new kind must find the directory that belongs
+			 * to it.
+			 */
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			if (slot != NULL)
 			{
@@ -447,6 +471,7 @@ withdraw(Unwinder *unwinder, const UnwindBinary *binary)
 			if (process->binaries[i] == NULL || (binary != NULL && process->binaries[i] != binary))
 				continue;
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
+			/* code that is walked by frame pointer has no table to remove */
 			if (slot != NULL && pfs_mapping_kind(slot) != PFS_MAPPING_FRAME_POINTER)
 				__atomic_store_n(&slot->kind, PFS_MAPPING_PENDING, __ATOMIC_RELEASE);
 		}
@@ -469,6 +494,10 @@ unwinder_binary_lines(const UnwindBinary *binary)
 static void
 take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
+	/*
+	 * slots rest after they are returned, so walks that read a mapping before withdraw() still find
+	 * the old rows
+	 */
 	binary->kind = PFS_MAPPING_PENDING;
 	give_table(unwinder, binary, now_ns);
 	unwinder->stats.unloaded++;
@@ -489,11 +518,13 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 	Described *process;
 	Described *next;
 
+	/* first all mappings, then the tables: no mapping may refer to a table whose slots rest */
 	withdraw(unwinder, NULL);
 	HASH_ITER(hh, unwinder->processes, process, next)
 	{
 		for (uint32_t i = 0; i < process->span_count; i++)
 		{
+			/* several processes may map the binary, whose table is taken back once */
 			if (process->binaries[i] != NULL && unwinder_binary_has_table(process->binaries[i]))
 				take_table_back(unwinder, process->binaries[i], now_ns);
 		}
@@ -542,6 +573,10 @@ unwinder_binary_load_parts(Unwinder *unwinder, UnwindBinary *binary, const Packe
 	err = table_store_left_out(&unwinder->store, &shared->place, parts, &packed);
 	if (err != 0)
 		return err;
+	/*
+	 * -ENOENT makes the caller read the file's sections, from which make_parts_again() makes the
+	 * parts
+	 */
 	if (table_cache_load_parts(unwinder->cache, shared->build_id, &shared->index, &packed) != 0)
 	{
 		packed_table_free(&packed);
@@ -567,6 +602,10 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 
 	if (err != 0)
 		return err;
+	/*
+	 * All generated code of all processes together gets one file's share of rules, because the code
+	 * changes often and rules are never freed individually.
+	 */
 	rules = rule_set_count(&unwinder->store.rules);
 	rule_set_next_file(&unwinder->store.rules, RULE_SET_SHARE - unwinder->store.generated_rules);
 	err = cfi_compile(input, &unwinder->store.rules, &table);
@@ -575,6 +614,7 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 		return err;
 	binary->place.generated = true;
 	err = -ENOENT;
+	/* the last row only ends the code, so one row describes none */
 	if (table.count > 1)
 	{
 		*start = unwind_row_address(&table, 0);
@@ -598,6 +638,7 @@ int
 unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, TrampolineShape shape,
 								 uint64_t now_ns)
 {
+	/* the shape determines the rules, so it takes the place of the hash of CFI */
 	uint64_t hash = hash_word(hash_word(unwinder->seed, shape.period), shape.lead);
 	PackedTable packed;
 	UnwindTable table;
@@ -656,6 +697,7 @@ unwind_describe(const ExecImage *process, const UnwindSpan *spans, uint32_t coun
 	described->entry.start_time_ns = process->start_time_ns;
 	described->entry.exec_id = process->exec_id;
 	described->span_count = count;
+	/* plus one, because calloc(0) may return NULL */
 	described->binaries = calloc(count + 1, sizeof(*described->binaries));
 	if (described->binaries == NULL)
 	{
@@ -686,6 +728,7 @@ discard(Unwinder *unwinder, Described *described, uint64_t now_ns)
 	extent_pool_give(&unwinder->mappings, described->entry.first, described->entry.count, now_ns);
 	for (uint32_t i = 0; i < described->span_count; i++)
 	{
+		/* before the release, which may free the binary */
 		if (described->binaries[i] != NULL)
 			described->binaries[i]->spans--;
 		unwinder_binary_release(unwinder, described->binaries[i], now_ns);
@@ -736,23 +779,30 @@ unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindS
 
 	if (described == NULL)
 		return -ENOMEM;
+	/* 1. Write the new mappings to slots of their own: walks still use the old ones. */
 	err = count > unwinder->mappings.limit / TABLE_STORE_SHARE
 			  ? -E2BIG
 			  : extent_pool_take(&unwinder->mappings, count, now_ns, &described->entry.first);
 	if (err == 0)
 	{
 		described->entry.count = count;
+		/* 2. write_process() then replaces the process's entry, which refers to them. */
 		err = write_process(unwinder, described, spans);
 	}
 	if (err != 0)
 	{
 		discard(unwinder, described, now_ns);
+		/*
+		 * the old mappings may be those of another image, so no description is better than the old
+		 * one
+		 */
 		if (old != NULL)
 			forget(unwinder, old, now_ns);
 		unwinder->stats.process_failures++;
 		return err;
 	}
 
+	/* 3. Return the old slots, which rest until no walk can be reading them. */
 	if (old != NULL)
 	{
 		HASH_DEL(unwinder->processes, old);
@@ -813,6 +863,7 @@ unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t ad
 	if (!is_about(described, process))
 		return NULL;
 	high = described->entry.count;
+	/* the spans ascend and are disjoint */
 	while (low < high)
 	{
 		uint32_t middle = low + (high - low) / 2;
