@@ -10,13 +10,14 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
 
   // --- variables ---
 
-  // The profile types that satisfy a condition, with their titles. Types seen in the range come first, then those with the prefix.
-  typesOf(condition, first):: |||
+  // The profile types that satisfy a condition, with their titles. Types seen in the range come first, then those with the first prefix,
+  // then those with the next.
+  typesOf(condition, prefixes):: |||
     SELECT CASE WHEN pg_catalog.count(*) OVER (PARTITION BY title) = 1 THEN title ELSE profile_type END AS __text, profile_type AS __value
     FROM (SELECT profile_type, last_seen, coalesce(profstore.type_title(profile_type), profile_type) AS title FROM profstore.profile_types() WHERE %s) AS t
-    ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type NOT LIKE '%s%%', title, profile_type
-  ||| % [condition, first],
-  type:: g.queried('type', 'Profile type', $.typesOf('true', 'process_cpu:cpu:'), g.once),
+    ORDER BY last_seen < $__timeFrom()::timestamptz, %s, title, profile_type
+  ||| % [condition, std.join(', ', ["profile_type NOT LIKE '%s%%'" % prefix for prefix in prefixes])],
+  type:: g.queried('type', 'Profile type', $.typesOf('true', ['process_cpu:cpu:']), g.once),
   // Labels of at least half of the series come first; among these, labels that name programs.
   label:: g.queried('label', 'Label', |||
     SELECT label

@@ -87,7 +87,7 @@
   // The address of a line at a forge, from labels of the selection.
   forge(selector, file, line):: 'profstore.forge_url(%s, %s, %s, %s)' % [$.only('service_repository', selector), $.only('service_git_ref', selector), file, line],
 
-  // --- units, as Grafana names them: one second of waiting per second is one thread ---
+  // --- units, as Grafana names them: one second of waiting per second is one thread, one of GPU kernels or copies one that always runs ---
 
   unit:: |||
     SELECT CASE WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
@@ -95,7 +95,9 @@
     WHERE profile_type = '$type'
   |||,
   rateUnit:: |||
-    SELECT CASE WHEN delta AND unit = 'nanoseconds' AND pg_catalog.split_part(profile_type, ':', 2) LIKE '%cpu%' THEN 'suffix:cores' WHEN delta AND unit = 'nanoseconds' THEN 'suffix:threads' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
+    SELECT CASE WHEN delta AND unit = 'nanoseconds' AND pg_catalog.split_part(profile_type, ':', 2) LIKE '%cpu%' THEN 'suffix:cores' WHEN profile_type LIKE 'gpu:active:%' THEN 'suffix:GPUs'
+      WHEN profile_type ~ '^(gpu:kernel_time|parca_agent:gpu_kernel_time):' THEN 'suffix:kernels' WHEN profile_type LIKE 'gpu:copy_time:%' THEN 'suffix:copies' WHEN delta AND unit = 'millijoules' THEN 'mwatt'
+      WHEN delta AND unit = 'nanoseconds' THEN 'suffix:threads' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
       WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
     FROM profstore.profile_types()
     WHERE profile_type = '$type'

@@ -297,6 +297,52 @@ await test("Queries says which query its flame graph shows, or that samples have
 	const expected = ["13 series; below: query 42", "13 series; below: query -7", "1 series; no sample has a query id: set profstore.query_labels in the server"];
 	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
 });
+const of_gpu = async (panel, situation, changes = {}) => (await answer_of("gpu", panel, situation, changes)).map((row) => Object.values(row).map((value) => value ?? "").join("|"));
+await test("GPU lists kernels by their time, also those that Parca's agents have measured", async () => {
+	const found = [...(await of_gpu("Kernels", ALL)), ...(await of_gpu("Kernels", ALL, { focus: "cuLaunchKernel" })), ...(await of_gpu("Kernels", ALL, { only: ['node="b"'] }))];
+	const gemm = "void gemm<float, 4>(float*)";
+	const [focus] = (await answer_of("gpu", "Kernels", ALL)).filter(({ kernel }) => kernel === gemm).map((row) => row.focus);
+	const expected = [
+		"gemm|5000000000|1|Parca|^gemm$",
+		`${gemm}|3000000000|0.75|profstore|${focus}`,
+		"relu|1000000000|0.25|profstore|^relu$",
+		`${gemm}|3000000000|1|profstore|${focus}`,
+		"gemm|5000000000|1|Parca|^gemm$",
+	];
+	const [{ value: kept }] = await answer_of("gpu", "GPU", ALL, { type: "gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta", focus });
+	return JSON.stringify(found) === JSON.stringify(expected) && kept === 3_000_000_000 ? [] : [JSON.stringify(found), `a click keeps ${kept}`];
+});
+await test("GPU adds up the bytes and the time of each kind of copy", async () => {
+	const found = await of_gpu("Copies by kind", ALL);
+	const lines = await Promise.all(["Copy time", "Bytes copied"].map(async (panel) => [...new Set((await answer_of("gpu", panel, ALL)).map(({ metric }) => metric))].join()));
+	const expected = ["host to device|60000000000|3|20000000000", "memory set|500000000000|0.5|1000000000000"];
+	return JSON.stringify(found) === JSON.stringify(expected) && lines.join(";") === "htod,set;htod,set" ? [] : [JSON.stringify(found), lines.join(";")];
+});
+await test("GPU begins with kernels, and lists what Parca's agents send", async () => {
+	const { query } = all.find(({ uid }) => uid === "profstore-gpu").templating.list.find(({ name }) => name === "type");
+	const names = contract.records(await run(database, role, query, ALL)).map(({ __value }) => __value.split(":").slice(0, 2).join(":"));
+	const expected = "gpu:kernel_time parca_agent:gpu_kernel_time gpu:launches gpu:active gpu:copy gpu:copy_time gpu:energy parca_agent:gpu_pcsample gpu:memory";
+	return names.join(" ") === expected ? [] : [names.join(" ")];
+});
+await test("panels of GPU name the flag of the agent if nothing is stored", async () => {
+	const empty = SITUATIONS.find(({ name }) => name === "empty range");
+	const found = await Promise.all(
+		["Busy", "Power", "Memory", "Kernels", "Copy time", "Bytes copied", "Copies by kind"].map(async (panel) => {
+			const rows = await answer_of("gpu", panel, empty);
+			return rows.length === 1 ? (rows[0].metric ?? rows[0].kernel ?? rows[0].copies) : `${rows.length} rows`;
+		}),
+	);
+	const said = (flag) => `nothing stored: start agents with --${flag}`;
+	const expected = [...Array(3).fill(said("gpu")), ...Array(4).fill(said("probe gpu-kernels"))];
+	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
+});
+await test("rates of GPUs have units of their own", async () => {
+	const { rawSql } = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ type }) => type === "timeseries").targets.find(({ refId }) => refId === "unit");
+	const types = ["gpu:active:nanoseconds:gpu:nanoseconds:delta", "gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta", "gpu:copy_time:nanoseconds:copy:nanoseconds:delta",
+		"gpu:copy:bytes:copy:bytes:delta", "gpu:energy:millijoules:energy:millijoules:delta", "gpu:memory:bytes:space:bytes", WAITS];
+	const found = await Promise.all(types.map(async (type) => (await run(database, role, rawSql, { ...ALL, variables: { ...ALL.variables, type } })).rows.flat().join()));
+	return found.join(" ") === "suffix:GPUs suffix:kernels suffix:copies Bps mwatt bytes suffix:threads" ? [] : [found.join(" ")];
+});
 await test("deploys of values that are not selected are left out", async () => {
 	const { target } = all.find(({ uid }) => uid === "profstore-profiles").annotations.list[0];
 	const of = async (value) => contract.records(await run(database, role, target.rawSql, { ...ALL, variables: { ...ALL.variables, value } })).map(({ text }) => text);

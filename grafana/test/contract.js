@@ -157,7 +157,7 @@ export const check_annotations = (frame) => wrong_fields(frame.fields, { time: "
 
 /* One row with the unit of the other query's columns. */
 export const check_unit = (frame) => {
-	const units = new Set(["ns", "bytes", "Bps", "short", "suffix:cores", "suffix:threads", "suffix:GPUs", "suffix:/s", "mwatt"]);
+	const units = new Set(["ns", "bytes", "Bps", "short", "suffix:cores", "suffix:threads", "suffix:GPUs", "suffix:kernels", "suffix:copies", "suffix:/s", "mwatt"]);
 	const known = frame.rows.every(([unit]) => units.has(unit));
 	return frame.fields.length === 1 && frame.fields[0].name === "unit" && known ? [] : [`units ${JSON.stringify(frame.rows)}`];
 };

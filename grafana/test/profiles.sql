@@ -25,7 +25,14 @@ FROM (VALUES
 	('gpu:energy:millijoules:energy:millijoules:delta', '{"node": "a", "gpu": "0"}', '{"NVIDIA H100": 4000000}'),
 	('gpu:memory:bytes:space:bytes', '{"node": "a", "gpu": "1", "comm": "web"}', '{"NVIDIA H100": 1073741824}'),
 	('gpu:launches:count:launches:count:delta', '{"node": "a", "comm": "web"}', '{"main;step;cuLaunchKernel": 90000, "main;step;cuGraphLaunch": 10000}'),
-	('parca_agent:gpu_kernel_time:nanoseconds:gpu_kernel_time:nanoseconds:delta', '{"node": "b"}', '{"main;step;gemm": 5000000000}')) AS scrapes(type, labels, stacks);
+	('gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta', '{"node": "a", "gpu": "0", "comm": "web"}', '{"main;step;cuLaunchKernel;void gemm<float, 4>(float*)": 3000000000, "[launch not sampled];relu": 1000000000}'),
+	('gpu:copy_time:nanoseconds:copy:nanoseconds:delta', '{"node": "a", "gpu": "0", "comm": "web", "copy": "htod"}', '{"[copy htod]": 2000000000}'),
+	('gpu:copy_time:nanoseconds:copy:nanoseconds:delta', '{"node": "a", "gpu": "1", "comm": "web", "copy": "htod"}', '{"[copy htod]": 1000000000}'),
+	('gpu:copy_time:nanoseconds:copy:nanoseconds:delta', '{"node": "a", "gpu": "0", "comm": "web", "copy": "set"}', '{"[copy set]": 500000000}'),
+	('gpu:copy:bytes:copy:bytes:delta', '{"node": "a", "gpu": "0", "comm": "web", "copy": "htod"}', '{"[copy htod]": 60000000000}'),
+	('gpu:copy:bytes:copy:bytes:delta', '{"node": "a", "gpu": "0", "comm": "web", "copy": "set"}', '{"[copy set]": 500000000000}'),
+	('parca_agent:gpu_kernel_time:nanoseconds:gpu_kernel_time:nanoseconds:delta', '{"node": "b"}', '{"main;step;gemm": 5000000000}'),
+	('parca_agent:gpu_pcsample:count:samples:count:delta', '{"node": "b"}', '{"main;step;gemm": 7}')) AS scrapes(type, labels, stacks);
 
 -- A pause of ten minutes between samples.
 SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm": "web"}', at, '{"main;wait": 1000000000}')

@@ -66,6 +66,8 @@ export const SITUATIONS = [
 	{ name: "a query without samples", range: HOUR, root: 12_180_000_000, variables: viewer({ query: "9223372036854775807" }) },
 	{ name: "no id of a query", range: HOUR, root: 12_180_000_000, variables: viewer({ query: `9223372036854775808${NASTY}`, statements: NASTY }) },
 	{ name: "texts of queries", range: HOUR, root: 26_000_000_000, queried: 4_000_000_000, variables: viewer({ type: WAITS, statements: '"texts; of shop"' }) },
+	{ name: "kernels of GPUs", range: HOUR, root: 4_000_000_000, words: /^1 series(;|$)/, variables: viewer({ type: "gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta" }) },
+	{ name: "kernels of Parca's agents", range: HOUR, root: 5_000_000_000, words: /^1 series(;|$)/, variables: viewer({ type: "parca_agent:gpu_kernel_time:nanoseconds:gpu_kernel_time:nanoseconds:delta", label: "node" }) },
 	{ name: "zeros", range: HOUR, root: 0, words: /^The samples in this range add up to 0\.$/, variables: viewer({ type: "zeros:n:count:n:count:delta" }) },
 	{ name: "empty range", range: { from: new Date("2020-01-01"), to: new Date("2020-01-02") }, root: 0, words: /^No samples in this range; the first/, variables: viewer({}) },
 ];

@@ -27,7 +27,7 @@ p.page(
   'heatmap',
   'Heat map',
   'Bursts shorter than a second, for samples that keep their times',
-  [g.queried('type', 'Profile type', p.typesOf('delta', 'process_cpu:cpu:'), g.once), p.label, p.value, p.only, p.matchers] + p.filters,
+  [g.queried('type', 'Profile type', p.typesOf('delta', ['process_cpu:cpu:']), g.once), p.label, p.value, p.only, p.matchers] + p.filters,
   [
     [p.selection(status=status)],
     [g.panel('heatmap', 'Offsets within each second', 'A column is a second, a cell a fiftieth of a second: CPU time in cores, other types at their value. Drag over a spike to see its stacks below. At most half an hour is shown.', 24, 14, [

@@ -54,7 +54,7 @@ p.page(
   'Queries',
   'Which SQL queries of PostgreSQL servers cost most, and where their time goes',
   [
-    p.type { query: p.typesOf('delta', 'process_cpu:cpu:'), definition: self.query },
+    p.type { query: p.typesOf('delta', ['process_cpu:cpu:']), definition: self.query },
     p.label,
     p.value,
     p.only,

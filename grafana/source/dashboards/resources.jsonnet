@@ -15,12 +15,12 @@ p.page(
   'Memory, goroutines, locks',
   'What programs hold and wait for: instant types as values, delta types as rates',
   [
-    g.queried('type', 'Profile type', p.typesOf("profile_type NOT LIKE 'process_cpu:%'", 'memory:inuse_space:'), g.once),
+    g.queried('type', 'Profile type', p.typesOf("profile_type NOT LIKE 'process_cpu:%'", ['memory:inuse_space:']), g.once),
     p.label,
     p.value,
     p.only,
     p.matchers,
-    g.queried('types', 'Graphs of', p.typesOf("profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz", 'memory:inuse_space:'), g.once { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
+    g.queried('types', 'Graphs of', p.typesOf("profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz", ['memory:inuse_space:']), g.once { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ] + p.filters,
   [
     [p.selection(status=onlyCpu)],
