@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 #include "ci/ci.h"
 #include "exchange/exchange.h"
+#include "gpu/library_copy.h"
 #include "program/command.h"
 #include "program/health.h"
 #include "program/version.h"
@@ -17,6 +18,7 @@ typedef union Options
 	HealthOptions health;
 	ExchangeOptions exchange;
 	CiOptions ci;
+	GpuLibraryOptions gpu_library;
 } Options;
 
 /* A command of the agent's options, some of which a configuration file may have: it reads both. */
@@ -37,6 +39,7 @@ COMMAND(health, health)
 COMMAND(import, exchange, call->operands, call->operand_count)
 COMMAND(export, exchange)
 COMMAND(ci, ci, call->operands, call->operand_count)
+COMMAND(gpu_library, gpu_library)
 
 static const Command commands[] = {
 	{ "agent", "", "sample what the CPUs of this host do", agent_command_flags, agent_command_run },
@@ -61,6 +64,8 @@ static const Command commands[] = {
 	{ "ci", " run -- COMMAND [ARGUMENT...]",
 	  "run a benchmark several times and fail if it costs more than its baseline", ci_command_flags,
 	  ci_command_run },
+	{ "gpu-library", "", "print the path of the library for programs with a GPU, or copy it",
+	  gpu_library_command_flags, gpu_library_command_run },
 };
 
 int

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 /*
- * Writes the path of a program that lies in this executable's directory; returns false if that
- * directory is unknown or the path is longer than size.
+ * Writes the path of a program, which is relative to this executable's directory; returns false if
+ * that directory is unknown or the path is longer than size.
  */
 bool child_path(const char *program, char *path, size_t size);
 

@@ -1,6 +1,7 @@
 # Runs a program with a root directory and the capabilities of a container: confine.pl ROOT CAPABILITY,... PROGRAM [ARGUMENT ...]
 #
-# Leaves only the named capabilities in the bounding set and sets no_new_privs. Names are those of Kubernetes.
+# Leaves only the named capabilities in the bounding set and sets no_new_privs. Names are those of Kubernetes. CONFINE_USER is the
+# program's user and group, by default root.
 use strict;
 use warnings;
 
@@ -26,4 +27,10 @@ for my $capability (0 .. 63)
 	syscall($SYS_prctl, $PR_CAPBSET_DROP, $capability, 0, 0, 0) == 0 or $!{EINVAL} or die "prctl: $!\n";
 }
 syscall($SYS_prctl, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or die "prctl: $!\n";
+if (my $user = $ENV{CONFINE_USER})
+{
+	$( = $) = "$user $user";
+	$< = $> = $user;
+	die "could not become user $user\n" if $< != $user || $> != $user || $( != $user;
+}
 exec @command or die "$command[0]: $!\n";

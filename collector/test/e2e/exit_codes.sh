@@ -70,6 +70,8 @@ exits 6 'database +profstore +missing' "check without server" "$collector" check
 exits 2 'no status file given' "health without a file" "$collector" health
 exits 7 'could not read the agent.s status' "health of an agent that is not there" "$collector" health --status /nonexistent
 exits 7 'not the status of an agent' "health by a file that is something else" "$collector" health --status /etc/passwd
+exits 7 'could not open the directory of the copy' "a GPU library without a directory" "$collector" gpu-library --copy-to /nonexistent
+exits 7 'could not copy the GPU library' "a GPU library in a file system without files" "$collector" gpu-library --copy-to /proc
 exits 7 'could not write the status' "status not writable" "$collector" agent --duration 1s --status /nonexistent/status
 exits 2 'no file given' "import without a file" "$collector" import
 exits 2 'no selector given' "export without a selector" "$collector" export

@@ -28,6 +28,11 @@ func selects(selector, labels any) bool {
 	return len(wanted) > 0
 }
 
+// containersOf returns the containers of a pod, those included that run before the others.
+func containersOf(pod any) []any {
+	return append(append([]any{}, list(pod, "initContainers")...), list(pod, "containers")...)
+}
+
 // portNames returns the named ports of a pod.
 func portNames(pod any) map[string]bool {
 	names := map[string]bool{}
@@ -83,7 +88,7 @@ func referenceFaults(all []object) (faults []string) {
 				volumes[text(claim, "metadata", "name")] = true
 			}
 			used := map[string]bool{}
-			for _, container := range list(pod, "containers") {
+			for _, container := range containersOf(pod) {
 				for _, mount := range list(container, "volumeMounts") {
 					used[text(mount, "name")] = true
 					if !volumes[text(mount, "name")] {
@@ -194,7 +199,7 @@ func privilegeFaults(all []object, capabilities map[string]bool) (faults []strin
 				faults = append(faults, o.id()+": a volume without a limit")
 			}
 		}
-		for _, container := range list(pod, "containers") {
+		for _, container := range containersOf(pod) {
 			security := at(container, "securityContext")
 			if at(security, "allowPrivilegeEscalation") != false || at(security, "readOnlyRootFilesystem") != true ||
 				fmt.Sprint(at(security, "capabilities", "drop")) != "[ALL]" || at(security, "privileged") == true {
@@ -234,7 +239,7 @@ func arguments(all []object) (commands map[string]map[string]string, limits map[
 	commands, limits = map[string]map[string]string{}, map[string]int64{}
 	for _, o := range all {
 		pod, _ := podOf(o)
-		for _, container := range list(pod, "containers") {
+		for _, container := range containersOf(pod) {
 			args := list(container, "args")
 			if len(args) == 0 {
 				continue

@@ -133,6 +133,73 @@ func secretValues(values []byte) (secrets []string) {
 	return secrets
 }
 
+// flagFaults returns the arguments of containers that the collector does not have, or that do not fit the container's limits.
+func flagFaults(all []object, collector string) (faults []string) {
+	commands, limits := arguments(all)
+	for command, flags := range commands {
+		known := helpOf(collector, command)
+		for flag, value := range flags {
+			if !known[flag] {
+				faults = append(faults, command+" has no "+flag)
+			}
+			if flag == "--max-memory" && bytesOf(value) > limits[command]*3/4 {
+				faults = append(faults, fmt.Sprintf("%s: --max-memory %s of a limit of %d bytes", command, value, limits[command]))
+			}
+		}
+		if command == "receive" && bytesOf(flags["--max-memory"])+bytesOf(flags["--queue-size"]) > limits[command]*3/4 {
+			faults = append(faults, "receive: requests and queue take more than three quarters of the limit")
+		}
+	}
+	return faults
+}
+
+// mountOf returns where a container mounts a volume, and whether read-only.
+func mountOf(container any, volume string) (path string, readOnly bool) {
+	for _, mount := range list(container, "volumeMounts") {
+		if text(mount, "name") == volume {
+			path, readOnly = text(mount, "mountPath"), at(mount, "readOnly") == true
+		}
+	}
+	return path, readOnly
+}
+
+// testGpuProgram checks the example of a program with a GPU, and runs the command of its init container: the file that the program's
+// environment names must be there afterwards.
+func testGpuProgram(directory, scratch, collector string) {
+	document, err := os.ReadFile(filepath.Join(directory, "examples/gpu-program.yaml"))
+	if err != nil {
+		fail(err)
+	}
+	all, err := objects(string(document))
+	ok(err == nil && len(all) == 1, "the example of a program with a GPU is one object", err)
+	writeObjects(filepath.Join(scratch, "rendered/gpu-program.yaml"), all)
+	faults := append(referenceFaults(all), privilegeFaults(all, nil)...)
+	faults = append(faults, flagFaults(all, collector)...)
+	ok(len(faults) == 0, "it has no privilege, and flags of the collector", strings.Join(faults, "\n# "))
+
+	pod, _ := podOf(all[0])
+	first, program := list(pod, "initContainers")[0], list(pod, "containers")[0]
+	volume := text(list(pod, "volumes")[0], "name")
+	source, isReadOnly := mountOf(first, volume)
+	mounted, programReadsOnly := mountOf(program, volume)
+	variable := list(program, "env")[0]
+	ok(!isReadOnly && programReadsOnly, "the program cannot change the library that it loads")
+	ok(text(variable, "name") == "CUDA_INJECTION64_PATH" && text(variable, "value") == mounted+"/libprofstore-gpu.so",
+		"its environment names the library", variable)
+	target := filepath.Join(scratch, "gpu-library")
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		fail(err)
+	}
+	var args []string
+	for _, arg := range list(first, "args") {
+		args = append(args, strings.Replace(fmt.Sprint(arg), "="+source, "="+target, 1))
+	}
+	output, err := exec.Command(collector, args...).CombinedOutput()
+	ok(err == nil && strings.Contains(strings.Join(args, " "), target), "the init container copies to its volume", err, string(output))
+	status, err := os.Stat(filepath.Join(target, strings.TrimPrefix(text(variable, "value"), mounted)))
+	ok(err == nil && status.Size() > 0 && status.Mode() == 0o644, "the library is there for the program", err)
+}
+
 // testValues renders the chart with each file of values and looks for faults that schemas do not show.
 func testValues(directory, scratch, valuesDirectory, collector string) {
 	capabilities := documentedCapabilities(directory)
@@ -151,22 +218,7 @@ func testValues(directory, scratch, valuesDirectory, collector string) {
 		ok(len(faults) == 0, name+": every name has its object", strings.Join(faults, "\n# "))
 		faults = privilegeFaults(all, capabilities)
 		ok(len(faults) == 0, name+": no privilege without a reason", strings.Join(faults, "\n# "))
-		faults = nil
-		commands, limits := arguments(all)
-		for command, flags := range commands {
-			known := helpOf(collector, command)
-			for flag, value := range flags {
-				if !known[flag] {
-					faults = append(faults, command+" has no "+flag)
-				}
-				if flag == "--max-memory" && bytesOf(value) > limits[command]*3/4 {
-					faults = append(faults, fmt.Sprintf("%s: --max-memory %s of a limit of %d bytes", command, value, limits[command]))
-				}
-			}
-			if command == "receive" && bytesOf(flags["--max-memory"])+bytesOf(flags["--queue-size"]) > limits[command]*3/4 {
-				faults = append(faults, "receive: requests and queue take more than three quarters of the limit")
-			}
-		}
+		faults = flagFaults(all, collector)
 		ok(len(faults) == 0, name+": flags are those of the collector, and fit the limits", strings.Join(faults, "\n# "))
 		faults = nil
 		for _, secret := range secretValues(values) {
@@ -272,6 +324,7 @@ func runTests(top, scratch, collector string) {
 	}
 	testSameObjects(directory, scratch)
 	testValues(directory, scratch, filepath.Join(top, "docker/test/kubernetes/values"), collector)
+	testGpuProgram(directory, scratch, collector)
 	testRefusals(filepath.Join(directory, "chart"))
 	testReadmes(top, filepath.Join(directory, "chart"))
 	testVersion(top, filepath.Join(directory, "chart"))
