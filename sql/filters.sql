@@ -67,12 +67,13 @@ FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
 	('line', $$CASE WHEN file = '' THEN function ELSE format('%s %s:%s', function, file, line) END$$, false),
 	('file', $$CASE WHEN file = '' THEN regexp_replace(lib, '.*/', '') ELSE file END$$, true),
 	('mapping', $$regexp_replace(lib, '.*/', '')$$, true),
+	('mapping_file', $$regexp_replace(lib, '.*/', '') || CASE WHEN file = '' THEN '' ELSE '!' || file END$$, true),
 	('mapping_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
 	('address', $$format('%s%s %s', CASE WHEN file <> '' THEN function || ' ' END, regexp_replace(lib, '.*/', ''), address)$$, false))
 	AS g(granularity, name, folding);
 -- a frame's filter, as filter() returns it, keeps all stacks with that frame, whatever the name contains beside the function
 SELECT g.granularity, count(*) > 2 AS several, count(*) FILTER (WHERE s.kept <> t.total) AS differences, count(*) FILTER (WHERE p.total < t.total) AS of_others
-FROM unnest('{function,line,file,mapping,mapping_function,address}'::text[]) WITH ORDINALITY AS g(granularity, ord)
+FROM unnest('{function,line,file,mapping,mapping_function,mapping_file,address}'::text[]) WITH ORDINALITY AS g(granularity, ord)
 CROSS JOIN LATERAL profstore.top(:'cpu', '2026-01-01', '2026-01-03', 40, granularity => g.granularity) AS t
 CROSS JOIN LATERAL profstore.frame_filter(t.function, g.granularity, t.file, t.mapping) AS f
 CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', f.filter) AS s
@@ -82,7 +83,8 @@ SELECT v.name, f.* FROM (VALUES
 	(1, 'a.b', NULL, NULL, NULL), (2, 'f("x") C:\a b.c:12', 'line', 'C:\a b.c', '/lib/x.so'), (3, 'f a.c:12', 'line', NULL, NULL), (4, '[x.so]', 'line', NULL, '/lib/x.so'),
 	(5, 'f(int) x.so 0x1a', 'address', 'a.c', '/lib/x.so'), (6, 'x.so 0x1a', 'address', NULL, '/lib/x.so'), (7, '[vdso] 0x1a', 'address', NULL, '[vdso]'), (8, '0x1a', 'address', NULL, NULL),
 	(9, 'f 0x1a', 'address', 'a.c', NULL), (10, 'f', 'address', 'a.c', '/lib/x.so'), (11, 'x.so!a!b', 'mapping_function', 'a.c', '/lib/x.so'), (12, '[x.so]', 'mapping_function', NULL, '/lib/x.so'),
-	(13, '/src/a.c', 'file', '/src/a.c', '/lib/x.so'), (14, 'x.so', 'file', NULL, '/lib/x.so'), (15, '[unknown]', 'file', NULL, NULL), (16, '[unknown]', 'mapping', 'a.c', NULL), (17, NULL, 'line', NULL, NULL))
+	(13, '/src/a.c', 'file', '/src/a.c', '/lib/x.so'), (14, 'x.so', 'file', NULL, '/lib/x.so'), (15, '[unknown]', 'file', NULL, NULL), (16, '[unknown]', 'mapping', 'a.c', NULL), (17, NULL, 'line', NULL, NULL),
+	(18, 'x.so!a.c', 'mapping_file', 'a.c', '/lib/x.so'), (19, 'src/a.c', 'mapping_file', 'src/a.c', NULL), (20, 'x.so', 'mapping_file', NULL, '/lib/x.so'))
 	AS v(n, name, granularity, file, lib) CROSS JOIN LATERAL profstore.frame_filter(v.name, v.granularity, v.file, v.lib) AS f ORDER BY v.n;
 -- every view applies filters
 SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'mapping', max_nodes => 5);

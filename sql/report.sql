@@ -62,6 +62,16 @@ SELECT page_text(profstore.report_html(:'cpu' || '{node="lines"}', '2026-01-01 1
 SELECT page_text(profstore.report_html(:'cpu' || '{node="lines"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', max_rows => 1, focus => 'pay'), 'lines') AS text;
 SELECT page_text(profstore.report_html(:'cpu' || '{service="x"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z'), 'lines') AS text;
 
+-- a relative path is a file of its own in each program, and is not the file of a longer path that ends in it
+SELECT profstore.intern_mappings('{a1b2,c3d4}', '{/bin/shop,/bin/till}') AS m, profstore.intern_functions('{main,main,main}', '{main,main,main}', '{main.c,lib/main.c,/src/main.c}', '{1,1,1}') AS f \gset
+SELECT profstore.put_sources('a1b2', '{main.c,lib/main.c}', '{of shop,of its library}'), profstore.put_sources('c3d4', '{main.c}', '{of till}');
+SELECT profstore.intern_locations(array[m[1], m[2], m[1], m[1], m[2]], '{160,160,176,192,192}', '{1,1,1,1,1}', array[f[1], f[1], f[2], f[3], f[3]], '{1,1,1,1,1}') AS l FROM (VALUES (:'m'::int[], :'f'::int[])) AS v(m, f) \gset
+SELECT (profstore.intern_series(array[:'cpu'], array['{"node": "paths"}'::jsonb], '{0}'))[1] AS s \gset
+INSERT INTO profstore.samples SELECT '2026-01-01 10:00Z', :s, u.id, u.value
+FROM (SELECT unnest(profstore.intern_stacks('p', '{1,1,2,1,1}', array[l[1], l[2], l[3], l[1], l[4], l[5]])) AS id, unnest('{40000000000,10000000000,20000000000,10000000000,10000000000}'::int8[]) AS value FROM (VALUES (:'l'::int[])) AS v(l)) AS u;
+SELECT profstore.touch_series(array[:s], '2026-01-01 10:00Z', '2026-01-01 10:00Z');
+SELECT page_text(profstore.report_html(:'cpu' || '{node="paths"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z'), 'lines') AS text;
+
 -- errors are the same as those of the views
 \set VERBOSITY terse
 SELECT profstore.report_html(:'cpu' || '{node=');

@@ -26,6 +26,12 @@ SELECT * FROM :lines, 'a.c');
 SELECT * FROM :lines, 'app/a.c', contents => E'given\n');
 SELECT * FROM :lines, 'b.c');
 SELECT * FROM :lines, '/src/app/none.c');
+-- matchers of frames instead of a path: lines of a build have the text of that build
+SELECT * FROM :lines, '{file="a.c", build_id="a1a1"}');
+SELECT * FROM :lines, '{file=~".*/[ab]\\.c"}', contents => '');
+SELECT * FROM :lines, '{file="a.c", mapping="other"}');
+SELECT * FROM :lines, '{path="a.c"}');
+SELECT * FROM :lines, '{standard input}');
 -- a path matches by its last whole components
 SELECT profstore.source_text(array[m[2], m[1]], 'pp/a.c') IS NULL AS part, profstore.source_text(array[0, m[1]], 'app/a.c'), profstore.source_text(array[m[2], m[1]], 'b.c')
 FROM (VALUES (:'m'::int[])) AS v(m);

@@ -160,32 +160,36 @@ END;
 COMMENT ON FUNCTION profstore_internal.report_functions IS 'tables of functions of a report: by their own value, and by its change';
 
 -- The files whose lines cost most, each with its costliest lines and the three before and after each. Without a stored text only lines with a cost are
--- known. Files whose functions cost nothing themselves are left out.
+-- known. Files whose functions cost nothing themselves are left out. A relative path names another file in each program; an absolute path is taken for
+-- one file, so that the builds of a program have a common table.
 CREATE FUNCTION profstore_internal.report_lines(selector text, from_ts timestamptz, to_ts timestamptz, max_rows int4, unit text, whole float8, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000
 BEGIN ATOMIC
 WITH files AS MATERIALIZED (
-	SELECT t.file, sum(t.self) AS self, row_number() OVER (ORDER BY sum(t.self) DESC, t.file COLLATE "C") AS place, count(*) OVER () AS count
-	FROM profstore.top(selector, from_ts, to_ts, max_rows => NULL, @PASSED_FILTERS@) AS t
-	WHERE t.file <> '' GROUP BY t.file HAVING sum(t.self) > 0
+	SELECT t.file, p.program, sum(t.self) AS self, row_number() OVER (ORDER BY sum(t.self) DESC, t.file COLLATE "C", p.program COLLATE "C") AS place, count(*) OVER () AS count
+	FROM profstore.top(selector, from_ts, to_ts, max_rows => NULL, @PASSED_FILTERS@, granularity => 'mapping_file') AS t
+	CROSS JOIN LATERAL (SELECT CASE WHEN t.file !~ '^(/|\w:[\\/])' THEN regexp_replace(coalesce(t.mapping, ''), '^.*/', '') END) AS p(program)
+	WHERE t.file <> '' GROUP BY t.file, p.program HAVING sum(t.self) > 0
 ), lines AS MATERIALIZED (
 	SELECT f.place, s.line, s.self, s.total, s.text,
 		row_number() OVER (PARTITION BY f.place ORDER BY s.self DESC, s.total DESC, s.line) <= coalesce(max_rows, 1000) AND s.total <> 0 AS is_costly
-	FROM files AS f CROSS JOIN LATERAL profstore.source(selector, from_ts, to_ts, filename => f.file, @PASSED_FILTERS@) AS s
+	FROM files AS f
+	CROSS JOIN LATERAL profstore.frame_filter(f.file, CASE WHEN f.program IS NULL THEN 'file' ELSE 'mapping_file' END, f.file, f.program) AS frames
+	CROSS JOIN LATERAL profstore.source(selector, from_ts, to_ts, filename => frames.filter, @PASSED_FILTERS@) AS s
 	WHERE f.place <= 5 AND s.line IS NOT NULL
 ), shown AS MATERIALIZED (
 	SELECT n.*, n.line - lag(n.line, 1, n.line - 1) OVER (PARTITION BY n.place ORDER BY n.line) > 1 AS is_after_gap
 	FROM (SELECT l.*, max(l.line) FILTER (WHERE l.is_costly) OVER (PARTITION BY l.place ORDER BY l.line RANGE BETWEEN 3 PRECEDING AND 3 FOLLOWING) AS near FROM lines AS l) AS n
 	WHERE n.near IS NOT NULL AND (n.is_costly OR n.text IS NOT NULL)
 ), tables AS (
-	SELECT f.place, '<h3>' || profstore_internal.html_name(f.file) || ' <span class="share">' || profstore_internal.report_share(f.self, whole) || '</span></h3>'
+	SELECT f.place, '<h3>' || profstore_internal.html_name(f.file) || coalesce(' of ' || profstore_internal.html_name(nullif(f.program, '')), '') || ' <span class="share">' || profstore_internal.report_share(f.self, whole) || '</span></h3>'
 		'<table class="code"><thead><tr><th scope="col" class="number">Line</th><th scope="col">Text</th><th scope="col" class="number">Self</th><th scope="col" class="number">Total</th></tr></thead><tbody>' ||
 		string_agg(CASE WHEN l.is_after_gap THEN E'<tr class="gap"><td colspan="4">&hellip;</td></tr>\n' ELSE '' END || '<tr><td class="number" data-value="' || l.line || '">' || l.line ||
 			'</td><td><code>' || coalesce(profstore_internal.html(left(l.text, 500)), '') || '</code></td>' ||
 			CASE WHEN l.total = 0 THEN '<td></td><td></td>' ELSE profstore_internal.report_part(l.self, whole, profstore.readable(l.self, unit)) ||
 				profstore_internal.report_part(l.total, whole, profstore.readable(l.total, unit)) END || E'</tr>\n', '' ORDER BY l.line) || '</tbody></table>' ||
 		CASE WHEN bool_and(l.text IS NULL) THEN '<p class="quiet">No text is stored for it.</p>' ELSE '' END AS html
-	FROM files AS f JOIN shown AS l USING (place) GROUP BY f.place, f.file, f.self
+	FROM files AS f JOIN shown AS l USING (place) GROUP BY f.place, f.file, f.program, f.self
 )
 SELECT CASE WHEN count(*) = 0 THEN '' ELSE '<section id="lines" aria-labelledby="lines-title"><h2 id="lines-title">Hottest lines</h2>' || string_agg(t.html, '' ORDER BY t.place) ||
 	'<p class="quiet">' || count(*) || ' of ' || (SELECT max(f.count) FROM files AS f) || ' files, by the own values of their functions.</p></section>' END

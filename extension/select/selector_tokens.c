@@ -60,9 +60,10 @@ pfs_selector_fail(const PfsSelectorText *text, const char *position, const char 
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid %s: %s", text->argument, reason),
 				 errdetail_internal("%s", describe_position(text, position)),
-				 errhint("A filter is a regular expression on function names, a brace at its "
-						 "beginning written \\{, or looks like {mapping=\"libc.so.6\", "
-						 "function*=\"alloc\", file=~\"regex\"}.")));
+				 errhint(
+					 "Matchers of frames look like {mapping=\"libc.so.6\", function*=\"alloc\", "
+					 "file=~\"regex\"}. A regular expression that begins with a brace is written "
+					 "with a backslash before it.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid %s: %s", text->argument, reason),
 			 errdetail_internal("%s", describe_position(text, position)),

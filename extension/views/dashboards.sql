@@ -128,12 +128,14 @@ SELECT found."function", '{' || found.matchers || '}'
 FROM (SELECT regexp_replace(coalesce(mapping, ''), '^.*/', ''), substring(name FROM '0x[0-9a-f]+$'), substring(name FROM ':(\d+)$')) AS part(mapping, address, line)
 CROSS JOIN LATERAL (SELECT ' ' || file || ':' || part.line, ltrim(part.mapping || ' ') || part.address, part.mapping || '!') AS added(line, place, mapping)
 CROSS JOIN LATERAL
-	(SELECT 'function=' || profstore_internal.matched(name), 'mapping=' || profstore_internal.matched(part.mapping), 'address=' || profstore_internal.matched(part.address)) AS whole("function", mapping, address)
+	(SELECT 'function=' || profstore_internal.matched(name), 'mapping=' || profstore_internal.matched(part.mapping), 'address=' || profstore_internal.matched(part.address),
+		-- a file without a directory is also the last part of other paths, which are not meant
+		'file=' || profstore_internal.matched(coalesce(file, '')) || CASE WHEN file <> '' AND file NOT LIKE '%/%' THEN ', file!~".*/.*"' ELSE '' END) AS whole("function", mapping, address, path)
 CROSS JOIN LATERAL (
 	SELECT v."function", v.matchers
 	FROM (VALUES
 		(1, granularity = 'line' AND right(name, length(added.line)) = added.line, left(name, -length(added.line)),
-			format('function=%s, file=%s, line="%s"', profstore_internal.matched(left(name, -length(added.line))), profstore_internal.matched(file), part.line)),
+			format('function=%s, %s, line="%s"', profstore_internal.matched(left(name, -length(added.line))), whole.path, part.line)),
 		(2, granularity = 'line', name, whole."function" || ', file=""'),
 		-- code without a function is one frame for its whole mapping at granularity function
 		(3, granularity = 'address' AND name = added.place, CASE WHEN part.mapping = '' THEN name WHEN part.mapping LIKE '[%' THEN part.mapping ELSE '[' || part.mapping || ']' END,
@@ -145,14 +147,15 @@ CROSS JOIN LATERAL (
 		(7, granularity = 'mapping_function' AND starts_with(name, added.mapping), substr(name, length(added.mapping) + 1),
 			format('function=%s, %s', profstore_internal.matched(substr(name, length(added.mapping) + 1)), whole.mapping)),
 		(8, granularity = 'mapping_function', name, whole."function"),
-		(9, granularity = 'file' AND name = file, NULL, 'file=' || profstore_internal.matched(file)),
+		(9, granularity = 'file' AND name = file, NULL, whole.path),
 		-- a frame without a file is named after its mapping
 		(10, granularity = 'file', NULL, 'file="", ' || whole.mapping),
-		(11, granularity = 'mapping', NULL, whole.mapping)) AS v(place, holds, "function", matchers)
+		(11, granularity = 'mapping', NULL, whole.mapping),
+		(12, granularity = 'mapping_file', NULL, whole.path || ', ' || whole.mapping)) AS v(place, holds, "function", matchers)
 	WHERE v.holds ORDER BY v.place LIMIT 1) AS found
 WHERE granularity <> 'function' AND name IS NOT NULL;
 END;
-COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'a filter that matches exactly the frames of a name, given as top() returns name, file and mapping at that granularity, and the function of these frames (NULL at granularity file or mapping). For focus';
+COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'a filter that matches exactly the frames of a name, given as top() returns name, file and mapping at that granularity, and the function of these frames (NULL at granularity file, mapping or mapping_file). For focus, and of files for filename of source()';
 
 -- The path of a file within the repository is not stored. The part after the repository's name in the path of the build is taken as this path.
 CREATE FUNCTION profstore.forge_url(repository text, ref text, file text, line int8 DEFAULT NULL) RETURNS text

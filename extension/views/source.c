@@ -225,7 +225,9 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 	}
 	if (*count == 0 && function_count > 0 && pfs_selection_notes_first())
 		ereport(NOTICE,
-				(errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
+				(filters->source_frames != NULL
+					 ? errmsg("no frame of the selection matches %s", filters->source_file)
+					 : errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
 				 errhint("Column file of profstore.top() lists the files of functions.")));
 	qsort(lines, *count, sizeof(SourceLine), source_compare_lines);
 	if (contents->at == NULL)
@@ -282,11 +284,11 @@ profstore_source(PG_FUNCTION_ARGS)
 	SourceLine *lines;
 	uint32 count;
 
-	filters.granularity = PFS_BY_SOURCE_LINE;
-	filters.source_file = TextDatumGetCString(
-		pfs_argument_require(fcinfo, "filename",
-							 "The column file of profstore.top() has the files of functions; "
-							 "without a range, write filename => 'name'."));
+	pfs_filters_set_source(&filters,
+						   TextDatumGetCString(pfs_argument_require(
+							   fcinfo, "filename",
+							   "The column file of profstore.top() has the files of functions; "
+							   "without a range, write filename => 'name'.")));
 	lines = sum_lines(selection, &filters, &count, &contents);
 	for (uint32 i = 0; i < count; i++)
 	{

@@ -18,7 +18,7 @@ CREATE FUNCTION profstore.source(@SELECTION@, filename text DEFAULT NULL, @FILTE
 	RETURNS TABLE (line int4, self int8, total int8, "text" text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_source';
-COMMENT ON FUNCTION profstore.source IS 'costs of the lines of a source file, a line that recurs in a stack counted once; filename is a path or its last parts. With the file''s contents, or if put_sources() has stored it, every line has a row, with its text';
+COMMENT ON FUNCTION profstore.source IS 'costs of the lines of a source file, a line that recurs in a stack counted once; filename is a path, its last parts, or matchers of frames in braces. With the file''s contents, or if put_sources() has stored it, every line has a row, with its text';
 
 CREATE FUNCTION profstore.callgraph(@SELECTION@, max_nodes int4 DEFAULT NULL, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (caller text, callee text, value int8, share float8, indirect bool)

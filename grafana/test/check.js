@@ -395,6 +395,10 @@ await test("Its source has the text around the function's lines, with the cost o
 	const other = await of("parse");
 	return other.join() === "no text is stored for it null null" ? problems : [...problems, JSON.stringify(other)];
 });
+await test("Its source counts the lines of one program's file if the path is relative", async () => {
+	const found = (await answer_of("function", "Its source", ALL, { type: "paths:n:count:n:count:delta", function: "only" })).map(({ line, text, total }) => `${line.trim()} ${text} ${total}`);
+	return found.join() === "1 of web 100" ? [] : [JSON.stringify(found)];
+});
 await test("a page without labels names the samples that are stored, and has no error", async () => {
 	const empty = SITUATIONS.find(({ name }) => name === "empty range");
 	const [{ status }] = await answer_of("profiles", "Selection", empty, { label: "", value: [""] });

@@ -52,6 +52,16 @@ SELECT profstore.touch_series(array_agg(s.series_id), '2026-01-01 10:10Z', '2026
 -- The text of one of the files.
 SELECT profstore.put_sources('aa', '{/src/web.c}', ARRAY[E'#include "web.h"\n\n// serves\nint serve(int a)\n{\n\treturn a;\n}\n']);
 
+-- A file of one relative path in two programs, and a file of a longer path that ends in it.
+SELECT profstore.intern_functions('{only,only,only}', '{only,only,only}', '{rel.c,rel.c,lib/rel.c}', '{1,1,2}') AS functions \gset
+SELECT profstore.intern_locations(ARRAY[m[1], m[2], m[1]], '{208,208,224}', '{1,1,1}', ARRAY[f[1], f[2], f[3]], '{1,1,2}') AS relative
+FROM (VALUES (:'mappings'::int[], :'functions'::int[])) AS v(m, f) \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-01-01 10:10Z', (profstore.intern_series(ARRAY['paths:n:count:n:count:delta'], ARRAY['{"comm": "web"}'::jsonb], '{0}'))[1], s.id, s.value
+FROM unnest(profstore.intern_stacks('paths', '{1,1,1}', :'relative'), '{100,20,3}'::int8[]) AS s(id, value);
+SELECT profstore.touch_series(array_agg(s.series_id), '2026-01-01 10:10Z', '2026-01-01 10:10Z') FROM profstore.matching_series('paths:n:count:n:count:delta') AS s;
+SELECT profstore.put_sources('aa', '{rel.c,lib/rel.c}', ARRAY[E'of web\n', E'of its\nlibrary\n']), profstore.put_sources('bb', '{rel.c}', ARRAY[E'of libx\n']);
+
 -- Samples that add up to 0.
 SELECT put_scrape('zeros:n:count:n:count:delta', '{"comm": "web", "node": "a"}', '2026-01-01 10:10Z', '{"main;lock": 0, "main;wait": 0}');
 

@@ -122,42 +122,51 @@ make_matcher(const PfsMatcher *parsed, const char *argument)
 	return matcher;
 }
 
-/* Makes a filter. name is that of the argument, for errors; NULL and "" mean no filter. */
 static PfsFilter *
-filter_make(const char *expression, const char *name)
+filter_of_matchers(const PfsSelector *parsed, const char *expression, const char *name)
 {
-	PfsFilter *filter;
-	PfsSelector *parsed;
-	const char *problem;
+	PfsFilter *filter = palloc(sizeof(PfsFilter));
 
-	if (expression == NULL || expression[0] == '\0')
-		return NULL;
-	filter = palloc(sizeof(PfsFilter));
-	filter->expression = pstrdup(expression);
-	parsed = pfs_frame_matchers_parse(filter->expression, name);
-	if (parsed == NULL)
-	{
-		/*
-		 * Check the expression now. An invalid one raises an error at the first frame, but there
-		 * may be no frame.
-		 */
-		problem = pfs_regex_problem(filter->expression);
-		if (problem != NULL)
-			ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
-							errmsg("invalid %s: invalid regular expression: %s", name, problem)));
-		filter->matcher_count = 1;
-		filter->matchers = palloc(sizeof(FrameMatcher));
-		filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
-											  .op = PFS_MATCH_REGEX,
-											  .regex = cstring_to_text(expression),
-											  .value = filter->expression };
-		return filter;
-	}
+	filter->expression = expression;
 	filter->matcher_count = parsed->matcher_count;
 	filter->matchers = palloc((Size) Max(parsed->matcher_count, 1) * sizeof(FrameMatcher));
 	for (int i = 0; i < parsed->matcher_count; i++)
 		filter->matchers[i] = make_matcher(&parsed->matchers[i], name);
 	return filter;
+}
+
+static PfsFilter *
+filter_of_regex(const char *expression, const char *name)
+{
+	PfsFilter *filter = palloc(sizeof(PfsFilter));
+	/* Check now: an invalid expression raises an error at the first frame, but there may be none */
+	const char *problem = pfs_regex_problem(expression);
+
+	if (problem != NULL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+						errmsg("invalid %s: invalid regular expression: %s", name, problem)));
+	filter->expression = expression;
+	filter->matcher_count = 1;
+	filter->matchers = palloc(sizeof(FrameMatcher));
+	filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
+										  .op = PFS_MATCH_REGEX,
+										  .regex = cstring_to_text(expression),
+										  .value = expression };
+	return filter;
+}
+
+/* Makes a filter. name is that of the argument, for errors; NULL and "" mean no filter. */
+static PfsFilter *
+filter_make(const char *expression, const char *name)
+{
+	const char *copy;
+	const PfsSelector *parsed;
+
+	if (expression == NULL || expression[0] == '\0')
+		return NULL;
+	copy = pstrdup(expression);
+	parsed = pfs_frame_matchers_parse(copy, name);
+	return parsed == NULL ? filter_of_regex(copy, name) : filter_of_matchers(parsed, copy, name);
 }
 
 PfsFilters
@@ -180,8 +189,8 @@ pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_F
 static PfsGranularity
 get_granularity(FunctionCallInfo fcinfo)
 {
-	static const char *const names[] = { "function",		 "line",   "file", "mapping",
-										 "mapping_function", "address" };
+	static const char *const names[] = { "function",		 "line",		 "file",   "mapping",
+										 "mapping_function", "mapping_file", "address" };
 	const char *name = pfs_argument_text(fcinfo, "granularity");
 
 	if (name == NULL)
@@ -191,11 +200,11 @@ get_granularity(FunctionCallInfo fcinfo)
 		if (strcmp(name, names[i]) == 0)
 			return (PfsGranularity) i;
 	}
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown granularity \"%s\"", name),
-		 errhint(
-			 "Granularities are function, line, file, mapping, mapping_function and address.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown granularity \"%s\"", name),
+			 errhint(
+				 "Granularities are function, line, file, mapping, mapping_function, mapping_file "
+				 "and address.")));
 }
 
 PfsFilters
@@ -224,6 +233,7 @@ bool
 pfs_filters_fold(const PfsFilters *filters)
 {
 	return filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_MAPPING ||
+		   filters->granularity == PFS_BY_MAPPING_FILE ||
 		   filters->granularity == PFS_BY_SOURCE_LINE;
 }
 
@@ -303,16 +313,19 @@ recall_answers(const FrameMatcher *matcher)
 	return said;
 }
 
+static void
+filter_recall(PfsFilter *filter)
+{
+	for (int i = 0; filter != NULL && i < filter->matcher_count; i++)
+		filter->matchers[i].said = recall_answers(&filter->matchers[i]);
+}
+
 void
 pfs_filters_recall(const PfsFilters *filters)
 {
 	for (int i = 0; i < PFS_FILTER_COUNT; i++)
-	{
-		PfsFilter *filter = filters->by[i];
-
-		for (int j = 0; filter != NULL && j < filter->matcher_count; j++)
-			filter->matchers[j].said = recall_answers(&filter->matchers[j]);
-	}
+		filter_recall(filters->by[i]);
+	filter_recall(filters->source_frames);
 }
 
 static void
@@ -411,4 +424,37 @@ pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame)
 	verdict.visible = (hide == NULL || !filter_matches(hide, frame)) &&
 					  (show == NULL || filter_matches(show, frame));
 	return verdict;
+}
+
+void
+pfs_filters_set_source(PfsFilters *filters, const char *filename)
+{
+	const PfsSelector *parsed = pfs_frame_matchers_parse(filename, "filename");
+
+	filters->granularity = PFS_BY_SOURCE_LINE;
+	filters->source_file = filename;
+	filters->source_frames =
+		parsed == NULL ? NULL : filter_of_matchers(parsed, filename, "filename");
+}
+
+/* Returns true if the path is the file, or ends in it after a slash. */
+static bool
+path_ends_in(const char *path, const char *file)
+{
+	size_t path_length = strlen(path);
+	size_t file_length = strlen(file);
+
+	if (path_length < file_length || strcmp(path + path_length - file_length, file) != 0)
+		return false;
+	return path_length == file_length || path[path_length - file_length - 1] == '/';
+}
+
+bool
+pfs_filters_in_source(const PfsFilters *filters, const PfsFrameFacts *frame)
+{
+	if (frame->function == NULL || frame->function->filename[0] == '\0')
+		return false;
+	return filters->source_frames != NULL
+			   ? filter_matches(filters->source_frames, frame)
+			   : path_ends_in(frame->function->filename, filters->source_file);
 }

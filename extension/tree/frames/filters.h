@@ -34,6 +34,7 @@ typedef enum PfsGranularity
 	PFS_BY_FILE,			 /* neighbouring frames of one file are one frame */
 	PFS_BY_MAPPING,			 /* neighbouring frames of one mapping are one frame */
 	PFS_BY_MAPPING_FUNCTION, /* libc.so.6!malloc */
+	PFS_BY_MAPPING_FILE,	 /* server!main.c; neighbouring frames of one name are one frame */
 	PFS_BY_ADDRESS,			 /* function, mapping and address */
 	PFS_BY_SOURCE_LINE		 /* line number in one file, "" elsewhere; only source() sets it */
 } PfsGranularity;
@@ -57,6 +58,7 @@ typedef struct PfsFilters
 	PfsFilter *by[PFS_FILTER_COUNT]; /* NULL: no such filter */
 	PfsGranularity granularity;		 /* PFS_BY_FUNCTION unless the view sets another */
 	const char *source_file;		 /* for PFS_BY_SOURCE_LINE: a path, or its last parts */
+	PfsFilter *source_frames; /* likewise, instead of source_file: which frames are of the file */
 } PfsFilters;
 
 /* The properties of a frame that filters test. */
@@ -92,6 +94,15 @@ PfsFilters pfs_filters_get(FunctionCallInfo fcinfo);
  */
 void pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_FILTER_COUNT]);
 PfsFilters pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT]);
+
+/*
+ * Sets the file whose frames are named by line: a path, the last parts of a path, or matchers in
+ * braces. Raises errors like pfs_filters_get(), about an argument "filename".
+ */
+void pfs_filters_set_source(PfsFilters *filters, const char *filename);
+
+/* Returns true if the frame is of that file. */
+bool pfs_filters_in_source(const PfsFilters *filters, const PfsFrameFacts *frame);
 
 bool pfs_filters_any(const PfsFilters *filters);
 

@@ -60,19 +60,6 @@ pfs_frame_facts(const PfsLocation *location, uint32 line)
 	return frame;
 }
 
-/* Returns true if the path is the file, or ends in it after a slash. */
-static bool
-is_file(const char *path, const char *file)
-{
-	size_t path_length = strlen(path);
-	size_t file_length = strlen(file);
-
-	if (path_length == 0 || path_length < file_length ||
-		strcmp(path + path_length - file_length, file) != 0)
-		return false;
-	return path_length == file_length || path[path_length - file_length - 1] == '/';
-}
-
 const char *
 pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 {
@@ -95,6 +82,10 @@ pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 			if (frame->function == NULL || *mapping == '\0')
 				return frame->name;
 			return psprintf("%s!%s", mapping, frame->name);
+		case PFS_BY_MAPPING_FILE:
+			if (*file == '\0' || *mapping == '\0')
+				return first_known(file, mapping, UNKNOWN);
+			return psprintf("%s!%s", mapping, file);
 		case PFS_BY_ADDRESS:
 			if (frame->location->address == 0 && (frame->function != NULL || *mapping == '\0'))
 				return frame->name;
@@ -102,7 +93,7 @@ pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 				return frame_place(frame->location);
 			return psprintf("%s %s", frame->name, frame_place(frame->location));
 		case PFS_BY_SOURCE_LINE:
-			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
+			return pfs_filters_in_source(filters, frame) ? psprintf("%d", frame->line->line) : "";
 	}
 	pg_unreachable();
 }

@@ -69,6 +69,7 @@ p.page(
       ],
       '/^(self|total)$/'
     )],
+    // A relative path names another file in each program.
     [p.table(
       'Its source',
       'The text around these lines, if it was stored with the debug information of the build (debuginfo upload --sources), with the cost of each line.',
@@ -77,17 +78,18 @@ p.page(
       std.strReplace(q.orNothing(|||
         SELECT pg_catalog.lpad(s.line::text, 6) AS line, s.text, s.self, s.total
         FROM
-          (SELECT own.file, pg_catalog.min(own.line) AS first, pg_catalog.max(own.line) AS last
+          (SELECT own.filter, pg_catalog.min(own.line) AS first, pg_catalog.max(own.line) AS last
            FROM
-             (SELECT t.file, t.total, pg_catalog.substring(t."function", ':(\d+)$')::int8 AS line
-              FROM %s AS t,
-                (SELECT %s AS name OFFSET 0) AS f
+             (SELECT i.filter, t.total, pg_catalog.substring(t."function", ':(\d+)$')::int8 AS line
+              FROM %s AS t
+              CROSS JOIN (SELECT %s AS name OFFSET 0) AS f
+              CROSS JOIN LATERAL profstore.frame_filter(t.file, CASE WHEN t.file ~ '^(/|\w:[\\/])' THEN 'file' ELSE 'mapping_file' END, t.file, t.mapping) AS i
               WHERE pg_catalog.starts_with(t."function", f.name || ' ') AND t.file IS NOT NULL) AS own
            WHERE own.line > 0
            GROUP BY 1
            ORDER BY pg_catalog.sum(own.total) DESC, 1
            LIMIT 1) AS o
-        CROSS JOIN LATERAL profstore.source(%s, %s, filename => o.file, %s) AS s
+        CROSS JOIN LATERAL profstore.source(%s, %s, filename => o.filter, %s) AS s
         WHERE s.text IS NOT NULL AND s.line BETWEEN o.first - 5 AND o.last + 5
       ||| % [std.stripChars(top("max_rows => NULL, granularity => 'line'", withFunction), '\n'), chosen, std.stripChars(q.selector, '\n'), q.range, q.filters], 4, '1'), 'nothing here: see Selection', 'no text is stored for it'),
       [
