@@ -38,7 +38,16 @@ pack_lanes_32(const uint64_t *values, unsigned width, uint8_t *bytes)
 		{
 			uint8_t *word = words + lane * 4;
 
+			/*
+			 * The word is zero above the shift: each value fills the bits that earlier rows left
+			 * free.
+			 */
 			pfs_store32(word, pfs_load32(word) | (uint32_t) values[lane] << shift);
+			/*
+			 * Store the bits that do not fit in the lane's next word. Here shift > 0, because width
+			 * <= 32. The last row ends exactly at a word's end, so the lane always has that next
+			 * word.
+			 */
 			if (shift + width > 32)
 				pfs_store32(word + LANES_32 * 4, (uint32_t) (values[lane] >> (32 - shift)));
 		}
@@ -58,7 +67,15 @@ pack_lanes_64(const uint64_t *values, unsigned width, uint8_t *bytes)
 		{
 			uint8_t *word = words + lane * 8;
 
+			/*
+			 * The word is zero above the shift: each value fills the bits that earlier rows left
+			 * free.
+			 */
 			pfs_store64(word, pfs_load64(word) | values[lane] << shift);
+			/*
+			 * Here shift > 0, because width <= 64. The last row ends exactly at a word's end, so
+			 * nothing is written past the block.
+			 */
 			if (shift + width > 64)
 				pfs_store64(word + LANES_64 * 8, values[lane] >> (64 - shift));
 		}
@@ -80,9 +97,16 @@ pack_stream(const uint64_t *values, uint32_t count, unsigned width, uint8_t *byt
 			pfs_store64(bytes, word);
 			bytes += 8;
 			used -= 64;
+			/*
+			 * If used is 0, the shift could be 64 bits, which C does not define; no bit is left
+			 * over then.
+			 */
 			word = used == 0 ? 0 : values[i] >> (width - used);
 		}
 	}
+	/*
+	 * The last word is written byte by byte: the caller has room for pfs_bitpack_size() bytes only.
+	 */
 	for (unsigned bit = 0; bit < used; bit += 8)
 		*bytes++ = (uint8_t) (word >> bit);
 }
@@ -111,6 +135,10 @@ unpack_lanes_32(const uint8_t *bytes, unsigned width, uint64_t *values)
 		const uint8_t *low = bytes + (size_t) (row * width / 32) * LANES_32 * 4;
 		const uint8_t *high = low + LANES_32 * 4;
 
+		/*
+		 * The condition does not depend on the lane, so it stands outside the loops. In the second
+		 * loop shift > 0, so no shift by 32 bits occurs.
+		 */
 		if (shift + width <= 32)
 			for (unsigned lane = 0; lane < LANES_32; lane++)
 				values[lane] = pfs_load32(low + lane * 4) >> shift & mask;
@@ -133,6 +161,10 @@ unpack_lanes_64(const uint8_t *bytes, unsigned width, uint64_t *values)
 		const uint8_t *low = bytes + (size_t) (row * width / 64) * LANES_64 * 8;
 		const uint8_t *high = low + LANES_64 * 8;
 
+		/*
+		 * The condition does not depend on the lane, so it stands outside the loops. In the second
+		 * loop shift > 0, so no shift by 64 bits occurs.
+		 */
 		if (shift + width <= 64)
 			for (unsigned lane = 0; lane < LANES_64; lane++)
 				values[lane] = pfs_load64(low + lane * 8) >> shift & mask;
@@ -155,6 +187,7 @@ careful_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
 		value |= (uint64_t) bytes[bit / 8 + i] << (8 * i);
 	value >>= shift;
 	if (shift + width > 64)
+		/* The ninth byte exists, because the value's last bits lie in it. */
 		value |= (uint64_t) bytes[bit / 8 + 8] << (64 - shift);
 	return value & pfs_bit_mask(width);
 }
@@ -172,6 +205,7 @@ unpack_narrow(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *va
 	unsigned middle = 4 * width;
 	uint32_t i = 0;
 
+	/* Eight values of width bits take width bytes, so offset advances by width. */
 	for (size_t offset = 0; i + 8 <= count && offset + middle / 8 + 8 <= length;
 		 i += 8, offset += width, values += 8)
 	{
@@ -199,6 +233,7 @@ unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *va
 	if (width <= 57)
 		for (size_t bit = (size_t) i * width; i < count && bit / 8 + 8 <= length; i++, bit += width)
 			values[i] = pfs_load64(bytes + bit / 8) >> bit % 8 & mask;
+	/* Values wider than 57 bits and values in the last seven bytes are read byte by byte. */
 	for (; i < count; i++)
 		values[i] = careful_value(bytes, length, (size_t) i * width, width);
 }

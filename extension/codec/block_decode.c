@@ -25,6 +25,7 @@ entry_kind(const PfsBlockShape *shape, const PfsEntryContext *context)
 
 	if (pfs_block_has_runs(shape))
 		kind |= PFS_ENTRY_RUNS;
+	/* NULLS and CONSTANT entries have no divisor and leave that of the context unchanged. */
 	if (shape->transform >= PFS_TRANSFORM_PLAIN && shape->divisor != context->divisor)
 		kind |= PFS_ENTRY_DIVISOR;
 	if (shape->symbols.patch_count > 0)
@@ -42,6 +43,10 @@ pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *
 	pfs_buffer_put_byte(buffer, kind);
 	if (shape->transform == PFS_TRANSFORM_NULLS)
 		return;
+	/*
+	 * The difference is taken modulo 2^64, because that of two int64 values may not fit in an
+	 * int64.
+	 */
 	pfs_buffer_put_varint(buffer, pfs_zigzag((int64_t) ((uint64_t) shape->least -
 														(uint64_t) context->least)));
 	context->least = shape->least;
@@ -80,6 +85,7 @@ read_patches(PfsCursor *cursor, bool patched, PfsArrayShape *array)
 {
 	uint64_t patch_count;
 
+	/* Without patches every number keeps all of its bits. */
 	array->kept_bits = array->bits;
 	if (!patched)
 		return true;
@@ -97,6 +103,10 @@ read_patches(PfsCursor *cursor, bool patched, PfsArrayShape *array)
 static bool
 entry_read_units(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockShape *shape)
 {
+	/*
+	 * The largest value is least + range * divisor. Modulo 2^64 this distance is right for a
+	 * negative least, too.
+	 */
 	uint64_t greatest_range = (uint64_t) INT64_MAX - (uint64_t) shape->least;
 
 	shape->range = pfs_cursor_varint(cursor);
@@ -125,6 +135,10 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 		if (shape->lengths.bits > PFS_RUN_LENGTH_MAX_BITS)
 			return false;
 	}
+	/*
+	 * PLAIN symbols have exactly the bits of the range. Deltas are taken modulo 2^range_bits, so
+	 * they never have more.
+	 */
 	shape->symbols.bits = (uint8_t) range_bits;
 	if (shape->transform == PFS_TRANSFORM_DELTA || shape->transform == PFS_TRANSFORM_DELTA2)
 	{
@@ -149,6 +163,7 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 
 	if (shape->transform == PFS_TRANSFORM_PARTED)
 	{
+		/* PARTED has no symbols, although read_symbol_fields() has given it one per row. */
 		shape->symbols = (PfsArrayShape){ 0 };
 		most = PFS_PARTED_MAX_RANGE;
 	}
@@ -156,6 +171,7 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 	{
 		uint64_t count = pfs_cursor_varint(cursor);
 
+		/* Symbols are the rows of short groups; longer groups lie in the group bits. */
 		if (count > shape->row_count)
 			return false;
 		shape->symbols.count = (uint32_t) count;
@@ -170,6 +186,10 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 	}
 	group_bytes = pfs_cursor_varint(cursor);
 	shape->group_bytes = (uint32_t) group_bytes;
+	/*
+	 * The bound of the range is what keeps the bits of a whole block within
+	 * PFS_GROUP_BITS_MAX_BYTES, so that decoding cannot read past the decoder's copy of them.
+	 */
 	return shape->range <= most && shape->symbols.kept_bits <= shape->symbols.bits &&
 		   (shape->transform != PFS_TRANSFORM_BANDED || shape->symbols.kept_bits == 0) &&
 		   group_bytes <= PFS_GROUP_BITS_MAX_BYTES;
@@ -184,6 +204,7 @@ check_kind(uint8_t kind)
 
 	if (transform > PFS_TRANSFORM_PARTED)
 		return PFS_UNSUPPORTED;
+	/* NULLS and CONSTANT have no arrays, so none of the flags may be set. */
 	if (transform < PFS_TRANSFORM_PLAIN)
 		return kind == transform ? PFS_OK : PFS_CORRUPT;
 	if (has_runs && transform >= PFS_TRANSFORM_DELTA2)
@@ -191,6 +212,7 @@ check_kind(uint8_t kind)
 	if ((transform == PFS_TRANSFORM_RISING || transform == PFS_TRANSFORM_PARTED) &&
 		(kind & PFS_ENTRY_SYMBOL_PATCHES) != 0)
 		return PFS_CORRUPT;
+	/* Patches of run lengths need runs. */
 	return has_runs || (kind & PFS_ENTRY_LENGTH_PATCHES) == 0 ? PFS_OK : PFS_CORRUPT;
 }
 
@@ -209,6 +231,10 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 	if (shape->transform != PFS_TRANSFORM_NULLS)
 	{
 		change = (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
+		/*
+		 * Any least value is valid here; entry_read_units() refuses a range that would exceed
+		 * int64.
+		 */
 		shape->least = context->least = (int64_t) ((uint64_t) context->least + change);
 	}
 	if (shape->transform >= PFS_TRANSFORM_PLAIN &&
@@ -217,6 +243,7 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 		return PFS_CORRUPT;
 	if (pfs_block_needs_groups(shape) && !read_group_fields(cursor, shape))
 		return PFS_CORRUPT;
+	/* A read past the end returns 0 and sets failed, so one check at the end covers all fields. */
 	return cursor->failed ? PFS_CORRUPT : PFS_OK;
 }
 
@@ -229,6 +256,10 @@ restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values
 {
 	uint64_t least = (uint64_t) shape->least;
 	uint64_t divisor = shape->divisor;
+	/*
+	 * PARTED and RISING units are one per row, whatever the number of symbols; only runs have
+	 * fewer.
+	 */
 	uint32_t count = pfs_block_has_runs(shape) ? shape->symbols.count : shape->row_count;
 
 	if (divisor == 1)
@@ -257,6 +288,7 @@ restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *val
 	uint64_t delta = (uint64_t) shape->step;
 	uint32_t count = shape->symbols.count;
 
+	/* unit is not masked between steps: bits above the mask never influence lower ones. */
 	values[0] = (int64_t) (least + (unit & mask) * divisor);
 	if (shape->transform == PFS_TRANSFORM_DELTA)
 	{
@@ -294,10 +326,12 @@ spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_cou
 		int64_t value = run_values[run];
 		uint64_t length = lengths[run];
 
+		/* A fixed number of stores becomes vector instructions without a branch. */
 		for (size_t lane = 0; lane < RUN_COPY_LANES; lane++)
 			values[lane] = value;
 		if (length >= RUN_COPY_LANES)
 		{
+			/* The length comes from stored bytes, and is compared before it is used. */
 			if (length >= (uint64_t) (end - values))
 				return false;
 			for (size_t lane = RUN_COPY_LANES; lane <= length; lane++)

@@ -85,6 +85,10 @@ fill_nulls(const int64_t *values, const bool *nulls, uint32_t row_count, int64_t
 	last = values[first];
 	for (uint32_t row = 0; row < row_count; row++)
 	{
+		/*
+		 * A repeated value prolongs a run and makes a delta of 0, so null rows cost hardly any
+		 * bits.
+		 */
 		last = nulls[row] ? last : values[row];
 		filled[row] = last;
 	}
@@ -126,6 +130,7 @@ pfs_common_divisor(uint64_t left, uint64_t right)
 static uint64_t
 block_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spread)
 {
+	/* The spread is itself one of the distances, so the common divisor divides it. */
 	uint64_t divisor = spread;
 	unsigned shift = (unsigned) __builtin_ctzll(divisor);
 	uint64_t inverse = odd_inverse(divisor >> shift);
@@ -142,6 +147,10 @@ block_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spr
 		/* A multiple of the divisor so far needs no division: shift and inverse test it. */
 		if (distance >> shift << shift == distance && (distance >> shift) * inverse <= limit)
 			continue;
+		/*
+		 * Each division makes the divisor at most half as large, so this happens at most 64 times a
+		 * block.
+		 */
 		divisor = pfs_common_divisor(divisor, distance);
 		shift = (unsigned) __builtin_ctzll(divisor);
 		inverse = odd_inverse(divisor >> shift);
@@ -161,6 +170,10 @@ take_units(const int64_t *values, uint32_t count, const PfsBlockShape *shape, Un
 	uint64_t inverse = odd_inverse(shape->divisor >> shift);
 	uint64_t least = (uint64_t) shape->least;
 
+	/*
+	 * Dividing by the odd part is exact, so the product with its inverse modulo 2^64 is the
+	 * quotient.
+	 */
 	units->row_count = count;
 	if (shape->divisor == 1)
 		for (uint32_t i = 0; i < count; i++)
@@ -192,6 +205,7 @@ fold_runs(Units *units)
 	}
 	units->run_count = run + 1;
 	starts[units->run_count] = units->row_count;
+	/* Only the bits of the largest length are needed, and the OR of all lengths has as many. */
 	units->longest = 0;
 	for (uint32_t i = 0; i < units->run_count; i++)
 	{
@@ -209,6 +223,11 @@ transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 	uint64_t *symbols = draft->symbols;
 	uint32_t count = shape->symbols.count;
 	uint32_t start = shape->transform == PFS_TRANSFORM_DELTA ? 1 : 2;
+	/*
+	 * Deltas below floor do not become the base. Times 3 5 7 3 5 have deltas 2 2 -4 2: with
+	 * BASE_FORWARD the base is 2, and only the step back, -4 - 2 modulo 2^k, is a large symbol,
+	 * which can be patched.
+	 */
 	int64_t floor = base_rule == BASE_LEAST ? INT64_MIN : 0;
 	/* INT64_MAX stands for "no delta has qualified as base" */
 	int64_t base = INT64_MAX;
@@ -221,6 +240,7 @@ transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 		symbols[1] = 0;
 	for (uint32_t i = start; i < count; i++)
 	{
+		/* For DELTA2, the delta before is subtracted from the delta. */
 		uint64_t before = start == 2 ? units[i - 1] - units[i - 2] : 0;
 		int64_t delta = (int64_t) (units[i] - units[i - 1] - before);
 
@@ -257,6 +277,7 @@ planes_cost(const uint64_t *numbers, const PfsArrayShape *array)
 {
 	uint64_t cost = 0;
 
+	/* Each plane is compressed alone, so its entropy is that of its own 256 byte values. */
 	for (unsigned shift = 0; shift < array->bits; shift += 8)
 	{
 		uint32_t counts[256] = { 0 };
@@ -281,6 +302,10 @@ pfs_block_planes_cost(const PfsBlockDraft *draft)
 static uint64_t
 entry_cost(const PfsBlockShape *shape)
 {
+	/*
+	 * Higher transforms have more fields in their entry: about two bytes for each number of the
+	 * transform. Of two equal candidates the simpler one wins.
+	 */
 	uint64_t cost = 16 * (uint64_t) shape->transform;
 
 	if (pfs_block_has_runs(shape))
@@ -319,6 +344,10 @@ judge_trial(Contest *contest)
 	{
 		if (!pfs_block_needs_groups(&shape))
 		{
+			/*
+			 * The shape is a copy, because the same trial in packing "planes" must stay without
+			 * patches. Transforms that use groups have planned their symbols themselves.
+			 */
 			shape.symbols = pfs_array_plan(trial->symbols, shape.symbols.count, shape.symbols.bits);
 			shape.lengths = pfs_array_plan(trial->lengths, shape.lengths.count, shape.lengths.bits);
 		}
@@ -356,6 +385,7 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 
 	reset_shape(shape);
 	shape->transform = transform;
+	/* transform_delta() replaces the bits by those of the deltas. */
 	shape->symbols = (PfsArrayShape){ count, 0, range_bits, range_bits, 0 };
 	if (transform == PFS_TRANSFORM_PLAIN)
 		memcpy(trial->symbols, source, count * sizeof(*source));
@@ -409,6 +439,7 @@ try_candidates(Contest *contest)
 		if (contest->trial->shape.base < 0)
 			try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, true);
 	}
+	/* The block has been tried with runs then, so every packing has a draft. */
 	if (units->run_count * 8 <= units->row_count)
 		return;
 	try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, false);
@@ -453,7 +484,9 @@ pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
 		}
 		values = filled;
 	}
+	/* Null rows hold values of other rows, so they do not change the range. */
 	pfs_value_range(values, row_count, &shape.least, &greatest);
+	/* From here on the spread is not 0, which the divisor and its inverse rely on. */
 	if (shape.least == greatest)
 	{
 		shape.transform = PFS_TRANSFORM_CONSTANT;

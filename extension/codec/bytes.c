@@ -30,11 +30,13 @@ pfs_buffer_reserve(PfsBuffer *buffer, size_t bytes)
 {
 	if (buffer->failed)
 		return NULL;
+	/* A request of 0 bytes allocates, too, so that NULL always means out of memory. */
 	if (buffer->data == NULL || buffer->capacity - buffer->length < bytes)
 	{
 		size_t capacity = buffer->capacity * 2;
 		uint8_t *data;
 
+		/* The doubled capacity may still be too small for one large request. */
 		if (capacity < buffer->length + bytes)
 			capacity = buffer->length + bytes;
 		if (capacity < BUFFER_FIRST_BYTES)
@@ -102,6 +104,7 @@ pfs_buffer_put_varint(PfsBuffer *buffer, uint64_t value)
 
 	while (value >= 0x80)
 	{
+		/* The top bit says that another byte follows. */
 		bytes[length++] = (uint8_t) (value | 0x80);
 		value >>= 7;
 	}
@@ -114,6 +117,7 @@ pfs_buffer_take(PfsBuffer *buffer)
 {
 	PfsBytes bytes = { buffer->data, buffer->length };
 
+	/* Callers free the result only if its data are not NULL, so an empty result has no memory. */
 	if (bytes.length == 0)
 	{
 		pfs_buffer_fini(buffer);
@@ -138,6 +142,9 @@ pfs_cursor_take(PfsCursor *cursor, size_t bytes)
 {
 	const uint8_t *place;
 
+	/*
+	 * The offset never exceeds the length, so the difference cannot wrap, as offset + bytes could.
+	 */
 	if (cursor->failed || cursor->length - cursor->offset < bytes)
 	{
 		cursor->failed = true;

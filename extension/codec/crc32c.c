@@ -16,6 +16,7 @@
 __attribute__((target("sse4.2"))) static uint32_t
 crc32c_hardware(uint32_t crc, const uint8_t *bytes, size_t length)
 {
+	/* The instruction takes and returns 64 bits, of which the upper 32 are 0. */
 	uint64_t wide = crc;
 
 	for (; length >= 8; bytes += 8, length -= 8)
@@ -90,6 +91,7 @@ crc32c_tables(uint32_t crc, const uint8_t *bytes, size_t length)
 				word = word >> 1 ^ (word & 1 ? CRC32C_REVERSED : 0);
 			tables[0][byte] = word;
 		}
+		/* Table k is table k - 1 advanced by one more zero byte. */
 		for (int back = 1; back < 8; back++)
 			for (int byte = 0; byte < 256; byte++)
 				tables[back][byte] =
@@ -97,10 +99,12 @@ crc32c_tables(uint32_t crc, const uint8_t *bytes, size_t length)
 	}
 	for (; length >= 8; bytes += 8, length -= 8)
 	{
+		/* The checksum so far has 32 bits, so it changes only the first four of the eight bytes. */
 		uint64_t word = pfs_load64(bytes) ^ crc;
 
 		crc = 0;
 		for (int byte = 0; byte < 8; byte++)
+			/* The first byte is followed by seven others, so it takes table 7. */
 			crc ^= tables[7 - byte][word >> (8 * byte) & 0xff];
 	}
 	for (; length > 0; bytes++, length--)

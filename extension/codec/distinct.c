@@ -32,8 +32,10 @@ static inline Slot *
 distinct_slot(const Table *table, int64_t value)
 {
 	size_t mask = ((size_t) 1 << table->bits) - 1;
+	/* Multiplicative hashing: the top bits of the product depend on all bits of the value. */
 	size_t place = (size_t) ((uint64_t) value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - table->bits));
 
+	/* The table has more than twice as many slots as values, so an empty slot ends every search. */
 	while (table->slots[place].rank != NO_RANK && table->slots[place].value != value)
 		place = (place + 1) & mask;
 	return &table->slots[place];
@@ -63,8 +65,13 @@ distinct_gather(const int64_t *values, uint32_t count, uint32_t limit, Table *ta
 
 		if (slot->rank != NO_RANK)
 			continue;
+		/* Too many distinct values are the usual case. Giving up here spares sorting them. */
 		if (found == limit)
 			return 0;
+		/*
+		 * Any rank other than NO_RANK marks the slot as used; find_ranks() stores the real one
+		 * after sorting.
+		 */
 		*slot = (Slot){ values[i], 0 };
 		distinct[found++] = values[i];
 	}
@@ -80,7 +87,12 @@ ranks_pay(const int64_t *distinct, uint32_t count)
 	uint64_t range = (uint64_t) distinct[count - 1] - (uint64_t) distinct[0];
 
 	for (uint32_t i = 1; i < count && divisor != 1; i++)
+		/*
+		 * A block would store values in units of this divisor, so ranks compete with those, and not
+		 * with the values.
+		 */
 		divisor = pfs_common_divisor(divisor, (uint64_t) distinct[i] - (uint64_t) distinct[i - 1]);
+	/* divisor is 0 if there is a single value. */
 	return divisor != 0 && pfs_bit_width(range / divisor) >= pfs_bit_width(count) + MIN_SAVED_BITS;
 }
 
@@ -109,6 +121,10 @@ pfs_distinct_find(const int64_t *values, uint32_t count, PfsAllocator allocator,
 	bool done;
 
 	memset(distinct, 0, sizeof(*distinct));
+	/*
+	 * A dictionary costs each scan a look-up per value and a stream of its own, which few values do
+	 * not repay.
+	 */
 	if (count < MIN_VALUES)
 		return true;
 	distinct->values =

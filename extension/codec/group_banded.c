@@ -13,6 +13,7 @@
 static inline uint32_t
 band_of(uint32_t rows)
 {
+	/* Band b has groups of 2^b to 2^(b+1) - 1 rows; the last band has all longer ones. */
 	uint32_t band = pfs_bit_width(rows) - 1;
 
 	return band < PFS_BAND_COUNT ? band : PFS_BAND_COUNT - 1;
@@ -57,6 +58,7 @@ plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_b
 
 		for (uint32_t bits = 0; bits <= range_bits; bits++)
 			total += counts[band][bits];
+		/* Start with the full width, at which no number is patched. */
 		best_cost = total * range_bits;
 		/* wider counts the numbers that would be patched if only bits were kept */
 		for (uint32_t bits = range_bits; bits-- > 0;)
@@ -68,6 +70,7 @@ plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_b
 				best = bits;
 			}
 		}
+		/* An empty band gets 0 bits, so that rows_without_bits() can skip more groups. */
 		band_bits |= (total == 0 ? 0 : best) << 4 * band;
 	}
 	return band_bits;
@@ -87,6 +90,7 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 		return false;
 	shape->transform = PFS_TRANSFORM_BANDED;
 	shape->band_bits = plan_bands(units, groups, range_bits);
+	/* No bits are kept in the symbols: they hold patched numbers only, whole. */
 	shape->symbols = (PfsArrayShape){ shape->row_count, 0, (uint8_t) range_bits, 0, 0 };
 	memset(draft->group_bits, 0, sizeof(draft->group_bits));
 	for (uint32_t group = 0; group < groups->count; group++)
@@ -99,6 +103,10 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 		{
 			bool patched = units[row] >> bits != 0;
 
+			/*
+			 * A patched number leaves its bits in the group bits 0, so that each group has its
+			 * fixed length.
+			 */
 			draft->symbols[row] = patched ? units[row] : 0;
 			if (!patched)
 			{
@@ -121,6 +129,7 @@ rows_without_bits(uint32_t band_bits)
 {
 	uint32_t band = 0;
 
+	/* Only the leading bands without bits count, so that one comparison with the rows decides. */
 	while (band < PFS_BAND_COUNT && bits_of_band(band_bits, band) == 0)
 		band++;
 	return band == PFS_BAND_COUNT ? PFS_BLOCK_ROWS : (1u << band) - 1;
@@ -169,7 +178,13 @@ pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 
 		for (uint32_t at = wide.starts[i], end = at + values_of(groups, rows); at < end;
 			 at++, bit += bits)
+			/*
+			 * Either the symbol or the group bits are 0, so OR joins them. The bits of
+			 * PFS_BLOCK_ROWS numbers of 15 bits fit in group_bits[], so no check is needed before
+			 * the read.
+			 */
 			units[at] |= pfs_load_bits(group_bits, bit) & mask;
 	}
+	/* Stored bits that do not belong to these groups have another length. */
 	return pfs_bytes_of_bits(bit) == shape->group_bytes;
 }

@@ -16,6 +16,7 @@
 static inline unsigned
 low_bits_of(uint64_t sum, uint32_t rows)
 {
+	/* With low bits near the mean, the part in unary is 1 or 2 zeros for most rows. */
 	return sum < 2 * (uint64_t) rows ? 0 : pfs_bit_width(sum / rows) - 1;
 }
 
@@ -31,6 +32,10 @@ pack_parts(const uint64_t *units, uint32_t rows, uint64_t sum, uint8_t *bytes, u
 
 	for (uint32_t i = 0; i + 1 < rows; i++)
 	{
+		/*
+		 * The low bits of all rows come first, then all the unary parts, so that each can be read
+		 * without knowing the lengths of the other.
+		 */
 		pfs_store_bits(bytes, bit + i * low, units[i] & pfs_bit_mask(low));
 		next += (uint32_t) (units[i] >> low);
 		pfs_store_bits(bytes, bit + next++, 1);
@@ -42,7 +47,10 @@ bool
 pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
 {
 	PfsBlockShape *shape = &draft->shape;
-	/* The draft's units are relative to the block; the group's are relative to the column. */
+	/*
+	 * The draft's units are relative to the block, those of the groups to the column. The column's
+	 * unit divides every block's divisor and every distance from the column's least value.
+	 */
 	uint64_t scale = shape->divisor / groups->unit;
 	uint64_t offset = ((uint64_t) shape->least - (uint64_t) groups->least) / groups->unit;
 	uint32_t bits = 0;
@@ -50,6 +58,7 @@ pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	if (groups->has_value_each || offset > PFS_PARTED_MAX_RANGE ||
 		shape->range > (PFS_PARTED_MAX_RANGE - offset) / scale)
 		return false;
+	/* pfs_store_bits() adds bits to zeros. */
 	memset(draft->group_bits, 0, sizeof(draft->group_bits));
 	shape->transform = PFS_TRANSFORM_PARTED;
 	shape->symbols = (PfsArrayShape){ 0 };
@@ -63,6 +72,7 @@ pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 
 		for (uint32_t i = 0; i < rows; i++)
 			parts[i] = offset + units[i] * scale;
+		/* If the sum is 0, all rows are 0: units are not negative. */
 		if (groups->sums[group] != 0)
 			bits +=
 				pack_parts(parts, rows, (uint64_t) groups->sums[group], draft->group_bits, bits);
@@ -91,11 +101,13 @@ unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, 
 	{
 		uint64_t word;
 
+		/* end bounds the stored bits, so a group without enough set bits cannot read past them. */
 		if (high_bit + start >= end)
 			return false;
 		for (word = pfs_load_word(bytes, high_bit + start); word != 0 && row < count;
 			 word &= word - 1, row++)
 		{
+			/* place - next is the number of zeros before this set bit. */
 			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
 			uint64_t low_part = low == 0 ? 0 : pfs_load_bits(bytes, low_bit) & mask;
 
@@ -153,6 +165,7 @@ restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, 
 	if (low == 0 ? !unpack_parts(bytes, bit, end, rows - 1, 0, units, &total)
 				 : !unpack_parts(bytes, bit, end, rows - 1, low, units, &total))
 		return false;
+	/* If the rows exceed the sum, this wraps; the result is then not used. */
 	units[rows - 1] = sum - total;
 	return total <= sum;
 }
@@ -171,6 +184,7 @@ parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const b
 
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
+		/* Always store, and advance only for groups with bits: a branch would be mispredicted. */
 		parted[parted_count] = (uint16_t) group;
 		starts[parted_count] = (uint16_t) row;
 		if (wanted != NULL)
@@ -193,6 +207,7 @@ parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const b
 				  : skip_parts(group_bits, &bit, end, rows - 1, low_bits_of(sum, rows))))
 			return false;
 	}
+	/* Bits that were stored for other groups or sums mostly have another length. */
 	return pfs_bytes_of_bits(bit) == shape->group_bytes;
 }
 

@@ -27,15 +27,23 @@ _Static_assert(COPY_VALUES <= PFS_GROUP_SLACK_VALUES, "copies may write past the
 static void
 plan_rising(PfsRisingPlan *plan, uint64_t range)
 {
+	/* W of segment_format.h, the count of possible numbers. */
 	uint32_t most = (uint32_t) range + 1;
 	uint32_t width = pfs_bit_width(range);
 
 	plan->range = range;
 	memset(plan->modes, MODE_BITMAP, sizeof(plan->modes));
+	/*
+	 * Of W possible numbers at most W rise, so longer groups cannot occur. Their mode stays
+	 * MODE_BITMAP, for which rising_restore() refuses them.
+	 */
 	plan->most_rows = most < PFS_BLOCK_ROWS ? most : PFS_BLOCK_ROWS;
 	for (uint32_t rows = 1; rows <= plan->most_rows; rows++)
 	{
 		uint32_t low = pfs_bit_width(most / rows) - 1;
+		/*
+		 * For each number its low bits and a set bit, and for each possible upper part a clear bit.
+		 */
 		uint32_t apart = rows * (low + 1) + (uint32_t) (range >> low);
 		uint32_t best = most < apart ? most : apart;
 
@@ -56,6 +64,7 @@ is_rising(const uint64_t *units, const PfsBlockGroups *groups)
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
 
 		for (uint32_t i = 1; i < rows; i++)
+			/* Equal neighbours do not count as rising: a bitmap cannot store a number twice. */
 			if (units[i] <= units[i - 1])
 				return false;
 		units += rows;
@@ -68,6 +77,7 @@ static uint32_t
 pack_rising(const uint64_t *units, uint32_t rows, uint64_t range, uint8_t mode, uint8_t *bytes,
 			uint32_t bit)
 {
+	/* mode % 64 only keeps the shift defined for MODE_BITMAP, which does not use the result. */
 	uint32_t high_bits = rows + (uint32_t) (range >> mode % 64);
 
 	if (mode == MODE_BITMAP)
@@ -78,6 +88,10 @@ pack_rising(const uint64_t *units, uint32_t rows, uint64_t range, uint8_t mode, 
 	}
 	for (uint32_t i = 0; i < rows; i++)
 	{
+		/*
+		 * i set bits lie before this one, so positions differ even for numbers with equal upper
+		 * parts.
+		 */
 		pfs_store_bits(bytes, bit + (uint32_t) (units[i] >> mode) + i, 1);
 		pfs_store_bits(bytes, bit + high_bits + i * mode, units[i] & pfs_bit_mask(mode));
 	}
@@ -103,6 +117,7 @@ pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
 		uint8_t mode = plan.modes[rows];
 
+		/* The number of rows alone decides the mode, so the decoder needs no flag per group. */
 		if (mode != MODE_SYMBOLS)
 			bits += pack_rising(units, rows, shape->range, mode, draft->group_bits, bits);
 		else
@@ -138,6 +153,7 @@ rising_unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t
 		{
 			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
 
+			/* A set bit too many: the bits are corrupt, and units[] has no more room. */
 			if (row == rows)
 				return false;
 			if (low == 0)
@@ -171,6 +187,7 @@ unpack_rising(const uint8_t *bytes, uint32_t bit, uint32_t rows, uint64_t range,
 		return false;
 	/* mode 0 has no low bits: the upper part, in unary, is the whole number */
 	for (uint32_t row = 0; mode == 0 && row < rows; row++)
+		/* A number's place is its value plus the set bits before it. */
 		units[row] -= row;
 	return true;
 }
@@ -215,6 +232,10 @@ rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const b
 	uint32_t row = 0; /* next row to fill; after the last group that has bits */
 	uint32_t bit = 0;
 
+	/*
+	 * The rows stored as symbols must be as many as there are symbols, so that copies stay within
+	 * them.
+	 */
 	if (list_apart(groups, wanted, plan, &apart) != shape->symbols.count)
 		return false;
 	for (uint32_t i = 0; i <= apart.count; i++)
@@ -227,6 +248,9 @@ rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const b
 		 */
 		for (; row < start; row += COPY_VALUES, symbols += COPY_VALUES)
 			memcpy(units + row, symbols, COPY_VALUES * sizeof(*units));
+		/*
+		 * The last copy took up to COPY_VALUES - 1 symbols too many, which belong to later groups.
+		 */
 		symbols -= row - start;
 		if (i == apart.count)
 			break;
@@ -247,6 +271,9 @@ pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 				   const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
 				   uint64_t *units)
 {
+	/*
+	 * Blocks of one column often have the same range; planning takes longer than restoring a block.
+	 */
 	if (plan->range != shape->range)
 		plan_rising(plan, shape->range);
 	if (groups->wanted == NULL)

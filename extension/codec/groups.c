@@ -39,6 +39,7 @@ keys_can_group(const PfsColumn *columns, uint32_t column_count)
 
 	for (uint32_t i = 0; i < column_count; i++)
 	{
+		/* The value of a null row is unspecified, so equal values would not mean equal keys. */
 		if (columns[i].is_key && columns[i].nulls != NULL)
 			return false;
 		any |= columns[i].is_key;
@@ -66,6 +67,7 @@ pfs_groups_find(const PfsColumn *columns, uint32_t column_count, uint32_t row_co
 	if (!keys_can_group(columns, column_count))
 		return true;
 	groups->count = count_groups(columns, column_count, row_count);
+	/* The condition is rows / groups < 5 / 4, multiplied out. */
 	if ((uint64_t) groups->count * MIN_MEAN_QUARTERS > (uint64_t) row_count * 4)
 	{
 		groups->count = 0;
@@ -88,6 +90,7 @@ pfs_groups_find(const PfsColumn *columns, uint32_t column_count, uint32_t row_co
 				(PfsBlockGroups){ .lengths = groups->lengths + group };
 		if (begins_group(columns, column_count, row))
 		{
+			/* A length of 0 stands for one row: lengths are stored minus 1. */
 			groups->lengths[group++] = 0;
 			groups->blocks[row / PFS_BLOCK_ROWS].count++;
 		}
@@ -114,6 +117,7 @@ pfs_groups_fold(const PfsGroups *groups, const int64_t *values, PfsAllocator all
 
 	for (uint32_t group = 0; folded != NULL && group < groups->count; group++)
 	{
+		/* All rows of the group agree, so the first one stands for them. */
 		folded[group] = *values;
 		values += groups->lengths[group] + 1;
 	}
@@ -139,6 +143,7 @@ pfs_groups_add_up(const PfsGroups *groups, const int64_t *values, int64_t least,
 	}
 	for (uint32_t block = 0; block < block_count; block++)
 	{
+		/* The copy of the block's groups shares their lengths, and gets the sums of this column. */
 		sums->blocks[block] = groups->blocks[block];
 		sums->blocks[block].sums = sums->sums + group;
 		sums->blocks[block].least = least;
@@ -148,11 +153,19 @@ pfs_groups_add_up(const PfsGroups *groups, const int64_t *values, int64_t least,
 			uint64_t sum = 0;
 
 			for (int64_t row = 0; row <= groups->lengths[group]; row++)
+				/*
+				 * At most PFS_BLOCK_ROWS values of PFS_SUM_MAX_UNITS units, so the sum fits in an
+				 * int64.
+				 */
 				sum += ((uint64_t) *values++ - (uint64_t) least) / unit;
 			sums->sums[group] = (int64_t) sum;
 		}
 	}
 	for (uint32_t block = 0; block < value_block_count; block++)
+		/*
+		 * The sums stream has one value per group and is cut every PFS_BLOCK_ROWS groups, so its
+		 * block b begins at group b * PFS_BLOCK_ROWS.
+		 */
 		sums->values[block] =
 			(PfsBlockGroups){ .count = pfs_block_rows(groups->count, block),
 							  .lengths = groups->lengths + (size_t) block * PFS_BLOCK_ROWS,
@@ -246,6 +259,9 @@ read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_
 		for (uint32_t i = 0; i < pfs_block_rows(block_count, chunk); i++)
 		{
 			uint32_t rows = pfs_block_rows(decoder->row_count, block);
+			/*
+			 * A stored -1 becomes 0 here, and other negative numbers become larger than any block.
+			 */
 			uint64_t count = (uint64_t) decoder->block_lengths[i] + 1;
 
 			if (count == 0 || count > rows)
@@ -255,6 +271,7 @@ read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_
 		}
 	}
 	decoder->firsts[block] = first;
+	/* first cannot wrap: it is at most the number of rows of the segment. */
 	if (first != group_count)
 		return groups_fail(error, PFS_CORRUPT, "blocks do not have as many groups as the segment",
 						   0);
@@ -271,6 +288,10 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 	uint64_t counts_length = pfs_cursor_varint(&cursor);
 	size_t start = cursor.offset;
 	const uint8_t *place =
+		/*
+		 * The comparison comes before the cast, because size_t may be narrower than the stored
+		 * number.
+		 */
 		counts_length > length ? NULL : pfs_cursor_take(&cursor, (size_t) counts_length);
 	PfsStreamDecoder *counts = NULL;
 	PfsStatus status;
@@ -279,6 +300,7 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 		return groups_fail(error, PFS_CORRUPT, "groups exceed their stream", start);
 	status = pfs_stream_open(place, (size_t) counts_length, block_count, decoder->allocator,
 							 &counts, error);
+	/* A block that needs groups would need this very stream to be decoded. */
 	if (status == PFS_OK && pfs_stream_needs_groups(counts))
 		status = groups_fail(error, PFS_CORRUPT, "groups refer to groups", 0);
 	if (status == PFS_OK)
@@ -291,6 +313,7 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 	pfs_stream_close(counts);
 	if (status != PFS_OK)
 	{
+		/* The offset so far counts from the start of the inner stream. */
 		error->offset += start;
 		return status;
 	}
@@ -316,6 +339,9 @@ pfs_groups_open(const uint8_t *bytes, size_t length, uint32_t row_count, uint32_
 	decoder->allocator = allocator;
 	decoder->row_count = row_count;
 	decoder->block = UINT32_MAX;
+	/*
+	 * pfs_groups_close() frees whatever is set, so all pointers are set before the first failure.
+	 */
 	decoder->firsts = NULL;
 	decoder->lengths = NULL;
 	status = parse_groups(decoder, bytes, length, group_count, error);
@@ -372,6 +398,7 @@ pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *grou
 	pfs_groups_place(decoder, block, first, &groups->count);
 	if (decoder->block == block)
 		return PFS_OK;
+	/* block_lengths[] is overwritten from here on, and must not count as a block if that fails. */
 	decoder->block = UINT32_MAX;
 	status = pfs_groups_lengths(decoder, *first, groups->count, decoder->block_lengths, error);
 	if (status != PFS_OK)

@@ -71,6 +71,10 @@ chunk_put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_
 	int64_t previous = 0;
 
 	for (uint32_t i = 0; i < count; i++)
+		/*
+		 * All flags, then all start lines, and so on: numbers and texts of one kind compress better
+		 * side by side.
+		 */
 		pfs_buffer_put_byte(body, function_flags(functions, i));
 	for (uint32_t i = 0; i < count; i++)
 		put_step(body, functions[i].start_line, &previous);
@@ -126,6 +130,7 @@ put_packed_body(PfsBuffer *packed, const PfsBuffer *body, uint8_t *flags)
 	size_t written = 0;
 
 	*flags = 0;
+	/* Room for the whole body serves both cases: compressed, or copied as it is. */
 	if (at == NULL || (at = pfs_buffer_reserve(packed, body->length)) == NULL)
 		return false;
 	if (!pfs_zstd_compress(at, capacity, body->data, body->length, PFS_ZSTD_REPEATS, &written))
@@ -155,6 +160,7 @@ chunk_finish(const PfsBuffer *body, uint8_t kind, uint32_t count, PfsAllocator a
 		pfs_buffer_fini(&packed);
 		return PFS_NO_MEMORY;
 	}
+	/* The buffer may have moved while the body was added, so the header is filled in last. */
 	header = packed.data;
 	header[VERSION_AT] = PFS_NAME_CHUNK_VERSION;
 	header[FLAGS_AT] = flags;
@@ -215,6 +221,10 @@ check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, 
 {
 	if (length < PFS_NAME_CHUNK_HEADER_SIZE)
 		return chunk_corrupt(error, "it is shorter than its header", length);
+	/*
+	 * The checksum covers all fields below, so a mismatch of those is a wrong row or a newer
+	 * writer, and not a damaged page.
+	 */
 	if (pfs_load32(bytes) != chunk_checksum(bytes, length))
 		return chunk_corrupt(error, "the checksum does not match", 0);
 	if (bytes[VERSION_AT] != PFS_NAME_CHUNK_VERSION)
@@ -226,6 +236,7 @@ check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, 
 		return chunk_corrupt(error, "a reserved bit is set", FLAGS_AT);
 	if (bytes[KIND_AT] != kind || bytes[LAST_ROW_AT] + 1u != count)
 		return chunk_corrupt(error, "it does not hold the rows that it should", KIND_AT);
+	/* Bounds the memory that chunk_open() allocates. */
 	if (pfs_load32(bytes + BODY_LENGTH_AT) > max_body)
 		return chunk_corrupt(error, "the body is too long", BODY_LENGTH_AT);
 	return PFS_OK;
@@ -265,6 +276,7 @@ chunk_get_step(PfsCursor *cursor, int64_t *previous)
 {
 	*previous =
 		(int64_t) ((uint64_t) *previous + (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor)));
+	/* The numbers are int32, although a step between two of them may need 33 bits. */
 	if (*previous < INT32_MIN || *previous > INT32_MAX)
 	{
 		cursor->failed = true;
@@ -296,6 +308,7 @@ get_functions(PfsCursor *cursor, uint32_t count, PfsPackedFunction *functions)
 	const uint8_t *flags = pfs_cursor_take(cursor, count);
 	int64_t previous = 0;
 
+	/* Row 0 has no row before it whose file it could share. */
 	if (flags == NULL || (flags[0] & SAME_FILE) != 0)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
@@ -308,6 +321,7 @@ get_functions(PfsCursor *cursor, uint32_t count, PfsPackedFunction *functions)
 	for (uint32_t i = 0; i < count; i++)
 		functions[i].filename =
 			(flags[i] & SAME_FILE) != 0 ? functions[i - 1].filename : get_text(cursor);
+	/* The parts must fill the body exactly. */
 	return !cursor->failed && cursor->offset == cursor->length;
 }
 
@@ -326,6 +340,7 @@ chunk_open(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, si
 	if (status != PFS_OK)
 		return status;
 	body_length = pfs_load32(bytes + BODY_LENGTH_AT);
+	/* One byte more, because a request for 0 bytes would free. */
 	*memory = allocator.realloc(allocator.context, NULL, body_length + 1);
 	if (*memory == NULL)
 		return no_memory(error);
@@ -357,6 +372,7 @@ get_places(PfsCursor *cursor, uint32_t count, PfsPackedLocation *locations)
 	int64_t mapping = 0;
 	uint32_t line_count = 0;
 
+	/* The cursor has failed, so the caller reads no location. */
 	if (symbolization == NULL)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
@@ -371,6 +387,7 @@ get_places(PfsCursor *cursor, uint32_t count, PfsPackedLocation *locations)
 	{
 		uint64_t lines = pfs_cursor_varint(cursor);
 
+		/* With this bound the sum of all lines fits easily in 32 bits. */
 		if (lines > PFS_NAME_CHUNK_MAX_LINES)
 		{
 			cursor->failed = true;
@@ -413,7 +430,9 @@ chunk_unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 	/* growing may have moved the body, in which the cursor continues */
 	*memory = grown;
 	cursor->data = grown;
+	/* First the function ids of all lines, then their line numbers. */
 	numbers = (int32_t *) ((uint8_t *) grown + lines_at);
+	/* Each of the two parts starts its steps from 0. */
 	get_lines(cursor, line_count, numbers);
 	get_lines(cursor, line_count, numbers + line_count);
 	for (uint32_t i = 0; i < count; i++)

@@ -41,11 +41,18 @@ pfs_array_plan(const uint64_t *numbers, uint32_t count, unsigned bits)
 
 	for (uint32_t i = 0; i < count; i++)
 		counts[i % 2][pfs_bit_width(numbers[i])]++;
+	/*
+	 * From wide to narrow, wider grows by the numbers that have exactly one bit more than is kept.
+	 */
 	for (unsigned kept_bits = bits; kept_bits-- > 0;)
 	{
 		uint64_t cost;
 
 		wider += counts[0][kept_bits + 1] + counts[1][kept_bits + 1];
+		/*
+		 * If no number is wider, nothing would be patched. An entry without patches does not store
+		 * kept_bits: the reader takes bits instead.
+		 */
 		if (wider == 0)
 			continue;
 		/*
@@ -63,6 +70,10 @@ pfs_array_plan(const uint64_t *numbers, uint32_t count, unsigned bits)
 	if (best.kept_bits < bits)
 	{
 		best.gap_bits = (uint8_t) measure_gaps(numbers, count, best.kept_bits, &best.patch_count);
+		/*
+		 * The exact size, with the widest gap, may exceed the estimate, and each of the three
+		 * arrays is rounded up to whole bytes.
+		 */
 		if (pfs_array_size(&best) >= pfs_bitpack_size(count, bits))
 			best = (PfsArrayShape){ count, 0, (uint8_t) bits, (uint8_t) bits, 0 };
 	}
@@ -95,6 +106,7 @@ pfs_array_pack(const uint64_t *numbers, const PfsArrayShape *shape, uint8_t *byt
 	{
 		uint64_t top = numbers[i] >> shape->kept_bits;
 
+		/* A top of 0 means that the number fits in the kept bits. */
 		kept[i] = numbers[i] - (top << shape->kept_bits);
 		if (top == 0)
 			continue;
@@ -126,6 +138,10 @@ pfs_array_unpack(const uint8_t *bytes, const PfsArrayShape *shape, uint64_t *num
 	pfs_bitunpack(bytes, patch_count, (unsigned) shape->bits - shape->kept_bits, tops);
 	for (uint32_t patch = 0; patch < patch_count; patch++)
 	{
+		/*
+		 * Gaps are stored bytes: position is 64 bits wide so that it cannot wrap, and is checked
+		 * before use.
+		 */
 		position += gaps[patch];
 		if (position >= shape->count)
 			return false;

@@ -21,6 +21,7 @@ read_nulls(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t blo
 	int64_t greatest;
 	PfsStatus status;
 
+	/* The entry's range says whether any flag is 1, so most blocks need no decoding. */
 	*has_nulls = pfs_stream_range(decoder, block, &least, &greatest) && greatest != 0;
 	if (!*has_nulls)
 		return PFS_OK;
@@ -81,6 +82,10 @@ spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *v
 
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
+		/*
+		 * row is the end of this group; start is the first row of the run of groups with equal
+		 * values.
+		 */
 		row += (uint32_t) groups->lengths[group] + 1;
 		if (group + 1 < groups->count && group_values[group + 1] == group_values[group])
 			continue;
@@ -104,6 +109,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
 
 	if (status == PFS_OK)
+		/* groups.count is at most PFS_BLOCK_ROWS, because every group has a row in this block. */
 		status = pfs_stream_values(decoder, NULL, first, groups.count, group_values, error);
 	if (status != PFS_OK)
 		return status;
@@ -129,10 +135,12 @@ read_base(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t bloc
 	uint32_t count = pfs_block_rows(reader->row_count, block);
 	int source;
 
+	/* Row i of this segment is group i of the base, so both must have as many. */
 	if (base == NULL || base->group_count != reader->row_count)
 		return pfs_reader_fail(error, PFS_CORRUPT,
 							   "column is shared with rows that have other groups", 0);
 	source = column->is_shared ? pfs_reader_find_column(base, column->attnum) : -1;
+	/* A shared column that the base lacks is the number of rows of each group. */
 	if (source >= 0)
 		return pfs_reader_group_values(base, source, first, count, values, error);
 	return pfs_reader_group_rows(base, first, count, values, error);
@@ -145,12 +153,17 @@ read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t 
 {
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
 
+	/*
+	 * read_measure() of the header has made sure that this column is plain, so it needs neither
+	 * groups nor base.
+	 */
 	error->stream = column->value_stream;
 	if (decoder != NULL)
 		return pfs_stream_block(decoder, block, NULL, values, error);
 	if (reader->streams[column->value_stream].length > 0)
 		return pfs_reader_fail(error, PFS_CORRUPT,
 							   "segment lacks the numbers of rows that other columns refer to", 0);
+	/* A stream without bytes: all values are equal, and stand in the header. */
 	values_fill(values, column->least, pfs_block_rows(reader->row_count, block));
 	return PFS_OK;
 }
@@ -201,6 +214,7 @@ read_needed_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 	uint32_t first;
 	PfsStatus status = read_block_groups(reader, block, groups, &first, error);
 
+	/* Other columns may have RISING or BANDED blocks, which need the rows of the groups only. */
 	if (status == PFS_OK && column->is_parted)
 	{
 		status = read_sums(reader, column, first, groups->count, sums, error);
@@ -235,10 +249,15 @@ reader_read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
 
 	error->stream = column->value_stream;
+	/* wanted[] is of use only to blocks with group bits, which a grouped column cannot have. */
 	if (column->is_grouped)
 		return read_grouped(reader, decoder, block, values, error);
 	if (column->is_above || column->measure >= 0)
 		return read_above(reader, column, block, values, error);
+	/*
+	 * Even in a column of kind 6 a block may be stored without its groups, if that took fewer
+	 * bytes.
+	 */
 	if (pfs_stream_block_needs_groups(decoder, block))
 		return read_beside_groups(reader, column, block, wanted, values, error);
 	return pfs_stream_block(decoder, block, NULL, values, error);
@@ -293,6 +312,7 @@ pfs_reader_block_units(PfsSegmentReader *reader, int column, uint32_t block, con
 		source->is_shared || source->is_above || source->measure >= 0 || decoder == NULL ||
 		!pfs_stream_block_has_units(decoder, block))
 		return PFS_OK;
+	/* Only kinds 0 and 6 get here: their stream holds the values themselves. */
 	*are_kept = true;
 	error->stream = source->value_stream;
 	needs_groups = pfs_stream_block_needs_groups(decoder, block);
@@ -347,6 +367,7 @@ pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, 
 	/* lengths are stored minus 1; add it, and find any that is out of range */
 	for (uint32_t i = 0; i < count; i++)
 	{
+		/* The bits of all lengths together reach PFS_BLOCK_ROWS only if one of them does. */
 		most |= (uint64_t) rows[i];
 		rows[i] = (int64_t) ((uint64_t) rows[i] + 1);
 	}
@@ -368,6 +389,10 @@ add_up_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t 
 	if (status == PFS_OK)
 		status = read_sums(reader, column, first, count, values, error);
 	for (uint32_t i = 0; status == PFS_OK && i < count; i++)
+		/*
+		 * Each value is least + unit * q, so the sum of k values is k * least + unit * the sum of
+		 * q.
+		 */
 		values[i] = (int64_t) ((uint64_t) column->least * (uint64_t) rows[i] +
 							   column->unit * (uint64_t) values[i]);
 	return status;
@@ -387,6 +412,7 @@ pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, ui
 		return pfs_stream_values(stream->decoder, NULL, first, count, values, error);
 	if (source->is_parted)
 		return add_up_groups(reader, source, first, count, values, error);
+	/* A column that is neither grouped nor parted has values of groups only if it is constant. */
 	if (!source->has_values || stream->length > 0)
 		return pfs_reader_fail(error, PFS_CORRUPT, "column has no values of groups", 0);
 	values_fill(values, source->least, count);

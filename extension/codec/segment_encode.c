@@ -66,6 +66,9 @@ column_find_range(const PfsColumn *column, uint32_t row_count, int64_t *least, i
 {
 	bool found = false;
 
+	/*
+	 * A caller may pass flags that are all false; such a column is stored like one without nulls.
+	 */
 	*has_nulls = column->nulls != NULL && memchr(column->nulls, 1, row_count) != NULL;
 	if (!*has_nulls)
 	{
@@ -78,6 +81,7 @@ column_find_range(const PfsColumn *column, uint32_t row_count, int64_t *least, i
 
 		if (column->nulls[row])
 			continue;
+		/* *least and *greatest are not set before the first value that is not null. */
 		*least = !found || value < *least ? value : *least;
 		*greatest = !found || value > *greatest ? value : *greatest;
 		found = true;
@@ -92,7 +96,9 @@ encode_nulls(const Encoding *encoding, const bool *nulls)
 	int64_t *values = encoder_new_values(encoding);
 
 	for (uint32_t row = 0; row < encoding->row_count && values != NULL; row++)
+		/* Long runs of one flag fold well, so the flags need no encoding of their own. */
 		values[row] = nulls[row];
+	/* encode_and_free() reports an allocation that failed. */
 	return encode_and_free(encoding, values, encoding->row_count, add_stream(encoding));
 }
 
@@ -135,6 +141,7 @@ encode_plain(const Encoding *encoding, const PfsColumn *column, bool has_nulls, 
 {
 	const PfsGroups *groups = encoding->groups;
 
+	/* pfs_groups_find() finds no groups if a key has nulls, so a grouped column has none. */
 	if (groups->count > 0 && column->is_key)
 		return encode_and_free(encoding,
 							   pfs_groups_fold(groups, column->values, encoding->allocator),
@@ -148,6 +155,7 @@ static bool
 encode_parted(const Encoding *encoding, const PfsColumn *column, int64_t least, uint64_t unit,
 			  PfsBytes *values)
 {
+	/* The reader numbers the streams of a column in this order: values, sums, null flags. */
 	PfsBytes *sums_bytes = add_stream(encoding);
 	PfsAllocator allocator = encoding->allocator;
 	PfsGroupSums sums;
@@ -182,6 +190,10 @@ column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_co
 		return PFS_COLUMN_ALL_NULL;
 	if (has_nulls)
 		return PFS_COLUMN_HAS_NULLS;
+	/*
+	 * The header stores a single value in fewer bytes than a reference, so a constant column is
+	 * plain even if the base has it.
+	 */
 	if (is_constant)
 		return 0;
 	if (column->is_shared)
@@ -213,7 +225,12 @@ draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *group
 	draft.kind = column_kind(column, draft.has_values, draft.has_nulls,
 							 draft.least == draft.greatest, groups);
 	if (draft.kind == PFS_COLUMN_ABOVE || draft.kind == PFS_COLUMN_MEASURED)
+		/*
+		 * Differences from a multiple of this unit stay multiples of it, so the blocks' divisors
+		 * remain.
+		 */
 		draft.unit = common_unit(column, row_count, 0);
+	/* Two different values have a unit other than 0, by which keeps_sums() may divide. */
 	if (draft.kind == 0 && draft.least != draft.greatest && column->wants_sums)
 	{
 		uint64_t unit = common_unit(column, row_count, draft.least);
@@ -262,11 +279,16 @@ encode_column(const Encoding *encoding, const PfsColumn *column)
 	pfs_buffer_put_byte(header, column->width | draft.kind);
 	if (!draft.has_values)
 	{
+		/*
+		 * Every column has a value stream, even if it is empty, because readers number the streams
+		 * by the column entries.
+		 */
 		segment->stream_count++;
 		return true;
 	}
 	pfs_buffer_put_varint(header, pfs_zigzag(draft.least));
 	pfs_buffer_put_varint(header, (uint64_t) draft.greatest - (uint64_t) draft.least);
+	/* The kinds that have this field are never constant, so their unit is at least 1. */
 	if (draft.unit > 0)
 		pfs_buffer_put_varint(header, draft.unit);
 	if (draft.kind == PFS_COLUMN_MEASURED)
@@ -288,6 +310,7 @@ encode_groups(const Encoding *encoding)
 {
 	const PfsGroups *groups = encoding->groups;
 	PfsSegment *segment = encoding->segment;
+	/* The groups stream comes after those of all columns. */
 	PfsBytes *stream = &segment->streams[segment->stream_count];
 
 	if (groups->count == 0)
@@ -315,6 +338,9 @@ encode_parts(const Encoding *encoding, const PfsColumn *columns, uint32_t column
 	for (uint32_t i = 0; i < column_count; i++)
 		if (!encode_column(encoding, &columns[i]))
 			return false;
+	/*
+	 * A failed buffer may have no data, so the failure is checked before the checksum is computed.
+	 */
 	if (!encode_groups(encoding) || header->failed)
 		return false;
 	pfs_buffer_put32(header, pfs_crc32c(header->data, header->length));
@@ -340,6 +366,10 @@ pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row
 	done = segment->streams != NULL;
 	if (done)
 	{
+		/*
+		 * pfs_segment_free() frees every stream that is counted, also after a failure in the
+		 * middle.
+		 */
 		memset(segment->streams, 0, streams_bytes);
 		done = encode_parts(&encoding, columns, column_count);
 	}

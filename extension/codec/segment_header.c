@@ -22,12 +22,17 @@ read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, bool
 
 	*column_count = pfs_cursor_get16(cursor);
 	*row_count = pfs_cursor_get32(cursor);
+	/* A read past the end returns 0, so the values are looked at only after this check. */
 	if (cursor->failed)
 		return pfs_reader_fail(error, PFS_CORRUPT, "segment header is too short", cursor->offset);
 	if (magic != PFS_SEGMENT_MAGIC)
 		return pfs_reader_fail(error, PFS_CORRUPT,
 							   "segment header does not begin with the magic number", 0);
 	*is_grouped = (flags & PFS_HEADER_GROUPED) != 0;
+	/*
+	 * The version is checked before the counts, because a later format may give these fields
+	 * another meaning.
+	 */
 	if (version != PFS_FORMAT_VERSION || (flags & ~PFS_HEADER_GROUPED) != 0)
 		return pfs_reader_fail(error, PFS_UNSUPPORTED,
 							   "segment has a format that this version does not know", 4);
@@ -46,6 +51,10 @@ read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
 	PfsReaderStream *stream = &reader->streams[reader->stream_count++];
 	uint64_t length;
 
+	/*
+	 * The decoder is NULL before anything can fail, because pfs_reader_close() closes all streams
+	 * that are counted.
+	 */
 	memset(stream, 0, sizeof(*stream));
 	stream->value_count = reader->row_count;
 	if (!has_bytes)
@@ -66,6 +75,7 @@ read_measure(const PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn 
 	uint64_t measure = pfs_cursor_varint(cursor);
 	const PfsReaderColumn *target;
 
+	/* Only columns before this one have been read. */
 	if (measure >= (uint64_t) (column - reader->columns))
 		return false;
 	target = &reader->columns[measure];
@@ -92,6 +102,10 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 	if (width != 1 && width != 2 && width != 4 && width != 8)
 		return false;
 	kind = shape & ~PFS_COLUMN_WIDTH_MASK;
+	/*
+	 * Kinds GROUPED and PARTED need the groups of this segment; SHARED and ABOVE need those of the
+	 * base, which the reader checks when it decodes.
+	 */
 	if (kind != 0 && kind != PFS_COLUMN_HAS_NULLS && kind != PFS_COLUMN_ALL_NULL &&
 		kind != PFS_COLUMN_SHARED && kind != PFS_COLUMN_ABOVE && kind != PFS_COLUMN_MEASURED &&
 		((kind != PFS_COLUMN_GROUPED && kind != PFS_COLUMN_PARTED) || !reader->is_grouped))
@@ -109,6 +123,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 	{
 		column->least = pfs_unzigzag(pfs_cursor_varint(cursor));
 		range = pfs_cursor_varint(cursor);
+		/* Modulo 2^64 this is the distance from least to INT64_MAX, for a negative least, too. */
 		if (range > (uint64_t) INT64_MAX - (uint64_t) column->least)
 			return false;
 		column->greatest = (int64_t) ((uint64_t) column->least + range);
@@ -117,6 +132,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 		column->unit = pfs_cursor_varint(cursor);
 	if (kind == PFS_COLUMN_MEASURED && !read_measure(reader, cursor, column))
 		return false;
+	/* Every value is least + unit * q, and PARTED blocks are decoded by these two. */
 	if (column->is_parted && (column->unit == 0 || range == 0))
 		return false;
 	/* a constant column without nulls, or one that the base has, has no bytes */
@@ -157,6 +173,10 @@ header_read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 		const PfsReaderColumn *column = &reader->columns[i];
 
 		if (column->is_grouped)
+			/*
+			 * Streams were counted with a value per row; the number of groups is read after the
+			 * columns.
+			 */
 			reader->streams[column->value_stream].value_count = reader->group_count;
 		if (column->is_parted)
 			reader->streams[column->sums_stream].value_count = reader->group_count;
@@ -188,6 +208,10 @@ PfsStatus
 pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
 				PfsSegmentReader **reader_out, PfsError *error)
 {
+	/*
+	 * The checksum is the last field. If the header is too short for it, the cursor is empty and
+	 * read_prefix() fails, so the checksum is never read from outside.
+	 */
 	PfsCursor cursor =
 		pfs_cursor(header, length < PFS_HEADER_CRC_BYTES ? 0 : length - PFS_HEADER_CRC_BYTES);
 	uint32_t column_count;
@@ -198,9 +222,17 @@ pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
 
 	if (status != PFS_OK)
 		return status;
+	/*
+	 * Magic number and version are checked before the checksum, so that a later format is reported
+	 * as unsupported, and other data as what they are.
+	 */
 	if (pfs_crc32c(header, cursor.length) != pfs_load32(header + cursor.length))
 		return pfs_reader_fail(error, PFS_CORRUPT, "checksum of the segment header does not match",
 							   cursor.length);
+	/*
+	 * One allocation: reader, streams, columns. A column has at most two streams, because sums
+	 * exclude null flags; the last one is that of the groups.
+	 */
 	reader = allocator.realloc(allocator.context, NULL,
 							   sizeof(*reader) +
 								   column_count *

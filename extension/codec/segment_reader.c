@@ -42,6 +42,10 @@ pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum)
 {
 	for (uint32_t i = 0; i < reader->column_count; i++)
 		if (reader->columns[i].attnum == attnum)
+			/*
+			 * Attribute numbers are unique in a segment; of a corrupt one that repeats them, the
+			 * first column is read.
+			 */
 			return (int) i;
 	return -1;
 }
@@ -90,6 +94,10 @@ pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values,
 		return;
 	if (target->is_shared)
 		source = pfs_reader_base_column(reader->base, target);
+	/*
+	 * Sums of groups are computed from the sums stream and the groups' rows, so they need both
+	 * streams.
+	 */
 	if (source != NULL)
 		*values = source->is_parted ? source->sums_stream : source->value_stream;
 	if (source == NULL || source->is_parted)
@@ -138,6 +146,10 @@ pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t 
 								 "length of the stream does not match the segment header", length);
 	else if (!is_loaded && length > 0)
 	{
+		/*
+		 * A stream that is loaded again is not checked again: several columns may share the groups
+		 * stream.
+		 */
 		if (pfs_crc32c(bytes, length) != target->crc)
 			status =
 				pfs_reader_fail(error, PFS_CORRUPT, "checksum of the stream does not match", 0);
@@ -182,8 +194,15 @@ shared_range(const PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 	int source = base == NULL ? -1 : pfs_reader_find_column(base, column->attnum);
 	PfsStreamDecoder *decoder = NULL;
 
+	/*
+	 * Without help of the base, the header's range of the whole column is a bound for every block.
+	 */
 	*min = column->least;
 	*max = column->greatest;
+	/*
+	 * This segment has a row per group of the base, so its block of rows has the number of the
+	 * base's block of groups.
+	 */
 	if (source >= 0 && base->columns[source].is_grouped && base->group_count == reader->row_count)
 		decoder = base->streams[base->columns[source].value_stream].decoder;
 	return decoder == NULL || pfs_stream_range(decoder, block, min, max);
@@ -198,6 +217,10 @@ pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t bloc
 
 	if (source->is_shared)
 		return shared_range(reader, source, block, min, max);
+	/*
+	 * The entries of kinds 10 and 12 have the range of differences, which says nothing about the
+	 * values.
+	 */
 	if (decoder == NULL || source->is_above || source->measure >= 0 ||
 		(source->is_grouped && reader->groups == NULL))
 		return pfs_reader_column_range(reader, column, min, max);

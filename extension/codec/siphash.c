@@ -41,6 +41,7 @@ siphash_mix(State *state, unsigned rounds)
 static inline void
 siphash_absorb(State *state, uint64_t word)
 {
+	/* Two rounds per word: the 2 in SipHash-2-4. */
 	state->v3 ^= word;
 	siphash_mix(state, 2);
 	state->v0 ^= word;
@@ -60,7 +61,15 @@ pfs_siphash(const uint8_t key[PFS_SIPHASH_KEY_BYTES], const void *bytes, size_t 
 	const uint8_t *at = bytes;
 	uint64_t k0 = pfs_load64(key);
 	uint64_t k1 = pfs_load64(key + 8);
+	/*
+	 * The last word holds the up to seven bytes left over, and the length modulo 256 in its top
+	 * byte.
+	 */
 	uint64_t last = (uint64_t) length << 56;
+	/*
+	 * The constants are those of the paper, the text "somepseudorandomlygeneratedbytes". 0xee
+	 * selects 128 bits.
+	 */
 	State state = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
 					k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
 

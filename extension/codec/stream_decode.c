@@ -23,14 +23,23 @@ static PfsStatus
 decode_distinct(PfsStreamDecoder *decoder, uint32_t block, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->distinct->shapes[block];
+	/* dictionary[] has room for all blocks, of which only those that ranks refer to are filled. */
 	int64_t *values = decoder->dictionary + (size_t) block * PFS_BLOCK_ROWS;
 	PfsStatus status = pfs_stream_block(decoder->distinct, block, NULL, values, error);
 
 	if (status != PFS_OK)
 		return status;
+	/*
+	 * pfs_stream_range() takes the values of the least and of the greatest rank as the range,
+	 * which is right only if the dictionary ascends.
+	 */
 	for (uint32_t i = 1; i < shape->row_count; i++)
 		if (values[i] <= values[i - 1])
 			return pfs_stream_fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
+	/*
+	 * Entries ascend from block to block (see is_ascending() of stream_open.c), so with this check
+	 * the whole dictionary does.
+	 */
 	if (values[0] < shape->least || values[shape->row_count - 1] > pfs_block_greatest(shape))
 		return pfs_stream_fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
 	decoder->has_distinct[block] = true;
@@ -66,6 +75,7 @@ pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int6
 	*greatest = pfs_block_greatest(shape);
 	if (decoder->distinct == NULL)
 		return true;
+	/* stream_read_entries() has checked that these ranks lie in the dictionary. */
 	first = (uint32_t) *least;
 	last = (uint32_t) *greatest;
 	/*
@@ -118,6 +128,7 @@ load_stripe(PfsStreamDecoder *decoder, uint32_t stripe, PfsError *error)
 		const uint8_t *source = decoder->bytes + section->offset;
 		PfsZstdResult result = PFS_ZSTD_OK;
 
+		/* Sections without bytes have no entry in the table, and no place in stripe_bytes. */
 		if (section->raw_length == 0)
 			continue;
 		if (section->code == PFS_SECTION_RAW)
@@ -141,6 +152,7 @@ load_stripe(PfsStreamDecoder *decoder, uint32_t stripe, PfsError *error)
 PFS_CLONES static void
 add_plane(const uint8_t *bytes, uint32_t count, unsigned shift, uint64_t *array)
 {
+	/* The lowest plane overwrites the array, which need not be cleared before. */
 	if (shift == 0)
 		for (uint32_t i = 0; i < count; i++)
 			array[i] = bytes[i];
@@ -157,6 +169,7 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 	const uint8_t *section_bytes = decoder->stripe_bytes;
 	const PfsSection *sections = decoder->sections + (size_t) decoder->stripe * PFS_SECTION_COUNT;
 
+	/* An array of zeros has no plane that would set it. */
 	if (shape->symbols.bits == 0)
 		memset(symbols, 0, shape->symbols.count * sizeof(*symbols));
 	if (shape->lengths.bits == 0)
@@ -176,6 +189,10 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 				add_plane(section_bytes + place, shape->lengths.count,
 						  8 * (i - PFS_SECTION_LENGTHS), decoder->lengths);
 		}
+		/*
+		 * Sections lie one after the other in stripe_bytes, also those in which this block has no
+		 * part.
+		 */
 		section_bytes += sections[i].raw_length;
 	}
 }
@@ -186,6 +203,7 @@ read_bits(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 	const PfsBlockShape *shape = &decoder->shapes[block];
 	const uint8_t *bytes = decoder->bytes + decoder->offsets[block];
 
+	/* Run lengths follow the symbols; an array of count 0 takes no bytes. */
 	return pfs_array_unpack(bytes, &shape->symbols, symbols) &&
 		   pfs_array_unpack(bytes + pfs_array_size(&shape->symbols), &shape->lengths,
 							decoder->lengths);
@@ -226,6 +244,7 @@ static PfsStatus
 range_of_ranks(const PfsStreamDecoder *decoder, const int64_t *ranks, uint32_t count,
 			   uint64_t *least, uint64_t *most, PfsError *error)
 {
+	/* As unsigned numbers, negative ranks lie above every dictionary. */
 	*least = *most = (uint64_t) ranks[0];
 	for (uint32_t i = 1; i < count; i++)
 	{
@@ -245,6 +264,10 @@ pfs_stream_look_up(PfsStreamDecoder *decoder, uint32_t row_count, int64_t *value
 	PfsStatus status = range_of_ranks(decoder, values, row_count, &least, &most, error);
 
 	if (status == PFS_OK)
+		/*
+		 * Ranks of a block lie close together in sorted data, so decoding the range between them
+		 * costs little.
+		 */
 		status = need_distinct(decoder, least, most, error);
 	for (uint32_t i = 0; status == PFS_OK && i < row_count; i++)
 		values[i] = decoder->dictionary[values[i]];
@@ -351,6 +374,7 @@ pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block, const PfsBlock
 	PfsStatus status = PFS_OK;
 
 	*units = (PfsUnits){ NULL, shape->least, shape->divisor, 0 };
+	/* All values are the least one, so units stay NULL, which means zeros. */
 	if (shape->transform == PFS_TRANSFORM_CONSTANT)
 		return PFS_OK;
 	status = read_symbols(decoder, block, groups, &symbols, error);
@@ -372,6 +396,7 @@ lengths_fit(const int64_t *lengths, uint32_t count)
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < count; i++)
+		/* PFS_BLOCK_ROWS is a power of two, so the OR reaches it exactly if a length does. */
 		most |= (uint64_t) lengths[i];
 	return most < PFS_BLOCK_ROWS;
 }
@@ -387,6 +412,7 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 							  .has_value_each = true };
 	PfsStatus status = PFS_OK;
 
+	/* If a block needs groups and lengths is NULL, read_group_bits() reports the error. */
 	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))
 		return stream_decode_block(decoder, block, NULL, values, error);
 	/* callers mostly read the same block of lengths just before */
@@ -418,6 +444,7 @@ copy_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first
 		uint32_t block = first / PFS_BLOCK_ROWS;
 		uint32_t start = first % PFS_BLOCK_ROWS;
 		uint32_t part = PFS_BLOCK_ROWS - start < count ? PFS_BLOCK_ROWS - start : count;
+		/* A part that is as long as its block begins at the block's start. */
 		bool is_whole = part == decoder->shapes[block].row_count;
 		PfsStatus status = PFS_OK;
 
@@ -425,6 +452,7 @@ copy_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first
 			status = read_values_block(decoder, lengths, block, values, error);
 		else if (decoder->values_block != block)
 		{
+			/* values[] is overwritten, and is no block if decoding fails. */
 			decoder->values_block = PFS_NO_BLOCK;
 			status = read_values_block(decoder, lengths, block, decoder->values, error);
 		}

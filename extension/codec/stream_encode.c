@@ -90,6 +90,7 @@ static bool
 compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, size_t *written)
 {
 	size_t capacity = pfs_zstd_bound(length);
+	/* Room for two results, the second behind the first. */
 	uint8_t *target = pfs_buffer_reserve(&encoder->data, 2 * capacity);
 	size_t other;
 
@@ -121,6 +122,7 @@ flush_section(StreamEncoder *encoder, PfsBuffer *section)
 
 	if (length == 0)
 		return true;
+	/* The bytes stay valid until the section is written to again, in the next stripe. */
 	section->length = 0;
 	/* all bytes are equal: each equals its successor */
 	if (memcmp(section->data, section->data + 1, length - 1) == 0)
@@ -135,6 +137,9 @@ flush_section(StreamEncoder *encoder, PfsBuffer *section)
 	{
 		pfs_buffer_put_byte(&encoder->table, PFS_SECTION_ZSTD);
 		pfs_buffer_put_varint(&encoder->table, written);
+		/*
+		 * The frame lies in the room that compress_section() has reserved: only the length changes.
+		 */
 		pfs_buffer_extend(&encoder->data, written);
 		return true;
 	}
@@ -147,6 +152,7 @@ static bool
 flush_stripe(StreamEncoder *encoder)
 {
 	for (int section = 0; section < PFS_SECTION_COUNT; section++)
+		/* put_planes() does not report failures of its buffers; this check does. */
 		if (encoder->sections[section].failed ||
 			!flush_section(encoder, &encoder->sections[section]))
 			return false;
@@ -163,6 +169,10 @@ put_block_bits(StreamEncoder *encoder, uint32_t block)
 	put_bits(&encoder->data, draft->symbols, &draft->shape.symbols);
 	put_bits(&encoder->data, draft->lengths, &draft->shape.lengths);
 	pfs_buffer_put(&encoder->data, draft->group_bits, draft->shape.group_bytes);
+	/*
+	 * The estimate serves PFS_EFFORT_FAST, whose segments will be merged again: computing the
+	 * entropy of every block would not pay, so one of PLANES_SAMPLE_BLOCKS stands for the others.
+	 */
 	if (block % PFS_STRIPE_BLOCKS == 0)
 		encoder->planes_bytes += STRIPE_OVERHEAD_BYTES;
 	if (block % PLANES_SAMPLE_BLOCKS == 0 && !pfs_block_needs_groups(&draft->shape))
@@ -178,6 +188,7 @@ put_block_planes(StreamEncoder *encoder, uint32_t block)
 	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
 	put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, &draft->shape.symbols);
 	put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, &draft->shape.lengths);
+	/* encode_blocks() flushes the last stripe, which may be shorter. */
 	return (block + 1) % PFS_STRIPE_BLOCKS != 0 || flush_stripe(encoder);
 }
 
@@ -239,6 +250,10 @@ static bool
 stream_encode_values(StreamEncoder *bits, StreamEncoder *planes, const Source *source,
 					 PfsEffort effort, StreamEncoder **best)
 {
+	/*
+	 * Dense encoding drafts each block once for both packings; the fast one drafts again only if
+	 * the estimate promises a gain.
+	 */
 	bool both = effort == PFS_EFFORT_DENSE && source->row_count >= PLANES_MIN_ROWS;
 
 	*best = bits;
@@ -269,6 +284,10 @@ encode_stream(const Source *source, PfsEffort effort, PfsAllocator allocator, Pf
 	done = stream_encode_values(&encoders[0], &encoders[1], source, effort, &best);
 	if (done)
 	{
+		/*
+		 * Entries, section table and data are the order of segment_format.h. Packing "bits" has an
+		 * empty table.
+		 */
 		pfs_buffer_put(&best->entries, best->table.data, best->table.length);
 		pfs_buffer_put(&best->entries, best->data.data, best->data.length);
 		done = !best->entries.failed;
@@ -290,6 +309,10 @@ join_dictionary(const PfsBytes *ranks, const PfsBytes *dictionary, uint32_t dist
 	bool done;
 
 	pfs_buffer_init(&buffer, allocator);
+	/*
+	 * The head of the stream of ranks becomes that of the whole; the rest of it follows the
+	 * dictionary.
+	 */
 	pfs_buffer_put_byte(&buffer, ranks->data[0] | PFS_STREAM_DICTIONARY);
 	pfs_buffer_put_varint(&buffer, distinct_count);
 	pfs_buffer_put_varint(&buffer, dictionary->length);
@@ -314,6 +337,7 @@ try_dictionary(const Source *source, PfsEffort effort, PfsAllocator allocator, P
 
 	if (!done || distinct.count == 0)
 		return done;
+	/* Ranks rise with the values, so they can use the same groups and have the same runs. */
 	done = encode_stream(&(Source){ distinct.ranks, NULL, source->row_count, source->groups },
 						 effort, allocator, &ranks) &&
 		   encode_stream(&(Source){ distinct.values, NULL, distinct.count, NULL }, effort,

@@ -23,6 +23,7 @@ locate_blocks(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 		const PfsBlockShape *shape = &decoder->shapes[block];
 
 		decoder->offsets[block] = cursor->offset;
+		/* The cursor fails if the block's data exceed the stream, and then stays failed. */
 		pfs_cursor_take(cursor, pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths) +
 									shape->group_bytes);
 	}
@@ -41,6 +42,7 @@ read_section(PfsCursor *cursor, PfsSection *section)
 	if (cursor->failed || code > PFS_SECTION_ZSTD)
 		return false;
 	section->code = (PfsSectionCode) code;
+	/* Lengths of sections with code RAW or REPEAT follow from the entries of the blocks. */
 	if (section->code == PFS_SECTION_RAW)
 		length = section->raw_length;
 	else if (section->code == PFS_SECTION_REPEAT)
@@ -73,6 +75,7 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 				pfs_section_part(&decoder->shapes[block], i);
 	for (size_t i = 0; i < section_count; i++)
 	{
+		/* The largest stripe decides how much memory load_stripe() allocates. */
 		raw_length = i % PFS_SECTION_COUNT == 0 ? 0 : raw_length;
 		raw_length += decoder->sections[i].raw_length;
 		if (raw_length > decoder->stripe_capacity)
@@ -119,11 +122,16 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
 	uint64_t length = pfs_cursor_varint(cursor);
 	size_t start = cursor->offset;
 	const uint8_t *bytes =
+		/*
+		 * The comparison comes before the cast, because size_t may be narrower than the stored
+		 * number.
+		 */
 		length > cursor->length ? NULL : pfs_cursor_take(cursor, (size_t) length);
 	PfsStatus status;
 
 	if (bytes == NULL || length == 0 || count == 0 || count > row_count)
 		return pfs_stream_fail(error, PFS_CORRUPT, "dictionary is damaged", start);
+	/* Refusing it here bounds the recursion of pfs_stream_open() to one level. */
 	if ((bytes[0] & PFS_STREAM_DICTIONARY) != 0)
 		return pfs_stream_fail(error, PFS_CORRUPT, "dictionary has a dictionary", start);
 	decoder->distinct_count = (uint32_t) count;
@@ -137,6 +145,10 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
 	{
 		size_t block_count = decoder->distinct->block_count;
 
+		/*
+		 * A dictionary block has an entry of at least one byte, so at most 8 kB are allocated for
+		 * each stored byte.
+		 */
 		decoder->dictionary = pfs_stream_allocate(decoder, block_count * PFS_BLOCK_ROWS *
 															   sizeof(*decoder->dictionary));
 		decoder->has_distinct =
@@ -158,6 +170,9 @@ static PfsStatus
 stream_read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count,
 					PfsError *error)
 {
+	/*
+	 * Entries inherit least value and divisor from the entry before, so all are read in one pass.
+	 */
 	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
 
 	for (uint32_t block = 0; block < decoder->block_count; block++)
@@ -239,11 +254,13 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->allocator = allocator;
 	decoder->bytes = bytes;
 	decoder->block_count = pfs_block_count(row_count);
+	/* pfs_stream_close() frees whatever is set, so every pointer is set before parsing can fail. */
 	decoder->shapes = NULL;
 	decoder->offsets = NULL;
 	decoder->sections = NULL;
 	decoder->stripe = PFS_NO_STRIPE;
 	decoder->stripe_bytes = NULL;
+	/* At least 1, because a request for 0 bytes would free. */
 	decoder->stripe_capacity = 1;
 	decoder->needs_groups = false;
 	decoder->distinct_count = 0;
@@ -252,7 +269,9 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->has_distinct = NULL;
 	decoder->values_block = PFS_NO_BLOCK;
 	decoder->values = NULL;
+	/* A RISING block has a range of at least 1, so its first plan is always computed. */
 	decoder->rising.range = 0;
+	/* The slack after the bits is read, too, though without effect on the result. */
 	memset(decoder->group_bits, 0, sizeof(decoder->group_bits));
 	status = parse_stream(decoder, length, row_count, error);
 	if (status == PFS_OK)

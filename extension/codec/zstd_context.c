@@ -36,6 +36,10 @@ pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t leng
 		compressor = ZSTD_createCCtx();
 	if (compressor == NULL)
 		return false;
+	/*
+	 * The context is shared by all callers: without the reset it would keep the parameters of the
+	 * call before.
+	 */
 	ZSTD_CCtx_reset(compressor, ZSTD_reset_session_and_parameters);
 	ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel,
 						   search == PFS_ZSTD_REPEATS ? LEVEL_REPEATS : LEVEL_QUICK);
@@ -44,10 +48,18 @@ pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t leng
 		ZSTD_CCtx_setParameter(compressor, ZSTD_c_minMatch, LITERALS_MIN_MATCH);
 		ZSTD_CCtx_setParameter(compressor, ZSTD_c_hashLog, LITERALS_HASH_LOG);
 	}
+	/*
+	 * The unpacked length follows from the block entries, or stands in the chunk's header, so the
+	 * frame need not repeat it.
+	 */
 	ZSTD_CCtx_setParameter(compressor, ZSTD_c_contentSizeFlag, 0);
 	result = ZSTD_compress2(compressor, target, capacity, source, length);
 	if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
 		return false;
+	/*
+	 * Any other error means that the result did not fit in capacity, which is no failure of the
+	 * caller.
+	 */
 	*written = ZSTD_isError(result) ? 0 : result;
 	return true;
 }
@@ -64,5 +76,6 @@ pfs_zstd_decompress(void *target, size_t length, const void *source, size_t sour
 	result = ZSTD_decompressDCtx(decompressor, target, length, source, source_length);
 	if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
 		return PFS_ZSTD_NO_MEMORY;
+	/* A frame that unpacks to fewer bytes than the entry says is corrupt, too. */
 	return result == length ? PFS_ZSTD_OK : PFS_ZSTD_CORRUPT;
 }
