@@ -139,6 +139,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 	if (!read_stream(reader, cursor,
 					 column->has_values && !column->is_shared && (column->has_nulls || range > 0)))
 		return false;
+	reader->streams[column->value_stream].may_have_nulls = column->has_nulls;
 	if (column->is_parted)
 	{
 		column->sums_stream = (int) reader->stream_count;

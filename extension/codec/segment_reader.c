@@ -124,12 +124,22 @@ static PfsStatus
 open_stream(PfsSegmentReader *reader, uint32_t number, const uint8_t *bytes, PfsError *error)
 {
 	PfsReaderStream *stream = &reader->streams[number];
+	PfsStatus status;
 
 	if ((int) number == reader->groups_stream)
 		return pfs_groups_open(bytes, stream->length, reader->row_count, reader->group_count,
 							   reader->allocator, &reader->groups, error);
-	return pfs_stream_open(bytes, stream->length, stream->value_count, reader->allocator,
-						   &stream->decoder, error);
+	status = pfs_stream_open(bytes, stream->length, stream->value_count, reader->allocator,
+							 &stream->decoder, error);
+	/* The range of a block is read without a check for nulls, unless the column has some. */
+	if (status == PFS_OK && !stream->may_have_nulls && pfs_stream_has_null_blocks(stream->decoder))
+	{
+		pfs_stream_close(stream->decoder);
+		stream->decoder = NULL;
+		status =
+			pfs_reader_fail(error, PFS_CORRUPT, "column without nulls has a block of nulls", 0);
+	}
+	return status;
 }
 
 PfsStatus

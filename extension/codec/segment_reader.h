@@ -15,6 +15,7 @@ typedef struct Stream
 	size_t length; /* bytes; 0: nothing is stored, the header has the one value */
 	uint32_t crc;
 	uint32_t value_count;
+	bool may_have_nulls;	   /* a value stream of a column with nulls */
 	PfsStreamDecoder *decoder; /* NULL until loaded */
 } PfsReaderStream;
 

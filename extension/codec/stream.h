@@ -36,6 +36,9 @@ bool pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least,
 bool pfs_stream_block_needs_groups(const PfsStreamDecoder *decoder, uint32_t block);
 bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 
+/* Returns true if some block has no value, because all of its rows are null. */
+bool pfs_stream_has_null_blocks(const PfsStreamDecoder *decoder);
+
 /*
  * Writes the block's values: PFS_BLOCK_ROWS, fewer in the last block. groups may be NULL if the
  * block does not need them.

@@ -108,6 +108,12 @@ pfs_stream_needs_groups(const PfsStreamDecoder *decoder)
 	return decoder->needs_groups;
 }
 
+bool
+pfs_stream_has_null_blocks(const PfsStreamDecoder *decoder)
+{
+	return decoder->has_null_blocks;
+}
+
 /* Unpacks all sections of a stripe into stripe_bytes. */
 static PfsStatus
 load_stripe(PfsStreamDecoder *decoder, uint32_t stripe, PfsError *error)

@@ -33,6 +33,7 @@ struct PfsStreamDecoder
 	uint8_t *stripe_bytes;
 	size_t stripe_capacity; /* bytes of the largest stripe */
 	bool needs_groups;		/* some block can be decoded only with its groups */
+	bool has_null_blocks;	/* some block has no value */
 	uint32_t distinct_count;
 	PfsStreamDecoder *distinct; /* decoder of the dictionary; NULL: blocks hold values, not ranks */
 	int64_t *dictionary; /* values of the dictionary, for the blocks of it that have been decoded */

@@ -194,6 +194,7 @@ stream_read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_c
 			  shape->range * shape->divisor >= decoder->distinct_count - (uint64_t) shape->least)))
 			return pfs_stream_fail(error, PFS_CORRUPT, "block entry is damaged", start);
 		decoder->needs_groups |= pfs_block_needs_groups(shape);
+		decoder->has_null_blocks |= shape->transform == PFS_TRANSFORM_NULLS;
 	}
 	return PFS_OK;
 }
@@ -263,6 +264,7 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	/* At least 1, because a request for 0 bytes would free. */
 	decoder->stripe_capacity = 1;
 	decoder->needs_groups = false;
+	decoder->has_null_blocks = false;
 	decoder->distinct_count = 0;
 	decoder->distinct = NULL;
 	decoder->dictionary = NULL;

@@ -725,6 +725,43 @@ test_longer_header_is_refused(void **state)
 	pfs_segment_free(&segment, test_allocator(&heap));
 }
 
+/* A column without nulls may not have a block of nulls, even in a stream with the right CRC. */
+static void
+test_forged_block_of_nulls_is_refused(void **state)
+{
+	/* head: packing "bits"; entry: transform NULLS */
+	static const uint8_t forged[] = { PFS_PACKING_BITS, PFS_TRANSFORM_NULLS };
+	/* the column's entry: attribute number, kind, least value and range of one byte each */
+	const size_t length_at = 12 + 2 + 1 + 1 + 1;
+
+	(void) state;
+	for (int grouped = 0; grouped < 2; grouped++)
+	{
+		TestHeap heap = { 0 };
+		PfsSegment segment;
+		PfsError error = { 0 };
+		int64_t values[40];
+		PfsColumn column = { .attnum = 1, .width = 8, .values = values, .is_key = grouped };
+
+		for (int row = 0; row < 40; row++)
+			values[row] = row / 20;
+		assert_int_equal(pfs_segment_encode(&column, 1, 40, PFS_EFFORT_FAST, test_allocator(&heap),
+											&segment, &error),
+						 PFS_OK);
+		assert_true(segment.streams[0].length >= sizeof(forged));
+		memcpy(segment.streams[0].data, forged, sizeof(forged));
+		segment.streams[0].length = sizeof(forged);
+		segment.header.data[length_at] = sizeof(forged);
+		for (int i = 0; i < 4; i++)
+			segment.header.data[length_at + 1 + (size_t) i] =
+				(uint8_t) (pfs_crc32c(forged, sizeof(forged)) >> (8 * i));
+		header_sign(&segment.header);
+		expect_refusal(&segment, &heap);
+		pfs_segment_free(&segment, test_allocator(&heap));
+		assert_int_equal(heap.live, 0);
+	}
+}
+
 static void
 test_newer_format_is_unsupported(void **state)
 {
@@ -953,6 +990,7 @@ main(void)
 		cmocka_unit_test(test_every_truncation_is_noticed),
 		cmocka_unit_test(test_forged_headers_do_no_harm),
 		cmocka_unit_test(test_longer_header_is_refused),
+		cmocka_unit_test(test_forged_block_of_nulls_is_refused),
 		cmocka_unit_test(test_newer_format_is_unsupported),
 		cmocka_unit_test(test_every_allocation_of_read_may_fail),
 		cmocka_unit_test(test_every_allocation_of_encode_may_fail),
