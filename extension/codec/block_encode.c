@@ -194,17 +194,16 @@ fold_runs(Units *units)
 	uint32_t run = 0;
 
 	starts[0] = 0;
+	starts[1] = 1;
 	units->runs[0] = units->rows[0];
 	for (uint32_t i = 1; i < units->row_count; i++)
 	{
 		run += units->rows[i] != units->rows[i - 1];
 		units->runs[run] = units->rows[i];
+		/* The next run starts behind this row, unless a later row of this run moves its start. */
 		starts[run + 1] = i + 1;
-		if (units->rows[i] != units->rows[i - 1])
-			starts[run] = i;
 	}
 	units->run_count = run + 1;
-	starts[units->run_count] = units->row_count;
 	/* Only the bits of the largest length are needed, and the OR of all lengths has as many. */
 	units->longest = 0;
 	for (uint32_t i = 0; i < units->run_count; i++)
