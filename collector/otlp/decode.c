@@ -99,7 +99,8 @@ typedef struct SampleParts
 {
 	uint64_t stack;
 	uint64_t link;
-	PfsWireField attributes;
+	PfsWireField attributes;  /* the last field of indexes of attributes */
+	uint32_t attribute_count; /* number of these fields */
 	size_t value_count;
 	size_t time_count;
 	uint64_t sum; /* sum of values, as two's complement */
@@ -278,16 +279,18 @@ fix_labels(Decoding *decoding, AttributeLabels *set)
 		attribute_labels_fix(set, &decoding->request->fixed[i]);
 }
 
+/* Adds the series of a sample with all of its attributes; an empty sample has none. */
 static OtlpFault
-series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
-		  RowLabels *row)
+series_of(Decoding *decoding, const ProfileParts *parts, Span sample, RowLabels *row)
 {
+	Message message = message_of(sample);
 	AttributeLabels labels;
 	OtlpFault fault = FAULT_NONE;
 
 	decoding->of_sample = decoding->of_profile;
-	if (attributes->number != 0)
-		fault = put_all_indexed(decoding, attributes, &decoding->of_sample);
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_has_indexes(&message.field, decoding->layout->sample_attributes))
+			fault = put_all_indexed(decoding, &message.field, &decoding->of_sample);
 	if (fault != FAULT_NONE)
 		return fault;
 	decoding->result->skipped_attributes +=
@@ -295,23 +298,31 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 	return otlp_add_series(decoding, parts, &labels, &row->series);
 }
 
-/* Finds the series of a list of attributes in the cache, by the bytes of the list, or adds it. */
+/*
+ * Finds the series of a sample in the cache, by the bytes of its list of attributes, or adds it.
+ * Only a sample whose attributes are one packed list, or none, is looked up: indexes in fields of
+ * their own are not adjacent bytes.
+ */
 static OtlpFault
-known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
-				RowLabels *row)
+known_series_of(Decoding *decoding, const ProfileParts *parts, Span sample,
+				const SampleParts *sample_parts, RowLabels *row)
 {
+	const PfsWireField *attributes = &sample_parts->attributes;
 	const Span span = field_span(attributes);
 	uint64_t hash = hash_bytes(decoding->seed, span.bytes, span.length);
 	SeriesMemo *memo = &decoding->memo[hash & (SERIES_MEMO - 1)];
 	OtlpFault fault;
 
+	if (sample_parts->attribute_count > 1 ||
+		(sample_parts->attribute_count == 1 && attributes->wire_type != PFS_WIRE_BYTES))
+		return series_of(decoding, parts, sample, row);
 	if (memo->profile == decoding->profile_number && memo->attributes.length == span.length &&
 		(span.length == 0 || memcmp(memo->attributes.bytes, span.bytes, span.length) == 0))
 	{
 		*row = memo->labels;
 		return FAULT_NONE;
 	}
-	fault = series_of(decoding, parts, attributes, row);
+	fault = series_of(decoding, parts, sample, row);
 	if (fault == FAULT_NONE)
 		*memo = (SeriesMemo){ span, decoding->profile_number, *row };
 	return fault;
@@ -380,9 +391,11 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 		parts->stack = field->value;
 	else if (field_is_number(field, layout->sample_link))
 		parts->link = field->value;
-	else if (field->number == layout->sample_attributes &&
-			 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
+	else if (field_has_indexes(field, layout->sample_attributes))
+	{
 		parts->attributes = *field;
+		parts->attribute_count++;
+	}
 	else if (field_is_number(field, layout->sample_values))
 		add_value(parts, field->value);
 	else if (field_is_message(field, layout->sample_values))
@@ -511,7 +524,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	if (fault == FAULT_NONE)
 		fault = otlp_check_sample(decoding, &parts);
 	if (fault == FAULT_NONE)
-		fault = known_series_of(decoding, profile, &parts.attributes, &labels);
+		fault = known_series_of(decoding, profile, span, &parts, &labels);
 	if (fault == FAULT_NONE && parts.link != 0)
 		fault = take_link(decoding, parts.link, &labels.ids);
 	if (fault == FAULT_NONE)
@@ -593,11 +606,10 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 			parts->id = field_span(field);
 		else if (field_is_message(field, layout->profile_payload))
 			parts->has_payload = true;
-		else if (field->number == layout->profile_attributes &&
-				 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
+		else if (field_has_indexes(field, layout->profile_attributes))
 			fault = put_all_indexed(decoding, field, &decoding->of_profile);
-		else if (layout->profile_comments != 0 && field->number == layout->profile_comments &&
-				 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
+		else if (layout->profile_comments != 0 &&
+				 field_has_indexes(field, layout->profile_comments))
 			fault = dictionary_add_comments(&decoding->dictionary, field,
 											&decoding->of_profile.note, &decoding->error);
 	}
@@ -611,11 +623,10 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 static OtlpFault
 add_empty_row(Decoding *decoding, const ProfileParts *parts)
 {
-	const PfsWireField no_attributes = { 0 };
 	const SampleParts nothing = { 0 };
 	RowLabels labels;
 	uint32_t stack;
-	OtlpFault fault = series_of(decoding, parts, &no_attributes, &labels);
+	OtlpFault fault = series_of(decoding, parts, (Span){ NULL, 0 }, &labels);
 
 	if (fault == FAULT_NONE)
 		fault = dictionary_stack(&decoding->dictionary, 0, decoding->partition, &stack,

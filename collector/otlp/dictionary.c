@@ -654,13 +654,6 @@ find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *k
 
 /* --- mappings --- */
 
-static bool
-is_index_list(const PfsWireField *field, unsigned number)
-{
-	return field->number == number &&
-		   (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT);
-}
-
 /*
  * Reads a mapping at its first use. If several attributes have a build ID, the key that comes last
  * in the list of keys has precedence.
@@ -684,7 +677,7 @@ otlp_mapping_read(OtlpDictionary *dictionary, OtlpMapping *mapping, const char *
 			mapping->offset = field->value;
 		else if (field_is_number(field, MAPPING_FILENAME))
 			fault = dictionary_string(dictionary, field->value, &mapping->file, error);
-		else if (is_index_list(field, MAPPING_ATTRIBUTES))
+		else if (field_has_indexes(field, MAPPING_ATTRIBUTES))
 			for (size_t i = 0; fault == FAULT_NONE && i < sizeof(keys) / sizeof(keys[0]); i++)
 				fault = find_text(dictionary, field, keys[i], &mapping->build_id, error);
 	}
@@ -841,7 +834,7 @@ otlp_location_read(OtlpDictionary *dictionary, Span span, LocationParts *parts, 
 			parts->mapping = field->value;
 		else if (field_is_number(field, LOCATION_ADDRESS))
 			parts->address = field->value;
-		else if (is_index_list(field, LOCATION_ATTRIBUTES))
+		else if (field_has_indexes(field, LOCATION_ATTRIBUTES))
 			fault = find_text(dictionary, field, FRAME_TYPE_KEY, &parts->type, error);
 		else if (field_is_message(field, LOCATION_LINES))
 		{

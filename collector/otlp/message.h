@@ -65,6 +65,17 @@ field_is_number(const PfsWireField *field, unsigned number)
 	return field->number == number && field->wire_type == PFS_WIRE_VARINT;
 }
 
+/*
+ * Returns true for a field of repeated indexes, which a client may write as one packed list or as
+ * one field for each index.
+ */
+static inline bool
+field_has_indexes(const PfsWireField *field, unsigned number)
+{
+	return field->number == number &&
+		   (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT);
+}
+
 static inline uint64_t
 little_endian_64(const uint8_t *bytes)
 {

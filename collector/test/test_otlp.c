@@ -468,6 +468,46 @@ test_notes_in_part(void **state)
 	assert_skipped(10, 1, NULL);
 }
 
+/*
+ * A client may write each index of an attribute as a field of its own. All of them count, and the
+ * labels of one sample are not those of another.
+ */
+static void
+test_unpacked_attributes(void **state)
+{
+	const unsigned attributes = dialect_layout(DIALECT_1_10)->sample_attributes;
+	Proto samples[] = { sample(DIALECT_1_10, 1, 7, 0), sample(DIALECT_1_10, 1, 11, 0),
+						sample(DIALECT_1_10, 1, 13, 0), sample(DIALECT_1_10, 1, 17, 0) };
+	const BatchSeries *series;
+	const BatchSample *rows;
+	OtlpResult result;
+	Batch *batch;
+	Proto one;
+	Proto request;
+
+	proto_number(&samples[1], attributes, 1);
+	proto_number(&samples[2], attributes, 2);
+	proto_number(&samples[3], attributes, 1);
+	proto_number(&samples[3], attributes, 2);
+	one = profile(samples, 4);
+	request = request_of(&one, 1);
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), DECODE_OK);
+	assert_int_equal(result.samples, 4);
+	assert_int_equal(batch_samples(batch, &rows), 4);
+	batch_series(batch, &series);
+	for (size_t i = 0; i < 4; i++)
+	{
+		const BatchSeries *of = &series[rows[i].series];
+		const bool is_worker = rows[i].value == 11 || rows[i].value == 17;
+		const bool has_build_id = rows[i].value == 13 || rows[i].value == 17;
+
+		assert_string_equal(label(of, "thread_name"), is_worker ? "worker" : "");
+		assert_string_equal(label(of, "process_executable_build_id_gnu"),
+							has_build_id ? "abcd" : "");
+	}
+	batch_free(batch);
+}
+
 static void
 test_times(void **state)
 {
@@ -881,6 +921,7 @@ main(void)
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_notes_that_are_wrong),
 		cmocka_unit_test(test_notes_in_part),
+		cmocka_unit_test(test_unpacked_attributes),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_rejected),
