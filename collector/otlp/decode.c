@@ -149,7 +149,10 @@ put_attributes(Decoding *decoding, Span span, unsigned number, AttributeLabels *
 		if (fault == FAULT_NONE)
 			fault = otlp_put_label(decoding, set, &attribute);
 	}
-	return fault;
+	if (fault != FAULT_NONE || message.error == NULL)
+		return fault;
+	decoding->error = message.error;
+	return FAULT_PROFILE;
 }
 
 static OtlpFault
@@ -194,7 +197,10 @@ value_type_part(Decoding *decoding, Span value_type, unsigned number, PfsText *t
 		if (field_is_number(&message.field, number))
 			fault = dictionary_string(&decoding->dictionary, message.field.value, text,
 									  &decoding->error);
-	return fault;
+	if (fault != FAULT_NONE || message.error == NULL)
+		return fault;
+	decoding->error = message.error;
+	return FAULT_PROFILE;
 }
 
 /*

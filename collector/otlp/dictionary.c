@@ -176,6 +176,19 @@ dictionary_work(OtlpDictionary *dictionary, size_t steps)
 	return FAULT_NONE;
 }
 
+/*
+ * Returns the fault of an item whose message was read; an item that is not protobuf is invalid, so
+ * that a part of it is never stored as the whole.
+ */
+static OtlpFault
+fault_of_message(const Message *message, OtlpFault fault, const char **error)
+{
+	if (fault != FAULT_NONE || message->error == NULL)
+		return fault;
+	*error = message->error;
+	return FAULT_PROFILE;
+}
+
 /* --- texts --- */
 
 OtlpFault
@@ -322,7 +335,7 @@ put_list(OtlpDictionary *dictionary, Span list, int depth, LabelText *to, const 
 			dictionary_put_text(to, (PfsText){ ",", 1 });
 		fault = put_value(dictionary, field_span(&message.field), depth + 1, to, error);
 	}
-	return fault;
+	return fault_of_message(&message, fault, error);
 }
 
 /*
@@ -347,10 +360,7 @@ put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const 
 				dictionary_put_text(to, value.text);
 		}
 	}
-	if (message.error == NULL)
-		return fault;
-	*error = message.error;
-	return FAULT_PROFILE;
+	return fault_of_message(&message, fault, error);
 }
 
 /*
@@ -367,13 +377,9 @@ put_note_text(OtlpDictionary *dictionary, Span any, OtlpAttribute *attribute, co
 
 	while (fault == FAULT_NONE && message_next(&message))
 		fault = scalar_text(dictionary, &message.field, &value, error);
+	fault = fault_of_message(&message, fault, error);
 	if (fault != FAULT_NONE)
 		return fault;
-	if (message.error != NULL)
-	{
-		*error = message.error;
-		return FAULT_PROFILE;
-	}
 	if (value.text.length == 0)
 	{
 		attribute->is_unfit = true;
@@ -407,6 +413,9 @@ read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, cons
 	while (message_next(&message))
 		if (field_is_message(&message.field, ANY_ARRAY))
 			list = field_span(&message.field);
+	fault = fault_of_message(&message, fault, error);
+	if (fault != FAULT_NONE)
+		return fault;
 	texts =
 		arena_alloc(dictionary->arena, sizeof(texts[0]) * (count_fields(list, ARRAY_VALUES) + 1));
 	if (texts == NULL)
@@ -420,7 +429,7 @@ read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, cons
 			fault = put_note_text(dictionary, field_span(&message.field), attribute, texts, error);
 	attribute->is_unfit |=
 		attribute->text_count == 0 || attribute->text_count > note_texts_max(attribute->note);
-	return fault;
+	return fault_of_message(&message, fault, error);
 }
 
 OtlpFault
@@ -553,6 +562,7 @@ dictionary_attribute(OtlpDictionary *dictionary, uint64_t index, const OtlpAttri
 		else if (field_is_message(&message.field, ATTRIBUTE_VALUE))
 			value = field_span(&message.field);
 	}
+	fault = fault_of_message(&message, fault, error);
 	if (fault == FAULT_NONE)
 		fault = dictionary_read_label(dictionary, value, item, error);
 	item->is_read = fault == FAULT_NONE;
@@ -579,12 +589,8 @@ dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attri
 		else if (field_is_message(&message.field, KEY_VALUE_VALUE))
 			value = field_span(&message.field);
 	}
-	if (message.error != NULL)
-	{
-		*error = message.error;
-		return FAULT_PROFILE;
-	}
-	if (attribute->key.length == 0)
+	fault = fault_of_message(&message, fault, error);
+	if (fault == FAULT_NONE && attribute->key.length == 0)
 		fault = dictionary_string(dictionary, key_index, &attribute->key, error);
 	return fault == FAULT_NONE ? dictionary_read_label(dictionary, value, attribute, error) : fault;
 }
@@ -620,8 +626,10 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 			while (fault == FAULT_NONE && message_next(&any))
 				if (any.field.number == ANY_STRING || any.field.number == ANY_STRING_INDEX)
 					fault = scalar_text(dictionary, &any.field, &value, error);
+			fault = fault_of_message(&any, fault, error);
 		}
 	}
+	fault = fault_of_message(&message, fault, error);
 	if (fault == FAULT_NONE && pfs_text_equals(found, key))
 	{
 		*text = value.text;
@@ -639,17 +647,21 @@ find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *k
 	size_t at = 0;
 	uint64_t index = one.value;
 	bool is_there;
+	const char *problem = NULL;
 	OtlpFault fault = FAULT_NONE;
 
 	if (one.wire_type == PFS_WIRE_VARINT)
 		return text_of_key(dictionary, index, key, text, &is_there, error);
-	while (fault == FAULT_NONE && packed_next(&one, false, &at, &index, error))
+	while (fault == FAULT_NONE && packed_next(&one, false, &at, &index, &problem))
 	{
 		fault = dictionary_work(dictionary, 16);
 		if (fault == FAULT_NONE)
 			fault = text_of_key(dictionary, index, key, text, &is_there, error);
 	}
-	return fault;
+	if (fault != FAULT_NONE || problem == NULL)
+		return fault;
+	*error = problem;
+	return FAULT_PROFILE;
 }
 
 /* --- mappings --- */
@@ -681,6 +693,7 @@ otlp_mapping_read(OtlpDictionary *dictionary, OtlpMapping *mapping, const char *
 			for (size_t i = 0; fault == FAULT_NONE && i < sizeof(keys) / sizeof(keys[0]); i++)
 				fault = find_text(dictionary, field, keys[i], &mapping->build_id, error);
 	}
+	fault = fault_of_message(&message, fault, error);
 	mapping->is_read = fault == FAULT_NONE;
 	return fault;
 }
@@ -785,6 +798,7 @@ dictionary_add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *ad
 		else if (field_is_number(field, FUNCTION_START_LINE))
 			function.start_line = clamp((int64_t) field->value);
 	}
+	fault = fault_of_message(&message, fault, error);
 	if (fault == FAULT_NONE)
 	{
 		if (function.system_name[0] == '\0')
@@ -800,6 +814,7 @@ dictionary_read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, con
 {
 	Message message = message_of(span);
 	uint64_t function = 0;
+	OtlpFault fault;
 
 	*line = (BatchLine){ 0 };
 	while (message_next(&message))
@@ -809,7 +824,10 @@ dictionary_read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, con
 		else if (field_is_number(&message.field, LINE_LINE))
 			line->line = clamp((int64_t) message.field.value);
 	}
-	return dictionary_add_function(dictionary, function, &line->function, error);
+	fault = fault_of_message(&message, FAULT_NONE, error);
+	return fault == FAULT_NONE
+			   ? dictionary_add_function(dictionary, function, &line->function, error)
+			   : fault;
 }
 
 typedef struct LocationParts
@@ -847,7 +865,7 @@ otlp_location_read(OtlpDictionary *dictionary, Span span, LocationParts *parts, 
 										 &dictionary->lines[parts->line_count++], error);
 		}
 	}
-	return fault;
+	return fault_of_message(&message, fault, error);
 }
 
 /* Returns false for frames of interpreters, which have a line number in place of an address. */
@@ -948,6 +966,7 @@ read_stack(OtlpDictionary *dictionary, Span span, uint32_t *depth, const char **
 	while (fault == FAULT_NONE && message_next(&message))
 	{
 		PfsWireField list = message.field;
+		const char *problem = NULL;
 		size_t at = 0;
 		uint64_t index;
 
@@ -955,13 +974,15 @@ read_stack(OtlpDictionary *dictionary, Span span, uint32_t *depth, const char **
 			fault = add_frame(dictionary, list.value, depth, error);
 		if (!field_is_message(&list, STACK_LOCATIONS))
 			continue;
-		*error = NULL;
-		while (fault == FAULT_NONE && packed_next(&list, false, &at, &index, error))
+		while (fault == FAULT_NONE && packed_next(&list, false, &at, &index, &problem))
 			fault = add_frame(dictionary, index, depth, error);
-		if (fault == FAULT_NONE && *error != NULL)
+		if (fault == FAULT_NONE && problem != NULL)
+		{
+			*error = problem;
 			fault = FAULT_PROFILE;
+		}
 	}
-	return fault;
+	return fault_of_message(&message, fault, error);
 }
 
 OtlpFault

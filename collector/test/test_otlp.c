@@ -738,6 +738,106 @@ test_rejected(void **state)
 	assert_rejected(&bad, "a sample has different numbers of values and times");
 }
 
+/* The kinds of items of which one is cut off. */
+enum
+{
+	CUT_NOTHING,
+	CUT_FUNCTION,
+	CUT_LINE,
+	CUT_LOCATION,
+	CUT_LOCATION_ATTRIBUTES,
+	CUT_MAPPING,
+	CUT_MAPPING_ATTRIBUTES,
+	CUT_STACK,
+	CUT_ATTRIBUTE,
+	CUT_VALUE,
+	CUT_COUNT
+};
+
+/* Appends a field whose length exceeds the message if the item is the one to cut. */
+static void
+proto_cut(Proto *item, int kind, int cut)
+{
+	if (kind != cut)
+		return;
+	proto_byte(item, 15 << 3 | PFS_WIRE_BYTES);
+	proto_byte(item, 100);
+}
+
+/* Returns a list of one index, or, if it is to be cut, of half an index. */
+static void
+proto_index(Proto *item, unsigned field, uint8_t index, bool is_cut)
+{
+	const uint8_t bytes[] = { index, 0x80 };
+
+	proto_bytes(item, field, bytes, is_cut ? 2 : 1);
+}
+
+/* Returns a dictionary that follows that of request_of(), with one item more in each table. */
+static Proto
+second_dictionary(int cut)
+{
+	Proto tables = { .length = 0 };
+	Proto any = { .length = 0 };
+	Proto item = { .length = 0 };
+	Proto line = { .length = 0 };
+
+	proto_text(&any, ANY_STRING, "value");
+	proto_cut(&any, CUT_VALUE, cut);
+	proto_number(&item, ATTRIBUTE_KEY, 10);
+	proto_message(&item, ATTRIBUTE_VALUE, &any);
+	proto_cut(&item, CUT_ATTRIBUTE, cut);
+	proto_message(&tables, DICTIONARY_ATTRIBUTES, &item); /* number ATTRIBUTES */
+
+	item.length = 0;
+	proto_number(&item, MAPPING_FILENAME, 8);
+	proto_index(&item, MAPPING_ATTRIBUTES, ATTRIBUTES, cut == CUT_MAPPING_ATTRIBUTES);
+	proto_cut(&item, CUT_MAPPING, cut);
+	proto_message(&tables, DICTIONARY_MAPPINGS, &item); /* number 2 */
+
+	item.length = 0;
+	proto_number(&item, FUNCTION_NAME, 5);
+	proto_cut(&item, CUT_FUNCTION, cut);
+	proto_message(&tables, DICTIONARY_FUNCTIONS, &item); /* number 3 */
+
+	item.length = 0;
+	proto_number(&line, LINE_FUNCTION, 3);
+	proto_cut(&line, CUT_LINE, cut);
+	proto_number(&item, LOCATION_MAPPING, 2);
+	proto_message(&item, LOCATION_LINES, &line);
+	proto_index(&item, LOCATION_ATTRIBUTES, 3, cut == CUT_LOCATION_ATTRIBUTES);
+	proto_cut(&item, CUT_LOCATION, cut);
+	proto_message(&tables, DICTIONARY_LOCATIONS, &item); /* number 3 */
+
+	item.length = 0;
+	proto_list(&item, STACK_LOCATIONS, 1, 3);
+	proto_cut(&item, CUT_STACK, cut);
+	proto_message(&tables, DICTIONARY_STACKS, &item); /* number 3 */
+	return tables;
+}
+
+/* An item that is cut off rejects every profile that uses it, and no other. */
+static void
+test_cut_items(void **state)
+{
+	for (int cut = CUT_NOTHING; cut < CUT_COUNT; cut++)
+	{
+		const Proto using = sample(DIALECT_1_10, 3, 7, ATTRIBUTES);
+		const Proto other = sample(DIALECT_1_10, 1, 11, 0);
+		const Proto profiles[] = { profile(&using, 1), profile(&other, 1), profile(&using, 1) };
+		const Proto tables = second_dictionary(cut);
+		Proto request = request_of(profiles, 3);
+		OtlpResult result;
+		Batch *batch;
+
+		proto_message(&request, REQUEST_DICTIONARY, &tables);
+		assert_int_equal(decode(proto_span(&request), false, &batch, &result), DECODE_OK);
+		assert_int_equal(result.profiles, cut == CUT_NOTHING ? 3 : 1);
+		assert_int_equal(result.rejected_profiles, cut == CUT_NOTHING ? 0 : 2);
+		batch_free(batch);
+	}
+}
+
 static void
 assert_refused(Span body, const char *message)
 {
@@ -765,6 +865,29 @@ test_refused(void **state)
 	request = request_of(&old, 1);
 	assert_refused(proto_span(&request), "1.7");
 	assert_refused((Span){ (const uint8_t *) "\x0A\xFF", 2 }, "");
+}
+
+/* A resource whose attributes are cut off refuses the request: its series would lack labels. */
+static void
+test_cut_resource(void **state)
+{
+	const Proto service = key_value("service.name", "shop");
+	const Proto plain = sample(DIALECT_1_10, 1, 7, 0);
+	const Proto one = profile(&plain, 1);
+	const Proto tables = dictionary();
+	Proto resource = { .length = 0 };
+	Proto scope = { .length = 0 };
+	Proto of_resource = { .length = 0 };
+	Proto request = { .length = 0 };
+
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &service);
+	proto_cut(&resource, CUT_NOTHING, CUT_NOTHING);
+	proto_message(&scope, SCOPE_PROFILES_PROFILES, &one);
+	proto_message(&of_resource, RESOURCE_PROFILES_RESOURCE, &resource);
+	proto_message(&of_resource, RESOURCE_PROFILES_SCOPES, &scope);
+	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
+	proto_message(&request, REQUEST_DICTIONARY, &tables);
+	assert_refused(proto_span(&request), "");
 }
 
 /* A mapping that names an attribute of 3,000 fields 5,000 times: each read of it is charged. */
@@ -925,7 +1048,9 @@ main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_cut_items),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_cut_resource),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_json_names),
 		cmocka_unit_test(test_memory),
