@@ -58,6 +58,9 @@ reserve(Json *json, size_t bytes)
 		return json_fail(json, "the text is larger than its limit allows");
 	while (capacity - json->length < bytes)
 		capacity = capacity == 0 ? FIRST_CAPACITY : capacity * 2;
+	/* The limit includes the reserved bytes, so length never exceeds it. */
+	if (capacity > json->limit)
+		capacity = json->limit;
 	out = share_realloc(json->memory, json->out, capacity);
 	if (out == NULL)
 	{

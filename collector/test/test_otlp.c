@@ -626,6 +626,42 @@ test_memory(void **state)
 	memory = NULL;
 }
 
+/*
+ * Converts a request with times of one digit, whose protobuf is four times as long: the room that
+ * is charged for it stays within JSON_GROWTH times the text.
+ */
+static void
+test_memory_of_json(void **state)
+{
+	static const char head[] = "{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{"
+							   "\"samples\":[{\"timestampsUnixNano\":[1";
+	static const char tail[] = "]}]}]}]}]}";
+	char text[20000];
+	size_t length = sizeof(head) - 1;
+	MemoryPool pool = { .limit_bytes = 1 << 20 };
+	MemoryShare share = { .pool = &pool };
+	const char *error;
+	size_t offset;
+	size_t bytes;
+	uint8_t *body;
+
+	memcpy(text, head, length);
+	for (int i = 0; i < 8200; i++)
+	{
+		text[length++] = ',';
+		text[length++] = '1';
+	}
+	memcpy(text + length, tail, sizeof(tail) - 1);
+	length += sizeof(tail) - 1;
+	body = json_to_protobuf((Span){ (const uint8_t *) text, length }, &json_request, &share, &bytes,
+							&error, &offset);
+	assert_non_null(body);
+	assert_in_range(bytes, 8200 * sizeof(uint64_t), length * JSON_GROWTH);
+	assert_in_range(pool.used_bytes, bytes, length * JSON_GROWTH + 4096 + 64);
+	share_realloc(&share, body, 0);
+	assert_int_equal(pool.used_bytes, 0);
+}
+
 /* --- traces --- */
 
 #define TRACE_HEX "00112233445566778899aabbccddeeff"
@@ -1054,6 +1090,7 @@ main(void)
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_json_names),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_of_json),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_expensive_attribute),
 		cmocka_unit_test(test_expensive_comments),
