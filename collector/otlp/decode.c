@@ -810,6 +810,7 @@ add_profile(Decoding *decoding, Span profile)
 	result->rejected_profiles++;
 	if (result->message == NULL)
 		result->message = decoding->error;
+	decoding->error = NULL;
 	return FAULT_NONE;
 }
 
@@ -850,7 +851,10 @@ otlp_choose_partition(Decoding *decoding)
 
 	/* Ignore the fault here: each profile that uses the mapping reports it. */
 	if (fault == FAULT_PROFILE)
+	{
 		partition.length = 0;
+		decoding->error = NULL;
+	}
 	else if (fault != FAULT_NONE)
 		return fault;
 	if (partition.length == 0)

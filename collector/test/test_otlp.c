@@ -953,7 +953,10 @@ test_expensive_attribute(void **state)
 	assert_refused(proto_span(&request), "the request refers to large items too often");
 }
 
-/* Refuses a comment of 10,000 bytes that occurs 10,000 times in a profile. */
+/*
+ * Refuses a comment of 10,000 bytes that occurs 10,000 times in a profile. The reason is not that
+ * of the profile before, which is rejected.
+ */
 static void
 test_expensive_comments(void **state)
 {
@@ -962,6 +965,8 @@ test_expensive_comments(void **state)
 	Proto tables = dictionary();
 	Proto text = { .length = 0 };
 	Proto indexes = { .length = 0 };
+	const Proto beyond = sample(DIALECT_1_8, 99, 7, 0);
+	const Proto rejected = profile(&beyond, 1);
 	Proto noted = profile(&one, 1);
 	Proto scope = { .length = 0 };
 	Proto of_resource = { .length = 0 };
@@ -975,6 +980,7 @@ test_expensive_comments(void **state)
 	proto_message(&tables, DICTIONARY_STRINGS, &text);
 	proto_text(&noted, layout->profile_id, "sixteen bytes of");
 	proto_message(&noted, layout->profile_comments, &indexes);
+	proto_message(&scope, SCOPE_PROFILES_PROFILES, &rejected);
 	proto_message(&scope, SCOPE_PROFILES_PROFILES, &noted);
 	proto_message(&of_resource, RESOURCE_PROFILES_SCOPES, &scope);
 	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
