@@ -128,6 +128,7 @@ otlp_put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *at
 	if (attribute->is_kept && !attribute_labels_put(set, &decoding->arena, attribute->key,
 													attribute->name, attribute->value))
 		decoding->result->skipped_attributes++;
+	/* Adding a label compares it with those in the set, and each sample copies the set. */
 	return dictionary_work(&decoding->dictionary, set->bytes / 4);
 }
 
@@ -140,6 +141,7 @@ put_attributes(Decoding *decoding, Span span, unsigned number, AttributeLabels *
 
 	while (fault == FAULT_NONE && message_next(&message))
 	{
+		/* attributes of resources and scopes stand in the message itself, not in the dictionary */
 		OtlpAttribute attribute;
 
 		if (!field_is_message(&message.field, number))
@@ -192,6 +194,7 @@ value_type_part(Decoding *decoding, Span value_type, unsigned number, PfsText *t
 	Message message = message_of(value_type);
 	OtlpFault fault = FAULT_NONE;
 
+	/* an absent field means index 0, the empty text */
 	*text = (PfsText){ "", 0 };
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_number(&message.field, number))
@@ -219,6 +222,7 @@ static bool
 is_cumulative(Span value_type)
 {
 	Message message = message_of(value_type);
+	/* 0 is "unspecified" in OTLP 1.8, which counts as delta */
 	uint64_t temporality = 0;
 
 	while (message_next(&message))
@@ -248,6 +252,10 @@ otlp_name_type(Decoding *decoding, ProfileParts *parts)
 		fault = value_type_part(decoding, parts->period_type, VALUE_TYPE_UNIT, &type.period_unit);
 	if (fault != FAULT_NONE)
 		return fault;
+	/*
+	 * "cpu" becomes process_cpu, "space" memory: the names that Pyroscope and Parca give pprof
+	 * files
+	 */
 	like.period_type = (PfsValueType){ type.period_type, type.period_unit };
 	known = pfs_pprof_default_name(&like);
 	type.name = known != NULL ? otlp_text(known) : type.sample_type;
@@ -269,6 +277,7 @@ otlp_add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLa
 
 	if (fault != FAULT_NONE)
 		return fault;
+	/* The batch refuses labels that the database could not store, which is the profile's fault. */
 	err = batch_add_series(decoding->batch, &series, index);
 	if (err == 0)
 		return FAULT_NONE;
@@ -293,6 +302,7 @@ series_of(Decoding *decoding, const ProfileParts *parts, Span sample, RowLabels 
 	AttributeLabels labels;
 	OtlpFault fault = FAULT_NONE;
 
+	/* Each level starts from a copy of the outer one, whose attributes it replaces or completes. */
 	decoding->of_sample = decoding->of_profile;
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_has_indexes(&message.field, decoding->layout->sample_attributes))
@@ -316,12 +326,17 @@ known_series_of(Decoding *decoding, const ProfileParts *parts, Span sample,
 	const PfsWireField *attributes = &sample_parts->attributes;
 	const Span span = field_span(attributes);
 	uint64_t hash = hash_bytes(decoding->seed, span.bytes, span.length);
+	/*
+	 * The cache has one entry per slot, which a collision replaces. The seed is random, so a client
+	 * cannot make its samples collide.
+	 */
 	SeriesMemo *memo = &decoding->memo[hash & (SERIES_MEMO - 1)];
 	OtlpFault fault;
 
 	if (sample_parts->attribute_count > 1 ||
 		(sample_parts->attribute_count == 1 && attributes->wire_type != PFS_WIRE_BYTES))
 		return series_of(decoding, parts, sample, row);
+	/* labels depend on the profile's own attributes, so entries of other profiles do not count */
 	if (memo->profile == decoding->profile_number && memo->attributes.length == span.length &&
 		(span.length == 0 || memcmp(memo->attributes.bytes, span.bytes, span.length) == 0))
 	{
@@ -342,6 +357,7 @@ otlp_add_trace(Decoding *decoding, const BatchSample *row, const PfsTraceIds *id
 {
 	BatchTrace *trace;
 
+	/* a row without a value would add nothing to the trace's sums */
 	if (row->value == 0 || (!pfs_trace_is_known(ids) && !pfs_span_is_known(ids)))
 		return FAULT_NONE;
 	if (grow_array_within(&decoding->budget, &decoding->traces, &decoding->trace_capacity,
@@ -359,6 +375,7 @@ add_row(Decoding *decoding, int64_t time_us, const RowLabels *labels, uint32_t s
 {
 	const BatchSample row = { time_us, labels->series, stack, value };
 
+	/* A wrong clock or a hostile client would otherwise create partitions for any day. */
 	if (time_us < decoding->request->limits.first_us || time_us > decoding->request->limits.last_us)
 	{
 		decoding->error = "the time of a sample is too far from now";
@@ -376,6 +393,10 @@ add_value(SampleParts *parts, uint64_t value)
 {
 	int64_t sum;
 
+	/*
+	 * Values are signed in the protocol. A sum that overflows wraps, and otlp_check_sample()
+	 * rejects it.
+	 */
 	parts->overflows |= __builtin_add_overflow((int64_t) parts->sum, (int64_t) value, &sum);
 	parts->sum = (uint64_t) sum;
 	parts->value_count++;
@@ -412,6 +433,7 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 		parts->time_count += packed_count(field, true);
 		if (decoding->is_identified)
 			fingerprint_times(&decoding->fingerprint, field->bytes, field->length);
+		/* packed_count() rounds down, so half a time at the end would go unnoticed */
 		if (field->length % sizeof(uint64_t) != 0)
 			error = "a list of times is cut off within a time";
 	}
@@ -438,6 +460,7 @@ add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, const Ro
 	const char *error = NULL;
 	size_t value_at = 0;
 	size_t time_at = 0;
+	/* nanoseconds in the protocol, microseconds in the database */
 	uint64_t value = 1;
 	uint64_t time_ns;
 	OtlpFault fault = FAULT_NONE;
@@ -449,11 +472,16 @@ add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, const Ro
 		else if (field_is_message(&message.field, SAMPLE_TIMES))
 			times = message.field;
 	}
+	/*
+	 * The loop below steps through one list of each. Exporters write packed lists; a list that is
+	 * divided into several fields is refused, because its order would be lost here.
+	 */
 	if (packed_count(&times, true) != parts->time_count)
 		error = "times of a sample are not in one list";
 	while (fault == FAULT_NONE && error == NULL &&
 		   packed_next(&times, true, &time_at, &time_ns, &error))
 	{
+		/* without values each time counts 1, the initial value */
 		if (parts->value_count > 0 && !packed_next(&values, false, &value_at, &value, &error))
 			error = "values of a sample are not in one list";
 		else
@@ -523,12 +551,17 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	uint32_t stack;
 	int64_t value;
 
+	/* 1. Read the sample's fields, in any order. */
 	while (fault == FAULT_NONE && message_next(&message))
 		fault = take_sample_field(decoding, &message.field, &parts);
 	if (fault == FAULT_NONE)
 		fault = dictionary_work(&decoding->dictionary, 64 + 2 * span.length);
 	if (fault == FAULT_NONE)
 		fault = otlp_check_sample(decoding, &parts);
+	/*
+	 * 2. Find its series and its stack, which may add items to the batch. They stay there, unused,
+	 * if the profile is rejected.
+	 */
 	if (fault == FAULT_NONE)
 		fault = known_series_of(decoding, profile, span, &parts, &labels);
 	if (fault == FAULT_NONE && parts.link != 0)
@@ -540,6 +573,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 		fault = fingerprint_parts(decoding, &parts, &labels, stack);
 	if (fault != FAULT_NONE)
 		return fault;
+	/* 3. Add its rows. A value of 0 gets no row, but the sample is counted. */
 	decoding->result->samples += MAX(parts.time_count, 1);
 	if (decoding->request->keep_times && parts.time_count > 0)
 		return add_timed_rows(decoding, span, &parts, &labels, stack);
@@ -573,6 +607,7 @@ otlp_choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
 	Message message = message_of(profile);
 	uint64_t oldest_ns = INT64_MAX;
 
+	/* In order: the profile's time, its oldest sample's, the current time. */
 	parts->time_us = parts->time_ns / NS_PER_US;
 	if (parts->time_ns != 0)
 		return;
@@ -600,6 +635,7 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 	{
 		const PfsWireField *field = &message.field;
 
+		/* if a field is repeated the last one counts, as protobuf requires */
 		if (field_is_message(field, PROFILE_SAMPLE_TYPE))
 			parts->sample_type = field_span(field);
 		else if (field->number == PROFILE_TIME && field->wire_type == PFS_WIRE_64_BITS)
@@ -663,6 +699,10 @@ begin_fingerprint(Decoding *decoding, const ProfileParts *parts)
 										 .period = parts->period,
 										 .note = &decoding->of_profile.note };
 
+	/*
+	 * One profile without an id makes the request unrecognizable, and saves digesting the profiles
+	 * after it.
+	 */
 	decoding->result->has_ids &= has_id(parts->id);
 	decoding->is_identified = decoding->result->has_ids;
 	return decoding->is_identified ? fingerprint_begin(&decoding->fingerprint, &profile)
@@ -680,15 +720,21 @@ otlp_read_rows(Decoding *decoding, Span profile)
 	Message message = message_of(profile);
 	OtlpFault fault;
 
+	/* invalidates the entries of the cache of series */
 	decoding->profile_number++;
 	decoding->row_count = 0;
 	decoding->trace_count = 0;
+	/*
+	 * 1. Read the fields that all samples share: type and time may follow the samples in the
+	 * message.
+	 */
 	fault = read_profile_parts(decoding, profile, &parts);
 	if (fault == FAULT_NONE)
 		fault = otlp_name_type(decoding, &parts);
 	if (fault != FAULT_NONE)
 		return fault;
 	otlp_choose_time(decoding, profile, &parts);
+	/* 2. Convert the samples. */
 	fault = begin_fingerprint(decoding, &parts);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, PROFILE_SAMPLES))
@@ -721,6 +767,7 @@ list_series(Decoding *decoding, size_t *count)
 	if (series == NULL)
 		return NULL;
 	for (size_t i = 0; i < decoding->row_count; i++)
+		/* Neighbouring rows mostly have one series, so this leaves little to sort. */
 		if (i == 0 || decoding->rows[i].series != series[all - 1])
 			series[all++] = decoding->rows[i].series;
 	qsort(series, all, sizeof(uint32_t), compare_link_numbers);
@@ -782,6 +829,10 @@ otlp_store_rows(Decoding *decoding)
 		err = batch_add_sample(decoding->batch, &decoding->rows[i]);
 	for (size_t i = 0; err == 0 && i < decoding->trace_count; i++)
 		err = batch_add_trace(decoding->batch, &decoding->traces[i]);
+	/*
+	 * FAULT_PROFILE would continue with the next profile, and the rows added so far would be
+	 * stored.
+	 */
 	if (err == -EOVERFLOW)
 	{
 		decoding->error = "the sum of equal samples exceeds 64 bits";
@@ -806,8 +857,10 @@ add_profile(Decoding *decoding, Span profile)
 	}
 	if (fault != FAULT_PROFILE)
 		return fault;
+	/* counts of a rejected profile's samples and attributes do not count */
 	*result = before;
 	result->rejected_profiles++;
+	/* the answer has room for one message, that of the first rejected profile */
 	if (result->message == NULL)
 		result->message = decoding->error;
 	decoding->error = NULL;
@@ -824,6 +877,7 @@ otlp_read_scope(Decoding *decoding, Span span)
 
 	decoding->of_scope = decoding->of_resource;
 	fault = dictionary_work(&decoding->dictionary, sizeof(AttributeLabels) / 4);
+	/* Two passes, because the scope's attributes may follow its profiles in the message. */
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, SCOPE_PROFILES_SCOPE))
 			fault = put_attributes(decoding, field_span(&message.field), SCOPE_ATTRIBUTES,
@@ -857,11 +911,16 @@ otlp_choose_partition(Decoding *decoding)
 	}
 	else if (fault != FAULT_NONE)
 		return fault;
+	/*
+	 * The build ID separates the stacks of two builds of a program; a service's name at least those
+	 * of two services.
+	 */
 	if (partition.length == 0)
 		partition.data = service[0] != '\0' ? service : program[0] != '\0' ? program : other.data;
 	if (partition.length == 0)
 		partition.length = (uint32_t) strlen(partition.data);
 	fault = dictionary_own(&decoding->dictionary, partition, &decoding->partition);
+	/* the text may have grown, because invalid UTF-8 was replaced */
 	if (fault == FAULT_NONE && strlen(decoding->partition) > PARTITION_MAX)
 		fault = dictionary_own(&decoding->dictionary, other, &decoding->partition);
 	return fault;
@@ -876,6 +935,7 @@ read_resource(Decoding *decoding, Span span)
 
 	fix_labels(decoding, &decoding->of_resource);
 	fault = dictionary_work(&decoding->dictionary, sizeof(AttributeLabels) / 4);
+	/* Two passes, because the resource may follow its scopes in the message. */
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, RESOURCE_PROFILES_RESOURCE))
 			fault = put_attributes(decoding, field_span(&message.field), RESOURCE_ATTRIBUTES,
@@ -910,6 +970,7 @@ otlp_end_of(Decoding *decoding, OtlpFault fault)
 	if (fault == FAULT_NONE)
 		return DECODE_OK;
 	result->message = decoding->error;
+	/* lack of room and the limit of time have texts of their own */
 	if (fault == FAULT_ROOM)
 		result->message = DECODE_TOO_LARGE;
 	else if (fault == FAULT_WORK && decoding->dictionary.is_late)
@@ -928,6 +989,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	DecodeEnd end;
 
 	*result = (OtlpResult){ .has_times = true, .has_ids = true };
+	/* names decide in JSON, and json_to_protobuf() writes the layout of 1.10 */
 	if (request->is_json)
 		dialect = DIALECT_1_10;
 	else if (!dialect_of_request(request->body, &dialect, &error))
@@ -935,6 +997,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 		result->message = error;
 		return DECODE_INVALID;
 	}
+	/* too large for the stack, mostly because of the sets of labels and the cache of series */
 	decoding = calloc(1, sizeof(Decoding));
 	if (decoding == NULL)
 		return DECODE_NO_MEMORY;
@@ -963,6 +1026,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	arena_fini(&decoding->arena);
 	free(decoding->rows);
 	free(decoding->traces);
+	/* releases the rows' share, too; the budget ends with the request */
 	budget_release(&decoding->budget, decoding->budget.used_bytes);
 	free(decoding);
 	return end;

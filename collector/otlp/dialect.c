@@ -27,6 +27,10 @@
 /* Limit of a sample's attributes that are compared for duplicate keys. */
 #define COMPARED_MAX 64
 
+/*
+ * field numbers: values, attributes and link of a sample; id, dropped attributes, format of the
+ * payload, payload, attributes and comments of a profile
+ */
 static const Layout layouts[] = {
 	[DIALECT_1_8] = { "1.8", 2, 3, 4, 8, 9, 10, 11, 12, 7 },
 	[DIALECT_1_9] = { "1.9", 2, 3, 4, 7, 8, 9, 10, 11, 0 },
@@ -130,6 +134,10 @@ may_be_attributes(const Evidence *evidence, const PfsWireField *field)
 
 	while (packed_next(field, false, &at, &index, &error))
 	{
+		/*
+		 * Values are mostly larger than the table of attributes, or repeated; a sample with more
+		 * than COMPARED_MAX attributes does not occur.
+		 */
 		if (index >= evidence->attribute_count || count == COMPARED_MAX)
 			return false;
 		for (size_t i = 0; i < count; i++)
@@ -156,6 +164,10 @@ look_at_sample(Evidence *evidence, Span span)
 	{
 		const PfsWireField *field = &message.field;
 
+		/*
+		 * 1.9 has a list of attributes in field 3 and the link, a number, in field 4. 1.10 has the
+		 * link in field 3 and a list of values in field 4.
+		 */
 		if (field->number == 2 && field->wire_type == PFS_WIRE_BYTES)
 			second = *field;
 		else if (field->number == 3)
@@ -169,12 +181,15 @@ look_at_sample(Evidence *evidence, Span span)
 	}
 	if (message.error != NULL)
 		evidence->error = message.error;
+	/* Rule 4 is only for samples without fields 3 and 4. */
 	if (second.length == 0 || evidence->old_sample || evidence->new_sample)
 		return;
+	/* A sample has values or times, so field 2 of a sample without times has the values. */
 	if (times == 0)
 		evidence->values_only = true;
 	else if (packed_count(&second, false) != times)
 		evidence->values_hold = false;
+	/* Evidence against a reading is never revoked, so later samples need no comparison. */
 	if (evidence->attributes_hold && !may_be_attributes(evidence, &second))
 		evidence->attributes_hold = false;
 }
@@ -196,6 +211,11 @@ look_at_profile(Evidence *evidence, Span span)
 		const PfsWireField *field = &message.field;
 		bool is_bytes = field->wire_type == PFS_WIRE_BYTES;
 
+		/*
+		 * Rule 1: time and period are numbers since 1.8. Rule 5: fields that 1.9 has one number
+		 * lower, and that have other wire types there: the attributes (12 in 1.8), the id (8,
+		 * bytes) and the number of dropped attributes (9).
+		 */
 		if (is_bytes && (field->number == PROFILE_TIME || field->number == PROFILE_PERIOD))
 			evidence->too_old = true;
 		else if (is_bytes && field->number == PROFILE_SAMPLES)
@@ -269,6 +289,7 @@ is_old(const Evidence *evidence)
 {
 	if (evidence->text_indexes || evidence->new_sample)
 		return false;
+	/* Without evidence both readings hold, and the request counts as 1.10. */
 	return evidence->old_sample || evidence->temporality || evidence->values_only ||
 		   (evidence->values_hold && !evidence->attributes_hold);
 }
@@ -278,9 +299,11 @@ dialect_of_request(Span request, Dialect *dialect, const char **error)
 {
 	Evidence evidence = { .values_hold = true, .attributes_hold = true };
 
+	/* The dictionary first, because may_be_attributes() needs the number of its attributes. */
 	look_at_request(&evidence, request, REQUEST_DICTIONARY);
 	look_at_request(&evidence, request, REQUEST_RESOURCE_PROFILES);
 	*error = evidence.error;
+	/* Before 1.8 each profile had its own tables, so the request had no dictionary. */
 	if (*error == NULL && (evidence.too_old || (evidence.has_samples && !evidence.has_dictionary)))
 		*error = TOO_OLD;
 	if (*error == NULL && evidence.old_sample && (evidence.new_sample || evidence.text_indexes))

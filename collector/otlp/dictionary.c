@@ -38,6 +38,10 @@ dictionary_add_item(OtlpDictionary *dictionary, const PfsWireField *field, Table
 {
 	Span span = field_span(field);
 
+	/*
+	 * Both passes skip the same fields, so each item is placed at the index by which it was
+	 * counted.
+	 */
 	if (field->wire_type != PFS_WIRE_BYTES)
 		return;
 	switch (field->number)
@@ -79,6 +83,7 @@ dictionary_add_item(OtlpDictionary *dictionary, const PfsWireField *field, Table
 				dictionary->links[at->links] = span;
 			at->links++;
 			break;
+		/* a table of a later version */
 		default:
 			break;
 	}
@@ -113,6 +118,10 @@ table(OtlpDictionary *dictionary, size_t count, size_t item_bytes)
 {
 	size_t bytes;
 
+	/*
+	 * Indexes must be below NOT_ADDED. One item more than needed, because index 0 is used even if
+	 * the table is empty.
+	 */
 	if (count >= NOT_ADDED || __builtin_mul_overflow(count + 1, item_bytes, &bytes))
 		return NULL;
 	return arena_alloc(dictionary->arena, bytes);
@@ -136,6 +145,7 @@ make_tables(OtlpDictionary *dictionary, const TableCounts *counts)
 		dictionary->stacks == NULL || dictionary->attributes == NULL || dictionary->links == NULL ||
 		dictionary->frames == NULL || dictionary->lines == NULL)
 		return false;
+	/* The second pass of dictionary_open() fills the other tables; arena memory is not zeroed. */
 	memset(dictionary->texts, 0, (counts->strings + 1) * sizeof(char *));
 	dictionary->string_count = (uint32_t) counts->strings;
 	dictionary->function_count = (uint32_t) counts->functions;
@@ -153,6 +163,10 @@ dictionary_open(OtlpDictionary *dictionary, Span request, const char **error)
 	TableCounts counts = { 0 };
 	TableCounts at = { 0 };
 
+	/*
+	 * Count, allocate, place: tables of known size need no growth, which would double the memory of
+	 * a large request.
+	 */
 	*error = walk_items(dictionary, request, &counts, true);
 	if (*error != NULL)
 		return FAULT_PROFILE;
@@ -165,6 +179,10 @@ dictionary_open(OtlpDictionary *dictionary, Span request, const char **error)
 OtlpFault
 dictionary_work(OtlpDictionary *dictionary, size_t steps)
 {
+	/*
+	 * The limit of CPU time is that of the request; it may end before work_left, for example on a
+	 * slow machine.
+	 */
 	if (!work_limit_allows(dictionary->limit, steps))
 	{
 		dictionary->is_late = true;
@@ -196,6 +214,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 				  const char **error)
 {
 	*text = (PfsText){ "", 0 };
+	/* Index 0 means "no text" in all messages, and is valid without a table. */
 	if (index >= dictionary->string_count && index != 0)
 	{
 		*error = "an index is beyond the string table";
@@ -210,6 +229,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
+	/* each byte may become a U+FFFD */
 	char *copy = arena_alloc(dictionary->arena, (size_t) text.length * PFS_REPLACEMENT_BYTES);
 
 	if (copy == NULL)
@@ -234,6 +254,7 @@ own_string(OtlpDictionary *dictionary, uint64_t index, const char **own, const c
 	PfsText text;
 	OtlpFault fault = dictionary_string(dictionary, index, &text, error);
 
+	/* The text is copied once, although many functions and mappings refer to it. */
 	if (fault == FAULT_NONE && dictionary->texts[index] == NULL)
 		fault = dictionary_own(dictionary, text, &dictionary->texts[index]);
 	*own = fault == FAULT_NONE ? dictionary->texts[index] : "";
@@ -289,6 +310,7 @@ scalar_text(const OtlpDictionary *dictionary, const PfsWireField *field, ValueTe
 		default:
 			break;
 	}
+	/* also the empty text, for a field that is no scalar */
 	value->text = (PfsText){ value->number, (uint32_t) length };
 	return FAULT_NONE;
 }
@@ -310,6 +332,7 @@ dictionary_put_text(LabelText *to, PfsText text)
 	if (length > room)
 	{
 		length = room;
+		/* The first byte left out must begin a character. Bytes 0x80 to 0xBF continue one. */
 		while (length > 0 && ((uint8_t) text.data[length] & 0xC0) == 0x80)
 			length--;
 		to->is_cut = true;
@@ -331,6 +354,7 @@ put_list(OtlpDictionary *dictionary, Span list, int depth, LabelText *to, const 
 	{
 		if (!field_is_message(&message.field, ARRAY_VALUES))
 			continue;
+		/* no comma before the first element, or after elements that were empty so far */
 		if (to->length > 0)
 			dictionary_put_text(to, (PfsText){ ",", 1 });
 		fault = put_value(dictionary, field_span(&message.field), depth + 1, to, error);
@@ -380,6 +404,10 @@ put_note_text(OtlpDictionary *dictionary, Span any, OtlpAttribute *attribute, co
 	fault = fault_of_message(&message, fault, error);
 	if (fault != FAULT_NONE)
 		return fault;
+	/*
+	 * an empty text, a list in the list, or a map: the note does without it, and the attribute is
+	 * counted
+	 */
 	if (value.text.length == 0)
 	{
 		attribute->is_unfit = true;
@@ -406,6 +434,7 @@ read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, cons
 	Message message = message_of(value);
 	Span list = { NULL, 0 };
 	const char **texts;
+	/* The value is read twice: to count its texts, and to copy them. */
 	OtlpFault fault = dictionary_work(dictionary, 2 * value.length);
 
 	if (fault != FAULT_NONE)
@@ -421,6 +450,7 @@ read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, cons
 	if (texts == NULL)
 		return FAULT_ROOM;
 	attribute->texts = texts;
+	/* One text and a list of texts are read alike; a value has one of the two. */
 	if (count_fields(value, ANY_ARRAY) == 0)
 		fault = put_note_text(dictionary, value, attribute, texts, error);
 	message = message_of(list);
@@ -447,6 +477,7 @@ dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
 
 	if (texts == NULL)
 		return FAULT_ROOM;
+	/* 1.8 may have comments in several fields, which are appended. */
 	if (count > 0)
 		memcpy(texts, note->comments, sizeof(texts[0]) * count);
 	if (is_one && fault == FAULT_NONE)
@@ -468,6 +499,7 @@ dictionary_read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *att
 	LabelText text = { .length = 0 };
 	OtlpFault fault;
 
+	/* An attribute whose reading failed is read again by the next profile that refers to it. */
 	attribute->is_kept = false;
 	attribute->is_unfit = false;
 	attribute->note = NOTE_NONE;
@@ -477,11 +509,16 @@ dictionary_read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *att
 	attribute->note = note_kind(attribute->key);
 	if (attribute->note != NOTE_NONE)
 		return read_note(dictionary, value, attribute, error);
+	/*
+	 * charges the name's copies and comparisons, and the label's value at a quarter of its limit,
+	 * because most are short
+	 */
 	fault = dictionary_work(dictionary, 4 * attribute->key.length + LABEL_VALUE_MAX / 4);
 	if (fault == FAULT_NONE)
 		fault = put_value(dictionary, value, 0, &text, error);
 	if (fault != FAULT_NONE)
 		return fault;
+	/* a value that was cut becomes a label, but is counted; an empty value does not */
 	attribute->is_unfit = text.length == 0 || text.is_cut;
 	if (text.length == 0)
 		return FAULT_NONE;
@@ -512,6 +549,7 @@ dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids, co
 	OtlpFault fault;
 
 	*ids = (PfsTraceIds){ { 0 }, { 0 } };
+	/* element 0 of the table is empty: the sample has no link */
 	if (index == 0)
 		return FAULT_NONE;
 	if (index >= dictionary->link_count)
@@ -565,6 +603,7 @@ dictionary_attribute(OtlpDictionary *dictionary, uint64_t index, const OtlpAttri
 	fault = fault_of_message(&message, fault, error);
 	if (fault == FAULT_NONE)
 		fault = dictionary_read_label(dictionary, value, item, error);
+	/* A faulty attribute stays unread, so that each profile that refers to it reports the fault. */
 	item->is_read = fault == FAULT_NONE;
 	return fault;
 }
@@ -590,6 +629,10 @@ dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attri
 			value = field_span(&message.field);
 	}
 	fault = fault_of_message(&message, fault, error);
+	/*
+	 * since 1.10 the key may be an index into the table of texts; index 0 is the empty key, which
+	 * the rule drops
+	 */
 	if (fault == FAULT_NONE && attribute->key.length == 0)
 		fault = dictionary_string(dictionary, key_index, &attribute->key, error);
 	return fault == FAULT_NONE ? dictionary_read_label(dictionary, value, attribute, error) : fault;
@@ -613,6 +656,10 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 		*error = "an index is beyond the attribute table";
 		return FAULT_PROFILE;
 	}
+	/*
+	 * Nothing is kept of what was read, so each read is charged. Otherwise 5,000 mappings with one
+	 * large attribute would be cheap to send and expensive to read.
+	 */
 	fault = dictionary_work(dictionary, dictionary->attributes[index].span.length);
 	message = message_of(dictionary->attributes[index].span);
 	while (fault == FAULT_NONE && message_next(&message))
@@ -623,6 +670,7 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 		{
 			Message any = message_of(field_span(&message.field));
 
+			/* build IDs and frame types are texts; other values count as absent */
 			while (fault == FAULT_NONE && message_next(&any))
 				if (any.field.number == ANY_STRING || any.field.number == ANY_STRING_INDEX)
 					fault = scalar_text(dictionary, &any.field, &value, error);
@@ -650,6 +698,7 @@ find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *k
 	const char *problem = NULL;
 	OtlpFault fault = FAULT_NONE;
 
+	/* one index, unpacked */
 	if (one.wire_type == PFS_WIRE_VARINT)
 		return text_of_key(dictionary, index, key, text, &is_there, error);
 	while (fault == FAULT_NONE && packed_next(&one, false, &at, &index, &problem))
@@ -673,6 +722,10 @@ find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *k
 static OtlpFault
 otlp_mapping_read(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
 {
+	/*
+	 * find_text() leaves build_id alone if the list lacks the key, so the last key that is found
+	 * wins.
+	 */
 	static const char *const keys[] = { BUILD_ID_HASH_KEY, BUILD_ID_GO_KEY, BUILD_ID_KEY };
 	Message message = message_of(mapping->span);
 	OtlpFault fault = dictionary_work(dictionary, mapping->span.length);
@@ -717,6 +770,7 @@ outcome(int err, const char **error)
 		return FAULT_NONE;
 	if (err == -ENOMEM)
 		return FAULT_ROOM;
+	/* the batch refuses texts and numbers that the database could not store */
 	*error = "an item exceeds a limit of the database";
 	return FAULT_PROFILE;
 }
@@ -747,6 +801,7 @@ add_type_mapping(OtlpDictionary *dictionary, PfsText type, uint32_t *added, cons
 	char file[64];
 	BatchMapping item = { .build_id = "" };
 	OtlpFault fault;
+	/* file has room for 60 bytes of the type and the brackets; longer types are cut */
 	int length = pfs_text_equals(type, "kernel") ? snprintf(file, sizeof(file), "[kernel.kallsyms]")
 												 : snprintf(file, sizeof(file), "[%.*s]",
 															(int) MIN(type.length, 60), type.data);
@@ -801,6 +856,10 @@ dictionary_add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *ad
 	fault = fault_of_message(&message, fault, error);
 	if (fault == FAULT_NONE)
 	{
+		/*
+		 * The database expects a system name, as pprof files have; without one both names are
+		 * equal.
+		 */
 		if (function.system_name[0] == '\0')
 			function.system_name = function.name;
 		fault = outcome(batch_add_function(dictionary->batch, &function, &item->added), error);
@@ -813,6 +872,7 @@ static OtlpFault
 dictionary_read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, const char **error)
 {
 	Message message = message_of(span);
+	/* function 0 is the empty element, for a line without a function */
 	uint64_t function = 0;
 	OtlpFault fault;
 
@@ -856,6 +916,7 @@ otlp_location_read(OtlpDictionary *dictionary, Span span, LocationParts *parts, 
 			fault = find_text(dictionary, field, FRAME_TYPE_KEY, &parts->type, error);
 		else if (field_is_message(field, LOCATION_LINES))
 		{
+			/* dictionary->lines has room for OTLP_LINES_MAX lines; no compiler inlines so deep */
 			if (parts->line_count == OTLP_LINES_MAX)
 			{
 				*error = "a location has too many lines";
@@ -892,6 +953,7 @@ otlp_location_place(OtlpDictionary *dictionary, LocationParts *parts, BatchLocat
 		fault = find_mapping(dictionary, parts->mapping, &mapping, error);
 	if (fault != FAULT_NONE)
 		return fault;
+	/* a mapping without file and build ID identifies nothing, so the frame type names one */
 	if (mapping != NULL && (mapping->file.length > 0 || mapping->build_id.length > 0))
 	{
 		fault = dictionary_add_mapping(dictionary, mapping, error);
@@ -905,6 +967,10 @@ otlp_location_place(OtlpDictionary *dictionary, LocationParts *parts, BatchLocat
 			fault = add_type_mapping(dictionary, parts->type, &location->mapping, error);
 		location->address = parts->address;
 	}
+	/*
+	 * An interpreter's frame has its line number as address. The line has that number already, and
+	 * as an address it would be taken for machine code.
+	 */
 	if (!has_machine_address(parts->type) && parts->line_count > 0)
 		location->address = 0;
 	return fault;
@@ -917,6 +983,7 @@ dictionary_add_location(OtlpDictionary *dictionary, uint64_t index, uint32_t *ad
 {
 	OtlpItem *item;
 	LocationParts parts = { .type = { "", 0 } };
+	/* dictionary->lines is scratch space; batch_add_location() copies the lines */
 	BatchLocation location = { .lines = dictionary->lines };
 	OtlpFault fault;
 
@@ -970,6 +1037,7 @@ read_stack(OtlpDictionary *dictionary, Span span, uint32_t *depth, const char **
 		size_t at = 0;
 		uint64_t index;
 
+		/* one index, unpacked; the first location is the leaf in both forms */
 		if (field_is_number(&list, STACK_LOCATIONS))
 			fault = add_frame(dictionary, list.value, depth, error);
 		if (!field_is_message(&list, STACK_LOCATIONS))
@@ -1001,6 +1069,10 @@ dictionary_stack(OtlpDictionary *dictionary, uint64_t index, const char *partiti
 	}
 	if (index < dictionary->stack_count)
 		stack = &dictionary->stacks[index];
+	/*
+	 * The batch keeps each text once, so equal partitions have equal pointers. A stack that two
+	 * partitions use in turn is read again at each change.
+	 */
 	if (stack->partition != partition)
 	{
 		fault = dictionary_work(dictionary, 64 + 4 * stack->span.length);
@@ -1034,6 +1106,7 @@ dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build
 	*build_id = (PfsText){ "", 0 };
 	if (file[0] == '\0')
 		return FAULT_NONE;
+	/* element 0 of the table is empty */
 	for (uint32_t i = 1; fault == FAULT_NONE && i < dictionary->mapping_count; i++)
 	{
 		OtlpMapping *mapping = &dictionary->mappings[i];
@@ -1041,6 +1114,7 @@ dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build
 		fault = dictionary_work(dictionary, 8);
 		if (fault == FAULT_NONE && !mapping->is_read)
 			fault = otlp_mapping_read(dictionary, mapping, error);
+		/* The resource names the program without its directory, the mapping with it. */
 		if (fault == FAULT_NONE && mapping->build_id.length > 0 &&
 			pfs_text_equals(last_part(mapping->file), file))
 		{

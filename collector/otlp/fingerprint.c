@@ -14,6 +14,7 @@
 
 #include "base/grow.h"
 
+/* 128 bits: an accidental collision of items is not to be expected */
 #define ITEM_DIGEST_BYTES 16
 
 /* One step of work is this many bytes of SHA-256. */
@@ -52,6 +53,7 @@ fingerprint_fini(Fingerprint *fingerprint)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 	{
+		/* grow_array_within() charged the whole capacity of each array */
 		budget_release(fingerprint->budget, kinds[i]->capacity * sizeof(ItemDigest));
 		free(kinds[i]->items);
 	}
@@ -105,6 +107,7 @@ append_item(Fingerprint *fingerprint, ItemDigests *kind, size_t bytes)
 	fingerprint->has_failed |= EVP_DigestFinal_ex(fingerprint->of_item, digest, NULL) != 1;
 	if (fault != FAULT_NONE)
 		return fault;
+	/* A failure of OpenSSL counts as lack of room, which the client may try again later. */
 	if (fingerprint->has_failed ||
 		grow_array_within(fingerprint->budget, &kind->items, &kind->capacity, kind->count,
 						  sizeof(ItemDigest)) != 0)
@@ -187,6 +190,10 @@ digest_locations(Fingerprint *fingerprint)
 {
 	const BatchLocation *locations;
 	const size_t count = batch_locations(fingerprint->dictionary->batch, &locations);
+	/*
+	 * A location's digest contains those of its mapping and its functions, which therefore come
+	 * first.
+	 */
 	OtlpFault fault = digest_mappings(fingerprint);
 
 	if (fault == FAULT_NONE)
@@ -204,12 +211,16 @@ digest_stacks(Fingerprint *fingerprint)
 	const size_t count = batch_stacks(fingerprint->dictionary->batch, &stacks);
 	OtlpFault fault = FAULT_NONE;
 
+	/* without a new stack no sample can refer to a new location */
 	if (kind->count < count)
 		fault = digest_locations(fingerprint);
 	while (fault == FAULT_NONE && kind->count < count)
 	{
 		const BatchStack *stack = &stacks[kind->count];
 
+		/*
+		 * The partition is left out, because the resource's labels and the mappings determine it.
+		 */
 		restart(fingerprint, fingerprint->of_item);
 		for (uint32_t i = 0; i < stack->depth; i++)
 			fingerprint_add_item(fingerprint, &fingerprint->locations, stack->locations[i]);
@@ -266,6 +277,7 @@ fingerprint_begin(Fingerprint *fingerprint, const FingerprintProfile *profile)
 	EVP_MD_CTX *to = fingerprint->of_profile;
 
 	restart(fingerprint, to);
+	/* The length first, so that id and type cannot be shifted against each other. */
 	add_number(fingerprint, to, profile->id.length);
 	add_bytes(fingerprint, to, profile->id.bytes, profile->id.length);
 	fingerprint_add_text(fingerprint, to, profile->type);
@@ -285,6 +297,7 @@ OtlpFault
 fingerprint_sample(Fingerprint *fingerprint, const FingerprintSample *sample)
 {
 	EVP_MD_CTX *to = fingerprint->of_profile;
+	/* The sample's series and stack may be new in the batch, and are digested first. */
 	OtlpFault fault = digest_series(fingerprint);
 
 	if (fault == FAULT_NONE)
@@ -330,9 +343,14 @@ compare_profiles(const void *a, const void *b)
 bool
 fingerprint_of_request(Fingerprint *fingerprint, uint8_t result[FINGERPRINT_BYTES])
 {
+	/*
+	 * A client that repeats a request may send its profiles in another order. qsort() must not get
+	 * NULL.
+	 */
 	if (fingerprint->profile_count > 0)
 		qsort(fingerprint->profiles, fingerprint->profile_count, sizeof(ProfileDigest),
 			  compare_profiles);
+	/* of_item is free, because all items of the request have been digested */
 	restart(fingerprint, fingerprint->of_item);
 	add_bytes(fingerprint, fingerprint->of_item, fingerprint->profiles,
 			  fingerprint->profile_count * sizeof(ProfileDigest));

@@ -54,6 +54,10 @@ reserve(Json *json, size_t bytes)
 
 	if (json->capacity - json->length >= bytes)
 		return true;
+	/*
+	 * Text cannot become longer than JSON_GROWTH times its length; the limit guards against a
+	 * mistake in that bound.
+	 */
 	if (bytes > json->limit - json->length)
 		return json_fail(json, "the text is larger than its limit allows");
 	while (capacity - json->length < bytes)
@@ -124,6 +128,10 @@ end_bytes(Json *json, size_t begun)
 {
 	size_t length = json->length - begun;
 
+	/*
+	 * A varint of five bytes, whatever the length: all but the last byte have the continuation bit,
+	 * so 3 becomes 83 80 80 80 00.
+	 */
 	for (int i = 0; i < LENGTH_BYTES; i++)
 	{
 		json->out[begun - LENGTH_BYTES + i] =
@@ -178,6 +186,7 @@ take_hex4(Json *json, uint32_t *unit)
 	*unit = 0;
 	if (json->end - json->at < 4)
 		return json_fail(json, "unterminated string");
+	/* any bytes may stand here, for example the closing quotation mark */
 	for (int i = 0; i < 4; i++)
 	{
 		int digit = json_hex_digit(*json->at++);
@@ -212,6 +221,7 @@ take_unicode(Json *json, bool is_kept)
 
 	if (!take_hex4(json, &unit))
 		return false;
+	/* A character beyond U+FFFF is two escapes in JSON: \ud83d\ude00 is U+1F600. */
 	if (unit >= 0xD800 && unit < 0xDC00 && json->end - json->at >= 6 && json->at[0] == '\\' &&
 		json->at[1] == 'u')
 	{
@@ -223,8 +233,10 @@ take_unicode(Json *json, bool is_kept)
 		if (low >= 0xDC00 && low < 0xE000)
 			unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
 		else
+			/* the second escape is a character of its own, and is read by the next call */
 			json->at = before;
 	}
+	/* PostgreSQL's UTF-8 has no halves of pairs */
 	if (unit >= 0xD800 && unit < 0xE000)
 		unit = 0xFFFD;
 	return !is_kept || json_append_character(json, unit);
@@ -243,6 +255,7 @@ take_escape(Json *json, bool is_kept)
 	c = *json->at++;
 	if (c == 'u')
 		return take_unicode(json, is_kept);
+	/* strchr() would find the terminating zero byte of letters */
 	letter = c != 0 ? strchr(letters, c) : NULL;
 	if (letter == NULL)
 		return json_fail(json, "invalid escape sequence");
@@ -257,6 +270,7 @@ take_string(Json *json, bool is_kept)
 		return false;
 	while (json->at < json->end)
 	{
+		/* Copies the bytes up to the next quotation mark or escape at once. */
 		const uint8_t *begin = json->at;
 
 		while (json->at < json->end && *json->at != '"' && *json->at != '\\' && *json->at >= 0x20)
@@ -270,6 +284,7 @@ take_string(Json *json, bool is_kept)
 			memcpy(json->out + json->length, begin, length);
 			json->length += length;
 		}
+		/* the text ends inside the string */
 		if (json->at == json->end)
 			break;
 		if (*json->at < 0x20)
@@ -290,6 +305,10 @@ take_number_text(Json *json, char text[NUMBER_BYTES])
 	size_t length = 0;
 
 	json->at += is_quoted;
+	/*
+	 * The characters only; strtod() and strtoull() decide if they are a number. A number of
+	 * NUMBER_BYTES characters or more fails there or at the next character.
+	 */
 	while (json->at < json->end && length < NUMBER_BYTES - 1 && *json->at != '\0' &&
 		   strchr("0123456789+-.eE", *json->at) != NULL)
 		text[length++] = (char) *json->at++;
@@ -313,13 +332,21 @@ take_integer(Json *json, uint64_t *value)
 	if (!take_number_text(json, text))
 		return false;
 	errno = 0;
+	/*
+	 * Unsigned numbers need strtoull(), negative ones strtoll(), which refuses what is below -2^63.
+	 */
 	*value = text[0] == '-' ? (uint64_t) strtoll(text, &end, 10) : strtoull(text, &end, 10);
 	if (errno == 0 && *end == '\0')
 		return true;
 	real = strtod(text, &end);
+	/*
+	 * 3e0 and 3.0 are integers in JSON. The bounds, a little inside of -2^63 and 2^64, keep the
+	 * conversion defined.
+	 */
 	if (*end != '\0' || !(real > -9.2e18 && real < 1.8e19))
 		return json_fail(json, "number is not a 64-bit integer");
 	*value = real < 0 ? (uint64_t) (int64_t) real : (uint64_t) real;
+	/* a fraction is lost by the conversion, and then the numbers differ */
 	return real < 0
 			   ? (double) (int64_t) *value == real || json_fail(json, "number is not an integer")
 			   : (double) *value == real || json_fail(json, "number is not an integer");
@@ -347,6 +374,7 @@ more(Json *json, int closing, bool *goes_on)
 	if (c != ',' && c != closing)
 		return json_fail(json, "expected a comma or the end of a list");
 	json->at++;
+	/* enter() counted the object or list that ends here */
 	json->depth -= !*goes_on;
 	return true;
 }
@@ -367,6 +395,7 @@ skip_members(Json *json, int closing)
 	}
 	while (goes_on)
 	{
+		/* an object has pairs, a list only values */
 		if (closing == '}' &&
 			(!take_string(json, false) || !json_take(json, ':', "expected a colon")))
 			return false;
@@ -432,6 +461,10 @@ decode_base64(Json *json, size_t begun)
 			continue;
 		if (digit < 0)
 			return json_fail(json, "bytes are not valid base64");
+		/*
+		 * 6 bits for each digit. Upper bits are shifted out, but only the lowest 12 bits are ever
+		 * used.
+		 */
 		bits = bits << 6 | (uint32_t) digit;
 		count += 6;
 		if (count >= 8)
@@ -449,6 +482,7 @@ decode_hex(Json *json, size_t begun)
 {
 	size_t to = begun;
 
+	/* in place: the result is half as long */
 	for (size_t i = begun; i + 1 < json->length; i += 2)
 	{
 		int high = json_hex_digit(json->out[i]);
@@ -476,6 +510,10 @@ json_take_bytes(Json *json, const JsonField *field)
 	if (!begin_bytes(json, field, &begun) || !take_string(json, true))
 		return false;
 	length = json->length - begun;
+	/*
+	 * OTLP's JSON has trace and span ids in hexadecimal, although protobuf's JSON has base64. 16
+	 * bytes are 32 digits or 24 characters of base64, so the length decides.
+	 */
 	if (field->kind == JSON_BASE64)
 		good = decode_base64(json, begun);
 	else if (field->kind == JSON_ID && (length == HEX_TRACE || length == HEX_SPAN))
@@ -523,6 +561,7 @@ json_take_number(Json *json, const JsonField *field)
 
 	if (!take_integer(json, &value))
 		return false;
+	/* numbers of a list are packed: take_list() wrote one tag for all */
 	if (field->kind == JSON_FIXED64)
 		return (field->repeated || put_tag(json, field, PFS_WIRE_64_BITS)) &&
 			   put_fixed64(json, value);
@@ -543,6 +582,7 @@ take_temporality(Json *json, const JsonField *field)
 		return false;
 	is_cumulative = json->length - begun == strlen(cumulative) &&
 					memcmp(json->out + begun, cumulative, strlen(cumulative)) == 0;
+	/* the name was written to the output only to resolve its escapes */
 	json->length = begun;
 	return !is_cumulative ||
 		   (put_tag(json, field, PFS_WIRE_VARINT) && put_varint(json, TEMPORALITY_CUMULATIVE));
@@ -612,6 +652,7 @@ take_one(Json *json, const JsonField *field)
 static bool
 take_list(Json *json, const JsonField *field)
 {
+	/* protobuf packs numbers; texts and messages get a tag each */
 	bool is_packed =
 		field->kind == JSON_NUMBER || field->kind == JSON_UNSIGNED || field->kind == JSON_FIXED64;
 	bool goes_on = true;
@@ -621,6 +662,7 @@ take_list(Json *json, const JsonField *field)
 		return json_fail(json, "expected a list");
 	if (!enter(json) || (is_packed && !begin_bytes(json, field, &begun)))
 		return false;
+	/* an empty list; a packed one becomes a field of length 0 */
 	if (peek(json) == ']')
 	{
 		json->at++;
@@ -643,6 +685,7 @@ json_is_name(const uint8_t *key, size_t length, const char *name)
 	{
 		char c = (char) key[i];
 
+		/* time_unix_nano equals timeUnixNano: the letter after "_" becomes upper case */
 		if (c == '_' && i + 1 < length && key[i + 1] >= 'a' && key[i + 1] <= 'z')
 			c = (char) (key[++i] - 'a' + 'A');
 		if (*name == '\0' || *name++ != c)
@@ -663,6 +706,7 @@ take_member(Json *json, const JsonMessage *message)
 	key = json->at + 1;
 	if (!take_string(json, false))
 		return false;
+	/* Between the quotation marks. A key with escapes equals no name and is skipped. */
 	length = (size_t) (json->at - key) - 1;
 	if (!json_take(json, ':', "expected a colon"))
 		return false;
@@ -670,6 +714,7 @@ take_member(Json *json, const JsonMessage *message)
 		field++;
 	if (field->name == NULL)
 		return json_skip_value(json);
+	/* null means that the member is absent, for fields of every kind */
 	if (peek(json) == 'n')
 		return take_word(json, "null");
 	return field->repeated ? take_list(json, field) : take_one(json, field);
@@ -704,10 +749,12 @@ json_to_protobuf(Span text, const JsonMessage *message, MemoryShare *memory, siz
 				  .end = text.bytes + text.length,
 				  .limit = FIRST_CAPACITY + JSON_GROWTH * text.length,
 				  .memory = memory };
+	/* The result must not be NULL for an empty object, so there is room for at least one byte. */
 	bool good = reserve(&json, 1) && take_message(&json, message);
 
 	if (good && peek(&json) >= 0)
 		good = json_fail(&json, "unexpected characters after the end");
+	/* lack of memory is no fault of the text */
 	*error = json.no_memory ? NULL : json.error;
 	*offset = (size_t) (json.at - text.bytes);
 	*length = json.length;

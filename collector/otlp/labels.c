@@ -33,6 +33,7 @@ attribute_rule_keeps(const AttributeRule *rule, PfsText key)
 
 		if (length > 0 && key_matches(key, at, length))
 			return false;
+		/* skips the comma, but not the end of the list */
 		at += length + (at[length] == ',');
 	}
 	return true;
@@ -48,12 +49,16 @@ const char *
 label_name(Arena *arena, PfsText key)
 {
 	size_t length = key.length < LABEL_NAME_MAX ? key.length : LABEL_NAME_MAX;
+	/* Names of labels do not begin with a digit; such a key gets a leading "_". */
 	size_t lead = length > 0 && key.data[0] >= '0' && key.data[0] <= '9';
 	char *name = arena_alloc(arena, lead + length + 1);
 
 	if (name == NULL)
 		return NULL;
 	name[0] = '_';
+	/*
+	 * Each byte is one character of the name, so that a letter of two bytes in UTF-8 becomes "__".
+	 */
 	for (size_t i = 0; i < length; i++)
 		name[lead + i] = is_name_character(key.data[i]) ? key.data[i] : '_';
 	name[lead + length] = '\0';
@@ -81,6 +86,10 @@ attribute_labels_find(const AttributeLabels *set, const char *name)
 	{
 		if (strcmp(set->labels[i].name, name) != 0)
 			continue;
+		/*
+		 * Of several keys with this name the key that equals it decides, because settling gives the
+		 * name to that key.
+		 */
 		if (pfs_text_equals(set->keys[i], name))
 			return set->labels[i].value;
 		found = set->labels[i].value;
@@ -129,16 +138,26 @@ bool
 attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char *name,
 					 const char *value)
 {
+	/*
+	 * Keys are compared, not names: http.route and http_route stay two labels until
+	 * attribute_labels_settle() numbers them. The receiver's labels, at the start, are never
+	 * replaced.
+	 */
 	for (uint32_t i = set->fixed_count; i < set->count; i++)
 	{
 		if (!equal(set->keys[i], key))
 			continue;
+		/* unsigned arithmetic; the sum is right even if the new value is shorter */
 		set->bytes += strlen(value) - strlen(set->labels[i].value);
 		set->labels[i].value = value;
 		return true;
 	}
 	if (set->count == BATCH_MAX_LABELS)
 		return false;
+	/*
+	 * a client must not choose its tenant, and names with "__" are internal to Prometheus and the
+	 * receiver
+	 */
 	if (is_fixed(set, name) || strncmp(name, "__", 2) == 0)
 		name = exported(arena, name);
 	if (name != NULL)
@@ -160,6 +179,7 @@ goes_before(const AttributeLabels *set, uint32_t a, uint32_t b)
 	uint32_t common = left.length < right.length ? left.length : right.length;
 	int order = memcmp(left.data, right.data, common);
 
+	/* at most one of the labels has a key that equals the name, because keys are distinct */
 	if (a_is_name != b_is_name)
 		return a_is_name;
 	return order != 0 ? order < 0 : left.length < right.length;
@@ -197,6 +217,10 @@ numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t ra
 	char *text = arena_alloc(arena, room);
 	uint32_t number = 1;
 
+	/*
+	 * With rank 2 and the labels "a", "a.", "a-" and "a_2", the third label becomes "a_4", because
+	 * "a_2" is in use and "a_3" belongs to rank 1.
+	 */
 	while (text != NULL && rank > 0)
 	{
 		snprintf(text, room, "%s_%u", name, ++number);
@@ -220,11 +244,16 @@ part_names(AttributeLabels *set, Arena *arena)
 	{
 		uint32_t rank = rank_of(set, i);
 
+		/*
+		 * The set keeps its original names until all new names are known, because rank_of() and
+		 * numbered() compare with them.
+		 */
 		names[i] =
 			rank == 0 ? set->labels[i].name : numbered(set, arena, set->labels[i].name, rank);
 	}
 	for (uint32_t i = 0; i < set->count; i++)
 	{
+		/* out of memory: the label is left out and counted */
 		if (names[i] == NULL)
 			continue;
 		set->keys[count] = set->keys[i];
@@ -258,12 +287,18 @@ attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, Arena 
 		const PfsProfileLabel like = { .key = otlp_labels_text_of(label->name),
 									   .text = otlp_labels_text_of(label->value) };
 
+		/*
+		 * An empty value removes the label that an outer level gave; ids of traces are stored with
+		 * samples, because they would make a series each.
+		 */
 		if (label->value[0] == '\0' || pfs_trace_label(&like, ids))
 			continue;
+		/* count never exceeds i, so this works in place if to equals from */
 		to->keys[count] = from->keys[i];
 		to->labels[count++] = *label;
 	}
 	to->count = count;
+	/* an upper bound suffices, because it is only used to charge work */
 	to->bytes = from->bytes;
 	return names_meet(to) ? part_names(to, arena) : 0;
 }

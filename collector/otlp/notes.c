@@ -33,6 +33,7 @@ note_texts_max(NoteKind kind)
 {
 	switch (kind)
 	{
+		/* a profile has any number of comments; all other notes are one text */
 		case NOTE_COMMENTS:
 			return UINT32_MAX;
 		case NOTE_DEFAULT_TYPE:

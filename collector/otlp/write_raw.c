@@ -87,6 +87,10 @@ raw_add_label(Writing *writing, RawLabels *labels, Span name, Span value)
 		(name.length >= 2 && memcmp(name.bytes, "__", 2) == 0 && !span_equals(name, "__name__"));
 	BatchLabel *label;
 
+	/*
+	 * Labels come from Parca's agent, which has valid ones. Unlike attributes of OTLP, invalid
+	 * names are refused instead of rewritten.
+	 */
 	if (!raw_is_name(name))
 		return invalid(writing, "the name of a label is not valid");
 	if (name.length > WRITE_RAW_LABEL_MAX || value.length > WRITE_RAW_LABEL_MAX ||
@@ -95,8 +99,13 @@ raw_add_label(Writing *writing, RawLabels *labels, Span name, Span value)
 	if (labels->count == BATCH_MAX_LABELS)
 		return invalid(writing, "a series has too many labels");
 	label = &labels->labels[labels->count];
+	/*
+	 * texts has room for BATCH_MAX_LABELS names with prefix and values, each of at most
+	 * WRITE_RAW_LABEL_MAX bytes
+	 */
 	label->name = keep_text(labels, is_taken ? "exported_" : "", name);
 	label->value = keep_text(labels, "", value);
+	/* after the prefix was added: exported_tenant may also be a label that the client has */
 	for (size_t i = 0; i < labels->count; i++)
 		if (strcmp(labels->labels[i].name, label->name) == 0)
 			return invalid(writing, "a series has a label twice");
@@ -130,6 +139,7 @@ raw_read_labels(Writing *writing, RawLabels *labels, Span series)
 	Message message = message_of(series);
 
 	labels->count = 0;
+	/* the texts of the series before are not needed, because the batch has copies */
 	labels->used = 0;
 	labels->labels[labels->count++] = (BatchLabel){ "tenant", writing->request->tenant };
 	while (message_next(&message))
@@ -165,6 +175,7 @@ raw_read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 	char *message = writing->result->message;
 	DecodeResult result;
 
+	/* The time is checked between profiles only; the size of the request bounds each profile. */
 	if (limits->limit != NULL && work_limit_is_over(limits->limit))
 		return invalid(writing, "the request takes too long to read");
 	switch (decode_profile(&request, bytes.bytes, bytes.length, writing->batch, &result))
@@ -244,6 +255,10 @@ raw_check_times(Writing *writing)
 	{
 		if (samples[i].time_us < limits->first_us || samples[i].time_us > limits->last_us)
 			return invalid(writing, "the time of a profile is too far from now");
+		/*
+		 * a profile without a time gets exactly now_us; a profile with a time of its own hardly
+		 * ever has it
+		 */
 		writing->result->has_times &= samples[i].time_us != limits->now_us;
 	}
 	return true;
@@ -257,12 +272,10 @@ write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *r
 
 	*result = (WriteRawResult){ .has_times = true };
 
-	/*
-	 * Names and values are parts of the body, and each is used at most once. Only prefixes need
-	 * further room.
-	 */
+	/* Room for the longest names and values of one series; each series uses it again. */
 	if (labels != NULL)
 		labels->texts = malloc(BATCH_MAX_LABELS * 2 * (WRITE_RAW_LABEL_MAX + sizeof("exported_")));
+	/* writing.end stays DECODE_OK, which is 0, unless a step refuses the request */
 	if (labels == NULL || labels->texts == NULL)
 		writing.end = DECODE_NO_MEMORY;
 	else if (raw_read_request(&writing, labels))
