@@ -131,11 +131,12 @@ kubernetes: ## Write the kustomization of docker/kubernetes from the Helm chart
 	$(QUIET)go=$$(.dev/go-of 1.24.0 $(BUILD)) && cd docker/test/kubernetes && GOCACHE=$(BUILD)/go-cache $$go/go run . generate $(CURDIR)
 
 format: ## Format every C file, and the dashboards' source
-	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
+	$(QUIET)formatter=$$(.dev/formatter $(BUILD)) && find extension collector bpf -name '*.[ch]' | xargs -r "$$formatter" -i
 	$(QUIET)find grafana/source -name '*sonnet' | xargs jsonnetfmt -i
 
 format-check: ## Name C files that are not formatted, comments that are too wide or refer to another comment, broken tables of READMEs
-	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
+	$(QUIET)formatter=$$(.dev/formatter $(BUILD)) && \
+		find extension collector bpf -name '*.[ch]' | xargs -r "$$formatter" --dry-run -Werror
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-width
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-words
 	$(QUIET)find . -path ./build -prune -o -name '*.md' -print | xargs -r .dev/table-columns
