@@ -407,7 +407,7 @@ find_file(Spool *spool, const char *name)
 	int err;
 	int fd;
 
-	if (has_suffix(name, NEW_SUFFIX))
+	if (has_suffix(name, FILE_SUFFIX NEW_SUFFIX))
 	{
 		(void) unlinkat(spool->fd, name, 0);
 		return 0;
@@ -455,8 +455,18 @@ spool_find_files(Spool *spool)
 			close(fd);
 		return err;
 	}
-	while (err == 0 && (entry = readdir(directory)) != NULL)
+	while (err == 0)
+	{
+		/* readdir() returns NULL at the end and on failure, and sets errno only on failure. */
+		errno = 0;
+		entry = readdir(directory);
+		if (entry == NULL)
+		{
+			err = -errno;
+			break;
+		}
 		err = find_file(spool, entry->d_name);
+	}
 	closedir(directory);
 	if (err == 0 && spool->found_count > 0)
 	{

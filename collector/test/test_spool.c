@@ -383,13 +383,15 @@ test_leftovers(void **state)
 	char command[256];
 
 	snprintf(command, sizeof(command),
-			 "cd %s && touch 00-00.batch.new && echo x >notes && echo x >other.batch", path);
+			 "cd %s && touch 00-00.batch.new && echo x >notes && echo x >notes.new && "
+			 "echo x >other.batch",
+			 path);
 	assert_int_equal(system(command), 0);
 	spool = open_spool();
 	assert_int_equal(spool_found(spool, &found), 0);
 	assert_int_equal(spool_damaged(spool), 1);
 	assert_int_equal(count_files(), 0);
-	snprintf(command, sizeof(command), "test -e %s/notes", path);
+	snprintf(command, sizeof(command), "test -e %s/notes && test -e %s/notes.new", path, path);
 	assert_int_equal(system(command), 0);
 	spool_close(spool);
 }
