@@ -34,6 +34,7 @@ array_number_at(Span data, uint32_t width, bool is_signed, uint32_t item)
 	uint64_t value = little_endian(data.bytes + (size_t) width * item, width);
 	unsigned spare = 64 - 8 * width;
 
+	/* moves the number's sign to bit 63 and back, which copies it to all bits above */
 	return is_signed ? (int64_t) (value << spare) >> spare : (int64_t) value;
 }
 
@@ -52,6 +53,10 @@ next_node(ArrowBatch *batch, uint32_t *length)
 
 	if (batch->node >= batch->nodes.count)
 		return batch_fail(batch, "a record batch has fewer arrays than its columns need");
+	/*
+	 * a node is the length and the number of nulls; the latter is not needed, because the bitmap
+	 * decides
+	 */
 	items = little_endian(batch->nodes.bytes.bytes + batch->nodes.at +
 							  (size_t) NODE_BYTES * batch->node,
 						  8);
@@ -68,6 +73,10 @@ load_items(ArrowBatch *batch, uint32_t count, uint32_t width, Span *buffer)
 {
 	if (!arrow_buffer_next(batch, buffer))
 		return false;
+	/*
+	 * Padding may make a buffer longer. Dividing cannot overflow, unlike a multiplication of
+	 * numbers from the request.
+	 */
 	return buffer->length / width >= count ||
 		   batch_fail(batch, "a buffer is shorter than its array needs");
 }
@@ -83,6 +92,7 @@ load_validity(ArrowBatch *batch, ArrowArray *array)
 {
 	if (!arrow_buffer_next(batch, &array->validity))
 		return false;
+	/* Arrow's writers leave the bitmap out if no item is null. */
 	return array->validity.length == 0 || array->validity.length >= (array->length + 7) / 8 ||
 		   batch_fail(batch, "the validity bitmap is shorter than its array");
 }
@@ -91,6 +101,7 @@ load_validity(ArrowBatch *batch, ArrowArray *array)
 static bool
 load_offsets(ArrowBatch *batch, ArrowArray *array)
 {
+	/* Arrow's specification allows both: no offsets at all, or the single offset 0. */
 	return load_items(batch, array->length > 0 ? array->length + 1 : 0, sizeof(int32_t),
 					  &array->offsets);
 }
@@ -103,12 +114,17 @@ load_views(ArrowBatch *batch, ArrowArray *array)
 	Span *views;
 	uint64_t count = 0;
 
+	/*
+	 * The message lists the number of buffers for each view column, in the order of columns. A
+	 * message without the list has no such buffers.
+	 */
 	if (batch->views < variadic->count)
 		count =
 			little_endian(variadic->bytes.bytes + variadic->at + sizeof(int64_t) * batch->views++,
 						  8);
 	if (count > VIEWS_MAX)
 		return batch_fail(batch, "a column has too many buffers");
+	/* room for at least one, so that NULL means out of memory */
 	views = arena_alloc(batch->arena, ((size_t) count + 1) * sizeof(Span));
 	if (views == NULL)
 		return batch_fail(batch, NULL);
@@ -127,6 +143,10 @@ check_runs(ArrowBatch *batch, const ArrowArray *array)
 	const ArrowArray *ends = &array->children[0];
 	int64_t before = 0;
 
+	/*
+	 * find_run() relies on each check here: it returns the number of a run, which is an index into
+	 * the values.
+	 */
 	if (ends->length > array->children[1].length)
 		return batch_fail(batch, "a column has more runs than values");
 	for (uint32_t i = 0; i < ends->length; i++)
@@ -146,6 +166,7 @@ load_children(ArrowBatch *batch, ArrowArray *array)
 {
 	const ArrowField *field = array->field;
 
+	/* room for at least one, so that NULL means out of memory */
 	array->children = arena_alloc(batch->arena, (field->child_count + 1) * sizeof(ArrowArray));
 	if (array->children == NULL)
 		return batch_fail(batch, NULL);
@@ -153,6 +174,10 @@ load_children(ArrowBatch *batch, ArrowArray *array)
 	{
 		if (!arrow_array_load(batch, &field->children[i], false, &array->children[i]))
 			return false;
+		/*
+		 * Item i of a struct is item i of each field. The children of lists are of any length,
+		 * because arrow_list() checks each range.
+		 */
 		if (field->type == ARROW_STRUCT && array->children[i].length < array->length)
 			return batch_fail(batch, "a field of a struct is shorter than the struct");
 	}
@@ -196,11 +221,19 @@ bool
 arrow_array_load(ArrowBatch *batch, const ArrowField *field, bool is_values, ArrowArray *array)
 {
 	*array = (ArrowArray){ .field = field, .is_indexes = field->is_encoded && !is_values };
+	/*
+	 * Arrays whose type is run ends have no validity bitmap; indexes into a dictionary have one,
+	 * whatever the type of the dictionary's values.
+	 */
 	if (!next_node(batch, &array->length) ||
 		((array->is_indexes || field->type != ARROW_RUN_END) && !load_validity(batch, array)))
 		return false;
 	if (!array->is_indexes)
 		return load_values(batch, array);
+	/*
+	 * Its values may come in a later message or be replaced, so the array refers to the dictionary,
+	 * not to the values.
+	 */
 	array->dictionary = &batch->schema->dictionaries[field->dictionary];
 	return load_items(batch, array->length, field->index_width, &array->data);
 }
@@ -224,6 +257,7 @@ find_run(ArrowArray *array, uint32_t item)
 	uint32_t low = 0;
 	uint32_t high = ends->length;
 
+	/* The run found last is usable if it does not begin after the item. */
 	if (array->run < high && (array->run == 0 || run_end(ends, array->run - 1) <= item))
 	{
 		low = array->run;
@@ -232,6 +266,7 @@ find_run(ArrowArray *array, uint32_t item)
 		if (low + 1 < high && run_end(ends, low + 1) > item)
 			return low + 1;
 	}
+	/* otherwise binary search, at most from the run found last on */
 	while (low < high)
 	{
 		uint32_t middle = low + (high - low) / 2;
@@ -247,6 +282,10 @@ find_run(ArrowArray *array, uint32_t item)
 bool
 arrow_place(ArrowArray *array, uint32_t item, ArrowPlace *place)
 {
+	/*
+	 * Ends after a few steps: fields are nested at most ARROW_DEPTH_MAX deep, and the values of a
+	 * dictionary are neither runs nor indexes (has_children_of_type()).
+	 */
 	for (;;)
 	{
 		int64_t index;
@@ -261,6 +300,7 @@ arrow_place(ArrowArray *array, uint32_t item, ArrowPlace *place)
 			index = array_number_at(array->data, array->field->index_width,
 									array->field->index_signed, item);
 			array = array->dictionary->values;
+			/* an index of 64 bits without a sign may be negative here, and is out of range, too */
 			if (array == NULL || index < 0 || index >= array->length)
 				return false;
 			item = (uint32_t) index;
@@ -293,6 +333,10 @@ arrow_integer(const ArrowPlace *place)
 static bool
 part_of(Span bytes, int64_t at, int64_t length, Span *part)
 {
+	/*
+	 * at and length come from the request; the subtraction cannot wrap, because at is within the
+	 * bytes
+	 */
 	if (at < 0 || length < 0 || (uint64_t) at > bytes.length ||
 		(uint64_t) length > bytes.length - (uint64_t) at)
 		return false;
@@ -306,6 +350,10 @@ view_text(const ArrowPlace *place, Span *text)
 {
 	const ArrowArray *array = place->array;
 	const uint8_t *view = array->data.bytes + (size_t) VIEW_BYTES * place->item;
+	/*
+	 * A view of a long text: length, first 4 bytes of the text, buffer, offset; 4 bytes each. A
+	 * short text follows its length.
+	 */
 	uint32_t length = (uint32_t) little_endian(view, 4);
 	uint32_t buffer = (uint32_t) little_endian(view + 8, 4);
 
@@ -332,6 +380,7 @@ arrow_text(const ArrowPlace *place, Span *text)
 	{
 		case ARROW_BINARY:
 		case ARROW_UTF8:
+			/* load_offsets() has checked that item + 1 has an offset */
 			first = array_number_at(array->offsets, sizeof(int32_t), true, place->item);
 			return part_of(array->data, first,
 						   array_number_at(array->offsets, sizeof(int32_t), true, place->item + 1) -
@@ -360,6 +409,10 @@ arrow_list(const ArrowPlace *place, uint32_t *first, uint32_t *count)
 	if (!arrow_is_list(array))
 		return false;
 	at = array_number_at(array->offsets, sizeof(int32_t), true, place->item);
+	/*
+	 * A list has the offset of the next list as its end. A list view has its size, so that ranges
+	 * may overlap.
+	 */
 	items = array->field->type == ARROW_LIST_VIEW
 				? array_number_at(array->sizes, sizeof(int32_t), true, place->item)
 				: array_number_at(array->offsets, sizeof(int32_t), true, place->item + 1) - at;
@@ -375,6 +428,7 @@ arrow_list(const ArrowPlace *place, uint32_t *first, uint32_t *count)
 ArrowArray *
 arrow_child(const ArrowArray *array, const char *name)
 {
+	/* the fields of a dictionary's structs are those of its values, not of the indexes */
 	if (array->is_indexes || array->field->type != ARROW_STRUCT)
 		return NULL;
 	for (uint32_t i = 0; i < array->field->child_count; i++)

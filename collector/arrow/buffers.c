@@ -28,6 +28,7 @@ unpack_lz4(Span packed, uint8_t *to, size_t length)
 	LZ4F_dctx *context = NULL;
 	size_t in = 0;
 	size_t out = 0;
+	/* LZ4F_decompress() returns 0 once the frame is complete. */
 	size_t hint = 1;
 
 	if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)))
@@ -46,6 +47,7 @@ unpack_lz4(Span packed, uint8_t *to, size_t length)
 		out += written;
 	}
 	LZ4F_freeDecompressionContext(context);
+	/* nothing may follow the frame, and the frame must have exactly the stated length */
 	return hint == 0 && in == packed.length && out == length;
 }
 
@@ -63,10 +65,12 @@ buffer_unpack(ArrowBatch *batch, Span packed, Span *buffer)
 	packed.bytes += sizeof(int64_t);
 	packed.length -= sizeof(int64_t);
 	*buffer = packed;
+	/* writers leave a buffer as it is if compression would make it longer */
 	if (length == NOT_COMPRESSED)
 		return true;
 	if (length < 0 || length > INT32_MAX)
 		return buffer_fail(batch, "a compressed buffer has an impossible length");
+	/* The arena's budget limits what a few compressed bytes may expand to. */
 	to = arena_alloc(batch->arena, (size_t) length + 1);
 	if (to == NULL)
 		return buffer_fail(batch, NULL);

@@ -58,6 +58,7 @@ each_batch(ArrowWork *work, Span samples, const AttributeRule *rule, BatchReader
 	while (arrow_stream_next(&stream))
 	{
 		is_empty = false;
+		/* the columns have other addresses in each record batch, so they are found again */
 		if (!sample_columns_open(&columns, work, &stream, rule) ||
 			!read(context, &stream, &columns))
 			return false;
@@ -99,12 +100,17 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 	arrow_begin(&decoding, batch, request->samples.length + request->stacks.length,
 				request->limits.memory);
 	decoding.work.limit = request->limits.limit;
+	/* 1. Find the oldest time, from which the windows of ten seconds are counted. */
 	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader) &&
 		(reader.origin_us >= request->limits.first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
 	{
 		/* frees the unpacked buffers */
 		arena_fini(&decoding.arena);
 		arena_init(&decoding.arena, &decoding.budget);
+		/*
+		 * 2. Read the stacks of the first version, which came in a request of their own, then the
+		 * samples, which refer to them.
+		 */
 		if (request->stacks.length == 0 ||
 			stack_ids_read(&decoding.ids, &decoding.work, request->stacks))
 			each_batch(&decoding.work, request->samples, request->rule, arrow_read_rows, &reader);
@@ -119,10 +125,15 @@ collect_ids(void *context, ArrowStream *stream, SampleColumns *columns)
 {
 	Decoding *decoding = context;
 
+	/* records of the second version contain their stacks */
 	if (columns->stacks != NULL)
 		return true;
 	for (uint32_t row = 0; row < stream->rows; row++)
 	{
+		/*
+		 * The ids point into the request or into the arena. stack 0 is a placeholder, because no
+		 * batch exists yet.
+		 */
 		Span id;
 
 		if (!work_pay(&decoding->work, 4) || !work_bytes(&decoding->work, columns->ids, row, &id) ||
@@ -141,6 +152,7 @@ arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t 
 	*result = (ArrowResult){ 0 };
 	*stream = NULL;
 	arrow_begin(&decoding, NULL, samples.length, memory);
+	/* without any id there is nothing to ask for: *stream stays NULL */
 	if (each_batch(&decoding.work, samples, &no_labels, collect_ids, &decoding) &&
 		decoding.ids.table.count > 0)
 	{

@@ -25,6 +25,7 @@ columns_add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *
 	label->name = label_name(work->arena, key);
 	if (label->name == NULL)
 		return work_too_large(work);
+	/* labels has ARROW_FIELDS_MAX entries, and each label is a field of the schema */
 	columns->label_count++;
 	return work_check_type(work, array, arrow_is_text);
 }
@@ -40,12 +41,15 @@ columns_find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *
 	columns->labels = work_alloc(work, ARROW_FIELDS_MAX, sizeof(LabelColumn));
 	if (columns->labels == NULL)
 		return false;
+	/* The struct must be plain, so that a row's item is its item in each field. */
 	if (all != NULL && (all->is_indexes || all->field->type != ARROW_STRUCT))
 		return work_fail(work, "labels are not a struct");
+	/* second version: fields of the struct */
 	for (uint32_t i = 0; all != NULL && i < all->field->child_count; i++)
 		if (!columns_add_label(columns, work, rule, all->field->children[i].name,
 							   &all->children[i]))
 			return false;
+	/* first version: columns labels.NAME */
 	for (uint32_t i = 0; i < stream->schema.column_count; i++)
 	{
 		Span name = stream->schema.columns[i].name;
@@ -70,6 +74,10 @@ check_columns(const SampleColumns *columns, ArrowWork *work)
 
 	if (value == NULL || columns->time == NULL)
 		return work_fail(work, "samples lack the column of values or of times");
+	/*
+	 * arrow_stream_next() has checked that each column has as many items as the batch has rows, so
+	 * the buffer of values bounds the rows.
+	 */
 	if (value->is_indexes || value->field->type != ARROW_INT)
 		return work_fail(work, "values are not numbers");
 	if (columns->stacks == NULL && columns->ids == NULL)
@@ -104,6 +112,7 @@ sample_columns_open(SampleColumns *columns, ArrowWork *work, const ArrowStream *
 		columns->type_parts[i] = arrow_column(stream, type_parts[i]);
 	if (!check_columns(columns, work))
 		return false;
+	/* plain integers are nanoseconds */
 	if (arrow_value_field(columns->time)->type == ARROW_TIMESTAMP)
 		columns->time_unit_ns = arrow_value_field(columns->time)->unit_ns;
 	return columns_find_labels(columns, work, stream, rule);

@@ -84,6 +84,10 @@ arrow_find_key(RowReading *reading, uint32_t row)
 			continue;
 		if (!arrow_place(reading->key_columns[i], row, &place))
 			return work_fail(reading->work, "a sample's label index is out of range");
+		/*
+		 * The index of the item in the values, behind runs and dictionaries. Two indexes may stand
+		 * for equal texts; the batch then finds the series a second time.
+		 */
 		if (!place.is_null)
 			reading->key[i] = place.item;
 	}
@@ -116,6 +120,7 @@ own_value(RowReading *reading, Span text, const char **own)
 	if (text.length > LABEL_VALUE_MAX)
 	{
 		text.length = LABEL_VALUE_MAX;
+		/* The first byte left out must begin a character. Bytes 0x80 to 0xBF continue one. */
 		while (text.length > 0 && (text.bytes[text.length] & 0xC0) == 0x80)
 			text.length--;
 		reading->reader->result->skipped_labels++;
@@ -141,8 +146,10 @@ arrow_read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 
 		if (!work_text(work, label->array, row, &text))
 			return false;
+		/* a null: the row does not have this label */
 		if (text.length == 0)
 			continue;
+		/* attribute_labels_put() compares the key with all labels of the set */
 		if (!work_pay(work, 4 * set->count) || !own_value(reading, text, &value))
 			return false;
 		if (!attribute_labels_put(set, work->arena, label->key, label->name, value))
@@ -183,6 +190,9 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 	BatchSeries series = { .profile_type = type, .period = key->period };
 	uint32_t *items;
 
+	/*
+	 * Reading a series costs far more than a row, and a hostile client can make one for each row.
+	 */
 	if (!work_pay(work, 256 + (size_t) 8 * reading->column_count) ||
 		!row_read_delta(reading, row, &item->is_delta) ||
 		!arrow_name_type(reading, row, item->is_delta, type) ||
@@ -195,6 +205,7 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 	items = work_alloc(work, reading->column_count, sizeof(uint32_t));
 	if (items == NULL || !work_outcome(work, batch_add_series(work->batch, &series, &item->series)))
 		return false;
+	/* reading->key is overwritten by the next row */
 	memcpy(items, key->items, key->bytes);
 	item->items = items;
 	item->period = key->period;
@@ -212,6 +223,7 @@ find_series(RowReading *reading, uint32_t row)
 	if (!arrow_find_key(reading, row) ||
 		!work_integer(reading->work, reading->columns->period, row, &key.period))
 		return false;
+	/* most rows have the series of the row before */
 	if (reading->last.items != NULL && series_equals(&reading->last, &key))
 		return true;
 	hash = hash_bytes(hash_word(reading->series.seed, (uint64_t) key.period), key.items, key.bytes);
@@ -220,6 +232,7 @@ find_series(RowReading *reading, uint32_t row)
 		reading->last = *(const SeriesItem *) table_item(&reading->series, position);
 		return true;
 	}
+	/* Room first: table_append() cannot fail then, after the series was added to the batch. */
 	if (table_reserve(&reading->series) != 0)
 		return work_too_large(reading->work);
 	if (!make_series(reading, row, &key, &reading->last))
@@ -258,6 +271,7 @@ own_stack(RowReading *reading, uint32_t row, uint32_t *stack)
 		*stack = ((const StackItem *) table_item(&reading->stacks, position))->stack;
 		return true;
 	}
+	/* Room first: table_append() cannot fail then, after the stack was added to the batch. */
 	if (table_reserve(&reading->stacks) != 0)
 		return work_too_large(reading->work);
 	if (!stack_reader_add(&reading->stack_reader, wanted.first, wanted.count, &wanted.stack))
@@ -289,6 +303,7 @@ time_of(ArrowWork *work, const SampleColumns *columns, uint32_t row, int64_t *ti
 
 	if (!work_integer(work, columns->time, row, &time))
 		return false;
+	/* a unit of nanoseconds; all other units are whole microseconds */
 	if (columns->time_unit_ns < NS_PER_US)
 		*time_us = time / (NS_PER_US / columns->time_unit_ns);
 	else if (__builtin_mul_overflow(time, columns->time_unit_ns / NS_PER_US, time_us))
@@ -305,6 +320,7 @@ sample_times_look(ArrowWork *work, const SampleColumns *columns, uint32_t rows, 
 
 		if (!work_pay(work, 1) || !time_of(work, columns, row, &time_us))
 			return false;
+		/* The caller compares the oldest time with the limit, so each row is within it. */
 		if (time_us < *oldest_us)
 			*oldest_us = time_us;
 	}
@@ -325,6 +341,10 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 	/* no row is too old, because the oldest time of the request was checked */
 	if (*time_us > request->limits.last_us)
 		return work_fail(reading->work, TIME_TOO_FAR);
+	/*
+	 * The remainder is the time since the start of the window. Equal stacks within a window become
+	 * one row of the batch.
+	 */
 	if (reading->last.is_delta && !request->keep_times)
 		*time_us -= (*time_us - reading->reader->origin_us) % ARROW_WINDOW_US;
 	return true;
@@ -338,6 +358,7 @@ arrow_add_trace(ArrowWork *work, const BatchSample *sample, const PfsTraceIds *i
 {
 	BatchTrace trace = { .sample = *sample };
 
+	/* a row without a value would add nothing to the trace's sums */
 	if (sample->value == 0 || (!pfs_trace_is_known(ids) && !pfs_span_is_known(ids)))
 		return true;
 	memcpy(trace.trace, ids->trace, sizeof(trace.trace));
@@ -351,6 +372,7 @@ arrow_read_row(RowReading *reading, uint32_t row)
 	ArrowWork *work = reading->work;
 	BatchSample sample;
 
+	/* find_series() before row_time(), which needs to know if the row is a delta */
 	if (!work_pay(work, ROW_STEPS + reading->column_count) || !find_series(reading, row) ||
 		!find_stack(reading, row, &sample.stack) || !row_time(reading, row, &sample.time_us) ||
 		!work_integer(work, reading->columns->value, row, &sample.value))
@@ -375,6 +397,7 @@ set_key_columns(RowReading *reading)
 		return false;
 	for (unsigned i = 0; i < ARROW_TYPE_PARTS; i++)
 		reading->key_columns[count++] = columns->type_parts[i];
+	/* the column that decides about deltas, see row_read_delta() */
 	reading->key_columns[count++] =
 		columns->temporality != NULL ? columns->temporality : columns->duration;
 	for (uint32_t i = 0; i < columns->label_count; i++)
@@ -391,6 +414,10 @@ sample_rows_read(SampleReader *reader, const ArrowStream *stream, SampleColumns 
 				(columns->stacks == NULL ||
 				 stack_reader_open(&reading.stack_reader, reader->work, columns->stacks));
 
+	/*
+	 * The tables are those of one record batch, because the next one may replace dictionaries, and
+	 * with them the meaning of indexes.
+	 */
 	table_init(&reading.series, reader->work->arena->budget, sizeof(SeriesItem));
 	table_init(&reading.stacks, reader->work->arena->budget, sizeof(StackItem));
 	for (uint32_t row = 0; good && row < stream->rows; row++)

@@ -32,6 +32,7 @@ typedef struct SchemaReading
 static bool
 read_int(const FlatTable *type, uint32_t *width, bool *is_signed)
 {
+	/* an absent field is 0, which is no width */
 	uint64_t bits = flat_number(type, INT_BIT_WIDTH, 4);
 
 	*width = (uint32_t) bits / 8;
@@ -42,6 +43,7 @@ read_int(const FlatTable *type, uint32_t *width, bool *is_signed)
 static bool
 read_timestamp(const FlatTable *type, ArrowField *field)
 {
+	/* by Arrow's TimeUnit: seconds, milliseconds, microseconds, nanoseconds */
 	static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
 	uint64_t unit = flat_number(type, TIMESTAMP_UNIT, 2);
 
@@ -68,6 +70,10 @@ has_children_of_type(const ArrowField *field)
 		case ARROW_LIST_VIEW:
 			return field->child_count == 1;
 		case ARROW_RUN_END:
+			/*
+			 * Runs within a dictionary are refused, so that arrow_place() ends. An end of 8 bits
+			 * could express no more than 127 items.
+			 */
 			return field->child_count == 2 && !field->is_encoded && first->type == ARROW_INT &&
 				   !first->is_encoded && first->is_signed && first->width > 1;
 		case ARROW_STRUCT:
@@ -99,6 +105,7 @@ schema_read_type(const FlatTable *table, ArrowField *field)
 			field->width = (uint32_t) flat_number(&type, FIXED_BINARY_BYTES, 4);
 			good = field->width > 0 && field->width <= FIXED_BINARY_MAX;
 			break;
+		/* types without parameters */
 		case ARROW_BINARY:
 		case ARROW_UTF8:
 		case ARROW_BOOL:
@@ -143,6 +150,7 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 		return NULL;
 	id = (int64_t) flat_number(&encoding, DICTIONARY_ENCODING_ID, 8);
 	field->is_encoded = true;
+	/* Arrow's default: signed indexes of 32 bits */
 	field->index_width = sizeof(int32_t);
 	field->index_signed = true;
 	if (flat_table(&encoding, DICTIONARY_ENCODING_TYPE, &type) &&
@@ -151,9 +159,14 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 	known = arrow_schema_dictionary(schema, id);
 	if (known == NULL)
 	{
+		/* room for ARROW_FIELDS_MAX dictionaries, at most one for each field */
 		known = &schema->dictionaries[schema->dictionary_count++];
 		*known = (ArrowDictionary){ .id = id, .field = field };
 	}
+	/*
+	 * The values of a type with children would be loaded with the children of the first field. So
+	 * only types without children may share a dictionary.
+	 */
 	else if (known->field->type != field->type || field->child_count > 0)
 		return "a dictionary is used by columns of different types";
 	field->dictionary = (uint32_t) (known - schema->dictionaries);
@@ -173,6 +186,7 @@ schema_read_field(SchemaReading *reading, const FlatTable *table, unsigned depth
 	const char *error = NULL;
 
 	*field = (ArrowField){ .name = flat_text(table, FIELD_NAME) };
+	/* children before the encoding, which compares their number */
 	error = schema_read_type(table, field);
 	if (error == NULL && flat_vector(table, FIELD_CHILDREN, 4, &children) && children.count > 0)
 	{
@@ -225,6 +239,7 @@ arrow_schema_read(const FlatTable *table, Arena *arena, ArrowSchema *schema)
 		return "numbers are not little-endian";
 	if (!flat_vector(table, SCHEMA_FIELDS, 4, &fields))
 		return "the schema has no fields";
+	/* allocated at once, because fields refer to dictionaries by address */
 	schema->dictionaries = arena_alloc(arena, ARROW_FIELDS_MAX * sizeof(ArrowDictionary));
 	if (schema->dictionaries == NULL)
 		return NO_MEMORY;

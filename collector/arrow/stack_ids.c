@@ -64,6 +64,7 @@ stack_ids_add(StackIds *ids, ArrowWork *work, Span id, uint32_t stack)
 
 	if (id.length > ARROW_ID_MAX)
 		return work_fail(work, "the id of a stack is too long");
+	/* the first stack of an id counts */
 	if (stack_ids_find(ids, id, &known))
 		return true;
 	if (table_reserve(&ids->table) != 0)
@@ -176,10 +177,15 @@ begin_message(uint8_t *at, uint32_t bytes, unsigned type, size_t header, uint64_
 {
 	static const uint16_t fields[] = { 16, 18, 4, 8 }; /* version, type, header, size of the body */
 	FlatWriter prefix = { at };
+	/* positions below are relative to the FlatBuffer, which follows the prefix */
 	FlatWriter writer = { at + PREFIX_BYTES };
 
 	flat_put(prefix, 0, 4, UINT32_MAX);
 	flat_put(prefix, 4, 4, bytes);
+	/*
+	 * The root offset leads to the table at 16; its vtable is before it, at 4. version is at 16 +
+	 * 16, type at 16 + 18, the header's offset at 16 + 4, the body's size at 16 + 8.
+	 */
 	put_offset(writer, 0, 16);
 	put_vtable(writer, 4, 16, 20, fields, 4);
 	put_offset(writer, 20, header);
@@ -198,6 +204,10 @@ put_schema(uint8_t *at)
 	static const uint16_t pair[] = { 4, 8 };
 	FlatWriter writer = begin_message(at, SCHEMA_BYTES, HEADER_SCHEMA, 48, 0);
 
+	/*
+	 * Schema at 48: field 0, the endianness, is absent (little-endian); fields at 60, metadata at
+	 * 68.
+	 */
 	put_vtable(writer, 36, 48, 12, schema, 3);
 	put_offset(writer, 52, 60);
 	put_offset(writer, 56, 68);
@@ -205,12 +215,14 @@ put_schema(uint8_t *at)
 	put_offset(writer, 64, 88);
 	flat_put(writer, 68, 4, 1); /* one pair of key and value */
 	put_offset(writer, 72, 140);
+	/* Field at 88: name at 112, not nullable, type Binary, whose table at 108 is empty. */
 	put_vtable(writer, 76, 88, 16, field, 4);
 	put_offset(writer, 92, 112);
 	put_offset(writer, 96, 108);
 	flat_put(writer, 100, 1, TYPE_BINARY);
 	put_vtable(writer, 104, 108, 4, NULL, 0);
 	stack_ids_put_text(writer, 112, "stacktrace_id");
+	/* KeyValue at 140: key at 152, value at 184. The pair states the version of the schema. */
 	put_vtable(writer, 132, 140, 12, pair, 2);
 	put_offset(writer, 144, 152);
 	put_offset(writer, 148, 184);
@@ -236,12 +248,17 @@ put_records(uint8_t *at, uint32_t count, size_t text_bytes)
 	FlatWriter writer = begin_message(at, RECORDS_BYTES, HEADER_RECORDS, 52,
 									  padded(offset_bytes) + padded(text_bytes));
 
+	/* RecordBatch at 52: length, nodes at 76, buffers at 100 */
 	put_vtable(writer, 36, 52, 20, records, 3);
 	flat_put(writer, 56, 8, count);
 	put_offset(writer, 64, 76);
 	put_offset(writer, 68, 100);
 	flat_put(writer, 76, 4, 1);
 	flat_put(writer, 80, 8, count);
+	/*
+	 * Three buffers of 16 bytes (offset, length) from 104 on. The validity bitmap is empty, and
+	 * calloc() has zeroed it.
+	 */
 	flat_put(writer, 100, 4, 3);
 	flat_put(writer, 128, 8, offset_bytes);
 	flat_put(writer, 136, 8, padded(offset_bytes));
@@ -259,12 +276,16 @@ stack_ids_stream(const StackIds *ids, size_t *length)
 	FlatWriter offsets;
 	uint8_t *bytes;
 
+	/* 1. Determine the size, which all offsets depend on. */
 	for (uint32_t i = 0; i < count; i++)
 		text_bytes += ((const StackId *) table_item(&ids->table, i))->id.length;
 	*length = body_at + offset_bytes + padded(text_bytes) + PREFIX_BYTES;
 	bytes = calloc(1, *length);
 	if (bytes == NULL)
 		return NULL;
+	/*
+	 * 2. Write schema and record batch, then its body: offsets, the first of which is 0, and texts.
+	 */
 	put_schema(bytes);
 	put_records(bytes + PREFIX_BYTES + SCHEMA_BYTES, count, text_bytes);
 	offsets = (FlatWriter){ bytes + body_at };
@@ -273,6 +294,7 @@ stack_ids_stream(const StackIds *ids, size_t *length)
 		const StackId *item = table_item(&ids->table, i);
 
 		memcpy(offsets.bytes + offset_bytes + text_at, item->id.bytes, item->id.length);
+		/* the budget of the table keeps the sum far below 4 GB */
 		text_at += (uint32_t) item->id.length;
 		flat_put(offsets, ((size_t) i + 1) * sizeof(uint32_t), sizeof(uint32_t), text_at);
 	}

@@ -37,6 +37,7 @@ is_struct(const ArrowArray *array)
 static bool
 find_struct(ArrowWork *work, ArrowArray *array, ArrowArray **items)
 {
+	/* Runs are refused, so that the fields of an item have the item's number. */
 	*items = array->is_indexes ? array->dictionary->values : array;
 	if (*items == NULL)
 		return work_fail(work, "a dictionary is missing");
@@ -73,6 +74,7 @@ open_lines(ArrowWork *work, LocationColumns *columns)
 		return true;
 	if (lines->is_indexes || lines->field->type == ARROW_RUN_END || !arrow_is_list(lines))
 		return work_fail(work, "lines are not a list");
+	/* lines are not in a dictionary: their list gives the range of items directly */
 	if (!find_struct(work, &lines->children[0], &items) || items != &lines->children[0])
 		return work_fail(work, "lines, locations or functions are not structs");
 	columns->line = arrow_child(items, "line");
@@ -81,6 +83,7 @@ open_lines(ArrowWork *work, LocationColumns *columns)
 		!work_check_type(work, columns->function, is_struct))
 		return false;
 	functions->items = items;
+	/* first version: the function's fields stand in the line */
 	if (columns->function == NULL)
 		return open_functions(work, items, beside_line, functions);
 	return find_struct(work, columns->function, &functions->items) &&
@@ -118,6 +121,7 @@ stack_reader_open(StackReader *reader, ArrowWork *work, ArrowArray *stacks)
 	*reader = (StackReader){ .work = work, .stacks = stacks };
 	if (stacks->is_indexes || stacks->field->type == ARROW_RUN_END || !arrow_is_list(stacks))
 		return work_fail(work, "stacks are not lists of locations");
+	/* scratch space from the arena, once for each record batch */
 	reader->frames = work_alloc(work, ARROW_STACK_DEPTH_MAX, sizeof(uint32_t));
 	reader->lines = work_alloc(work, ARROW_LINES_MAX, sizeof(BatchLine));
 	return reader->frames != NULL && reader->lines != NULL &&
@@ -143,6 +147,10 @@ stack_reader_close(StackReader *reader)
 static uint32_t *
 memo_of(ArrowWork *work, ArrowArray *items, uint32_t item)
 {
+	/*
+	 * Zeroing the memo costs about as much as reading it, so a request with many record batches and
+	 * one large dictionary is charged each time.
+	 */
 	if (items->memo == NULL && work_pay(work, items->length / sizeof(uint64_t)))
 		items->memo = work_alloc(work, items->length, sizeof(uint32_t));
 	return items->memo != NULL ? &items->memo[item] : NULL;
@@ -177,6 +185,10 @@ make_function(StackReader *reader, uint32_t item, uint32_t *index)
 		!work_text(work, columns->filename, item, &filename) ||
 		!work_integer(work, columns->start_line, item, &start_line))
 		return false;
+	/*
+	 * The database expects both names. A system name that is mangled stays so, because the kind of
+	 * mangling is not known.
+	 */
 	texts.name = arrow_batch_text_of(name.length > 0 ? name : system_name);
 	texts.system_name = arrow_batch_text_of(system_name.length > 0 ? system_name : name);
 	texts.filename = arrow_batch_text_of(filename);
@@ -196,6 +208,7 @@ arrow_add_function(StackReader *reader, uint32_t line, uint32_t *index)
 	ArrowPlace place;
 	uint32_t *memo;
 
+	/* in the first version each line has a copy of its function, and the batch finds equal ones */
 	if (columns->function == NULL)
 		return make_function(reader, line, index);
 	if (!arrow_place(columns->function, line, &place) || place.is_null)
@@ -205,6 +218,7 @@ arrow_add_function(StackReader *reader, uint32_t line, uint32_t *index)
 		return false;
 	if (*memo == 0)
 		*memo = *index + 1;
+	/* plus 1 and minus 1, because 0 in a zeroed memo means that the item was not added */
 	*index = *memo - 1;
 	return true;
 }
@@ -281,6 +295,7 @@ arrow_add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *map
 
 		file = (Span){ (const uint8_t *) type, (size_t) length };
 	}
+	/* a native frame of which only the address is known */
 	if (file.length == 0 && texts->build_id.length == 0)
 		return true;
 	return arrow_own_text(work, file, &mapping->file) &&
@@ -307,6 +322,7 @@ file_address(StackReader *reader, uint32_t item, uint64_t *address)
 		!work_integer(reader->work, columns->offset, item, &offset))
 		return false;
 	*address = (uint64_t) in_process;
+	/* the second version has no such columns, which read as 0, and sends addresses in the file */
 	if (start != 0 || limit != 0 || offset != 0)
 		*address =
 			pfs_file_address(*address, (uint64_t) start, (uint64_t) limit, (uint64_t) offset);
@@ -324,6 +340,10 @@ judge_origin(const LocationTexts *texts, const BatchMapping *mapping, FrameOrigi
 
 	origin->is_user = !span_is(texts->type, KERNEL_TYPE);
 	origin->program = NULL;
+	/*
+	 * The build ID becomes the name of a partition, which has a limit. ".so" also matches versioned
+	 * names such as libc.so.6.
+	 */
 	if (is_native && mapping->build_id[0] != '\0' && strlen(mapping->build_id) <= PARTITION_MAX &&
 		strstr(mapping->file, ".so") == NULL)
 		origin->program = mapping->build_id;
@@ -332,6 +352,10 @@ judge_origin(const LocationTexts *texts, const BatchMapping *mapping, FrameOrigi
 static bool
 reserve_origin(StackReader *reader, uint32_t index)
 {
+	/*
+	 * the batch's locations have consecutive numbers, but those of earlier record batches are
+	 * skipped here
+	 */
 	while (reader->origin_capacity <= index)
 		if (grow_array_within(reader->work->arena->budget, &reader->origins,
 							  &reader->origin_capacity, reader->origin_capacity,
@@ -357,8 +381,10 @@ make_location(StackReader *reader, uint32_t item, uint32_t *index)
 		!arrow_add_mapping(work, &texts, &mapping, &location.mapping) ||
 		!file_address(reader, item, &location.address))
 		return false;
+	/* an interpreter's address is a line number, a kernel's is valid until the next boot only */
 	if (location.line_count > 0 && texts.type.length > 0 && !span_is(texts.type, NATIVE_TYPE))
 		location.address = 0;
+	/* room for the origin before the memo is set: a location with a memo has an origin */
 	if (!work_outcome(work, batch_add_location(work->batch, &location, index)) ||
 		!reserve_origin(reader, *index))
 		return false;
@@ -406,6 +432,7 @@ stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *
 
 	if (!work_pay(work, STACK_STEPS + (size_t) 4 * count))
 		return false;
+	/* From the leaf outwards, so the last program found is the outermost one. */
 	for (uint32_t i = 0; i < count; i++)
 	{
 		const FrameOrigin *origin;
@@ -414,17 +441,23 @@ stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *
 
 		if (!arrow_place(items, first + i, &place))
 			return work_fail(work, "a stack's location index is out of range");
+		/* a frame that the agent could not express */
 		if (place.is_null)
 			continue;
 		if (!find_location(reader, place.item, &location))
 			return false;
 		origin = &reader->origins[location];
+		/*
+		 * OTHER_PARTITION only replaces "kernel": a program that was found stays, even if frames of
+		 * libraries follow
+		 */
 		if (origin->program != NULL)
 			stack.partition = origin->program;
 		else if (origin->is_user && strcmp(stack.partition, KERNEL_PARTITION) == 0)
 			stack.partition = OTHER_PARTITION;
 		reader->frames[stack.depth++] = location;
 	}
+	/* an empty stack belongs to no program, and not to the kernel */
 	if (count == 0)
 		stack.partition = OTHER_PARTITION;
 	return work_outcome(work, batch_add_stack(work->batch, &stack, index));

@@ -62,9 +62,11 @@ next_message(ArrowStream *stream, IpcMessage *message)
 
 	if (rest.length == 0)
 		return false;
+	/* Streams of Arrow before 0.15 have no continuation marker; agents send newer ones. */
 	if (rest.length < PREFIX_BYTES || little_endian(rest.bytes, 4) != CONTINUATION)
 		return stream_fail(stream, "the bytes are not an Arrow stream");
 	metadata = (Span){ rest.bytes + PREFIX_BYTES, little_endian(rest.bytes + 4, 4) };
+	/* the marker of the end; bytes after it are ignored */
 	if (metadata.length == 0)
 		return false;
 	if (metadata.length > rest.length - PREFIX_BYTES)
@@ -78,6 +80,7 @@ next_message(ArrowStream *stream, IpcMessage *message)
 		return stream_fail(stream, "the stream ends within the body of a message");
 	message->type = (unsigned) flat_number(&root, MESSAGE_HEADER_TYPE, 1);
 	message->body = (Span){ rest.bytes, body };
+	/* Bodies are padded to 8 bytes by their writer, and their size includes the padding. */
 	stream->at = (size_t) (rest.bytes - stream->bytes.bytes) + body;
 	return true;
 }
@@ -92,12 +95,16 @@ open_batch(ArrowStream *stream, const FlatTable *table, Span body, ArrowBatch *b
 	*batch = (ArrowBatch){
 		.schema = &stream->schema, .arena = stream->arena, .body = body, .codec = ARROW_PLAIN
 	};
+	/*
+	 * An absent vector is empty; loading a column then reports that arrays or buffers are missing.
+	 */
 	flat_vector(table, RECORDS_NODES, PAIR_BYTES, &batch->nodes);
 	flat_vector(table, RECORDS_BUFFERS, PAIR_BYTES, &batch->buffers);
 	flat_vector(table, RECORDS_VARIADIC, sizeof(int64_t), &batch->variadic);
 	if (!flat_table(table, RECORDS_COMPRESSION, &compression))
 		return true;
 	batch->codec = (int) flat_number(&compression, COMPRESSION_CODEC, 1);
+	/* method 0 compresses each buffer, the only method that Arrow defines */
 	if (batch->codec > ARROW_ZSTD || flat_number(&compression, COMPRESSION_METHOD, 1) != 0)
 		return stream_fail(stream, "the compression of buffers is not supported");
 	return true;
@@ -109,6 +116,7 @@ load_array(ArrowStream *stream, ArrowBatch *batch, const ArrowField *field, bool
 {
 	if (arrow_array_load(batch, field, is_values, array))
 		return true;
+	/* a failure without an error text means out of memory */
 	return batch->error != NULL ? stream_fail(stream, batch->error) : stream_out_of_memory(stream);
 }
 
@@ -132,6 +140,7 @@ arrow_dictionary_read(ArrowStream *stream, const IpcMessage *message)
 	if (!open_batch(stream, &data, message->body, &batch) ||
 		!load_array(stream, &batch, dictionary->field, true, values))
 		return false;
+	/* replaces the values of an earlier message with this id, as the format demands */
 	dictionary->values = values;
 	return true;
 }
@@ -143,6 +152,10 @@ arrow_dictionary_read(ArrowStream *stream, const IpcMessage *message)
 static void
 forget_memos(ArrowArray *array)
 {
+	/*
+	 * A location with a memo must have an entry in StackReader.origins, which ends with its record
+	 * batch.
+	 */
 	array->memo = NULL;
 	for (uint32_t i = 0; array->children != NULL && i < array->field->child_count; i++)
 		forget_memos(&array->children[i]);
@@ -166,6 +179,7 @@ read_records(ArrowStream *stream, const IpcMessage *message)
 
 	if (rows > ARROW_LENGTH_MAX)
 		return stream_fail(stream, "a record batch has too many rows");
+	/* columns are new arrays without memos; dictionaries stay from one record batch to the next */
 	forget_old_memos(schema);
 	stream->rows = (uint32_t) rows;
 	stream->columns = arena_alloc(stream->arena, (schema->column_count + 1) * sizeof(ArrowArray));
@@ -177,6 +191,7 @@ read_records(ArrowStream *stream, const IpcMessage *message)
 	{
 		if (!load_array(stream, &batch, &schema->columns[i], false, &stream->columns[i]))
 			return false;
+		/* readers use row numbers as items of every column */
 		if (stream->columns[i].length != rows)
 			return stream_fail(stream, "a column has more or fewer items than rows");
 	}
@@ -200,6 +215,10 @@ arrow_stream_next(ArrowStream *stream)
 {
 	IpcMessage message;
 
+	/*
+	 * Schema and dictionaries only change the stream; the loop ends at the next record batch, the
+	 * end, or an error.
+	 */
 	while (stream->error == NULL && !stream->is_out_of_memory && next_message(stream, &message))
 	{
 		if (message.type == HEADER_SCHEMA)

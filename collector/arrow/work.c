@@ -13,6 +13,7 @@
 bool
 work_fail(ArrowWork *work, const char *message)
 {
+	/* the first failure is the cause; callers on the way back may report others */
 	if (work->end == DECODE_OK)
 	{
 		work->end = DECODE_INVALID;
@@ -37,6 +38,7 @@ work_pay(ArrowWork *work, size_t steps)
 {
 	if (!work_limit_allows(work->limit, steps))
 		return work_fail(work, "the request takes too long to read");
+	/* steps may exceed INT64_MAX, so it is compared without a sign */
 	if (work->left < 0 || (uint64_t) work->left < steps)
 		return work_fail(work, "the request refers to large items too often");
 	work->left -= (int64_t) steps;
@@ -65,6 +67,7 @@ work_alloc(ArrowWork *work, size_t count, size_t item_bytes)
 	void *memory;
 	size_t bytes;
 
+	/* one item more, so that NULL always means a failure */
 	if (__builtin_mul_overflow(count + 1, item_bytes, &bytes) ||
 		(memory = arena_alloc(work->arena, bytes)) == NULL)
 	{
@@ -84,6 +87,7 @@ work_clean(ArrowWork *work, Span *text)
 		return false;
 	if (text->length == 0 || memchr(text->bytes, '\0', text->length) == NULL)
 		return true;
+	/* each byte may become a U+FFFD */
 	copy = work_alloc(work, text->length, PFS_REPLACEMENT_BYTES);
 	if (copy == NULL)
 		return false;
@@ -98,6 +102,7 @@ work_bytes(ArrowWork *work, ArrowArray *array, uint32_t item, Span *bytes)
 	ArrowPlace place;
 
 	*bytes = (Span){ (const uint8_t *) "", 0 };
+	/* the record batch lacks the column */
 	if (array == NULL)
 		return true;
 	if (!arrow_place(array, item, &place) || !arrow_text(&place, bytes))
