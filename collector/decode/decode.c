@@ -60,6 +60,10 @@ pprof_is_text(PfsBytes bytes)
 {
 	for (size_t at = 0; at < bytes.length;)
 	{
+		/*
+		 * pfs_character_bytes() returns 0 for a zero byte, too, which PostgreSQL's text cannot
+		 * contain
+		 */
 		PfsText rest = { (const char *) bytes.data + at, (uint32_t) (bytes.length - at) };
 		uint32_t length = pfs_character_bytes(rest);
 
@@ -89,6 +93,7 @@ pprof_read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, Pf
 		case PROFILE_FOLDED:
 			break;
 	}
+	/* folded text does not name its type, so the reader leaves it to the caller */
 	status = pfs_folded_read((const char *) bytes.data, bytes.length, profile, error);
 	if (status == PFS_READ_OK)
 		profile->types[0] = folded_type;
@@ -105,6 +110,10 @@ get_offsets(const PfsProfile *profile, int64_t *first_us, int64_t *last_us)
 	*first_us = *last_us = 0;
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
+		/*
+		 * Only samples of perf's scripts and JFR have times of their own; the offsets of other
+		 * formats are 0.
+		 */
 		int64_t offset = profile->samples[i].time_offset_ns / NS_PER_US;
 
 		*first_us = offset < *first_us ? offset : *first_us;
@@ -133,12 +142,14 @@ pprof_choose_time(const DecodeRequest *request, const PfsProfile *profile, int64
 	int64_t first_us;
 	int64_t last_us;
 
+	/* In order: the time that the request states, the profile's, the current time. */
 	*time_us = limits->now_us;
 	if (request->has_time)
 		*time_us = request->time_us;
 	else if (profile->time_ns != 0)
 		*time_us = profile->time_ns / NS_PER_US;
 	get_offsets(profile, &first_us, &last_us);
+	/* offsets that no profile has go to the server, which names the error */
 	if (last_us - first_us >= MAX_DAYS * DAY_US ||
 		__builtin_add_overflow(*time_us, first_us, &first_us) ||
 		__builtin_add_overflow(*time_us, last_us, &last_us))
@@ -147,6 +158,7 @@ pprof_choose_time(const DecodeRequest *request, const PfsProfile *profile, int64
 		return wrong_time(result, "the profile is too old", first_us);
 	if (is_bounded && last_us > limits->last_us)
 		return wrong_time(result, "the profile is from the future", last_us);
+	/* the server's own limits, which apply to requests without limits, too */
 	if (first_us < 0 || last_us >= limits->now_us + DAYS_AHEAD * DAY_US)
 		return only_server(result, "times of samples are out of range");
 	return DECODE_OK;
@@ -159,6 +171,7 @@ is_kept(const DecodeRequest *request, const PfsValueType *type)
 		if (pfs_text_equals(type->type, request->kept_types[i].type) &&
 			pfs_text_equals(type->unit, request->kept_types[i].unit))
 			return true;
+	/* an empty list keeps all types */
 	return request->kept_type_count == 0;
 }
 
@@ -179,9 +192,14 @@ keep_types(const DecodeRequest *request, PfsProfile *profile)
 			default_type = count;
 		kept[count++] = i;
 	}
+	/*
+	 * Values are a matrix of samples and types. Rows become shorter, so values only move towards
+	 * the start.
+	 */
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 		for (uint32_t j = 0; j < count; j++)
 			profile->values[to++] = profile->values[(size_t) i * profile->type_count + kept[j]];
+	/* kept[] ascends, so types only move towards the start, too */
 	for (uint32_t j = 0; j < count; j++)
 		profile->types[j] = profile->types[kept[j]];
 	profile->type_count = count;
@@ -203,6 +221,10 @@ pprof_read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profi
 	PfsReadError error = { .message = NULL };
 	PfsReadStatus status = pprof_read_profile(request->format, bytes, profile, &error);
 
+	/*
+	 * "invalid field tag" for a file of folded stacks would not help; the error says which format
+	 * it probably has
+	 */
 	if (status == PFS_READ_MALFORMED)
 		pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
 	if (status == PFS_READ_OK)
@@ -234,6 +256,7 @@ fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result
 {
 	PfsReadError error = { .message = NULL };
 
+	/* leaves message NULL if the bytes look like the requested format */
 	pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
 	return error.message != NULL ? pprof_end_of(PFS_READ_MALFORMED, &error, result)
 								 : only_server(result, "the text is not valid UTF-8");

@@ -56,6 +56,7 @@ typedef struct Adding
 static void *
 make(Adding *adding, size_t count, size_t item_bytes)
 {
+	/* one item more, so that NULL always means out of memory */
 	return pfs_making_alloc(&adding->making, (count + 1) * item_bytes);
 }
 
@@ -88,6 +89,9 @@ profile_add_mappings(Adding *adding)
 		BatchMapping mapping = { profile_own_text(adding, from->build_id),
 								 profile_own_text(adding, from->file) };
 
+		/*
+		 * profile_own_text() returns the batch's copy, which serves as the key of the mapping, too
+		 */
 		if (mapping.build_id == NULL || mapping.file == NULL)
 			return -ENOMEM;
 		err = batch_add_mapping(adding->batch, &mapping, &adding->mappings[i]);
@@ -151,6 +155,7 @@ profile_add_locations(Adding *adding)
 	BatchLine *lines;
 	int err = 0;
 
+	/* one array for the lines of each location in turn */
 	for (uint32_t i = 0; i < count; i++)
 		line_count = MAX(line_count, adding->profile->locations[i].line_count);
 	lines = make(adding, line_count, sizeof(BatchLine));
@@ -172,6 +177,7 @@ profile_choose_partition(Adding *adding)
 	const PfsProfile *profile = adding->profile;
 	PfsText partition = pfs_labels_partition(&adding->own);
 
+	/* pprof files list the main program's mapping first */
 	if (profile->mapping_count > 0 && profile->mappings[0].build_id.length > 0)
 		partition = profile->mappings[0].build_id;
 	adding->partition = profile_own_text(adding, partition);
@@ -194,6 +200,7 @@ profile_add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
 	for (uint32_t i = 0; i < from->location_count; i++)
 		frames[i] = adding->locations[adding->profile->location_indexes[from->first_location + i]];
 	err = batch_add_stack(adding->batch, &stack, &index);
+	/* plus one, because pfs_profile_rows() takes 0 for a sample without a stack */
 	adding->stacks[sample] = (int64_t) index + 1;
 	return err;
 }
@@ -222,6 +229,10 @@ profile_add_stacks(Adding *adding)
 static int
 check_values(Adding *adding)
 {
+	/*
+	 * Each value may become a row, and each row a sample of the batch. 32 bits times at most
+	 * PFS_PROFILE_MAX_SAMPLE_TYPES cannot overflow.
+	 */
 	size_t values = (size_t) adding->profile->sample_count * adding->profile->type_count;
 
 	return values > ROWS_BYTES_MAX / (sizeof(PfsSampleRow) + sizeof(BatchSample)) ? -E2BIG : 0;
@@ -240,6 +251,7 @@ profile_take_labels(Adding *adding)
 	{
 		const BatchLabel *label = &request->labels[i];
 
+		/* as in Prometheus, __name__ is no label of the series */
 		if (strcmp(label->name, PFS_NAME_LABEL) == 0)
 			adding->name = profile_text_of(label->value);
 		else
@@ -252,6 +264,10 @@ profile_take_labels(Adding *adding)
 static int
 make_sets(Adding *adding)
 {
+	/*
+	 * The server's import keeps all labels of pprof files, but of other formats only the command's
+	 * name, because their labels (pid, tid) would make a series for each thread.
+	 */
 	static const PfsText comm = { "comm", 4 };
 	const PfsSeriesRules rules = { .own = adding->own,
 								   .kept = &comm,
@@ -274,6 +290,7 @@ rows_differ(const PfsSampleRows *rows)
 {
 	for (uint32_t i = 1; i < rows->count; i++)
 	{
+		/* rows are sorted by these three, so equal ones are adjacent */
 		const PfsSampleRow *a = &rows->rows[i - 1];
 		const PfsSampleRow *b = &rows->rows[i];
 
@@ -337,6 +354,10 @@ is_in_use(const BatchLabel *labels, uint32_t count, const PfsLabels *from, PfsTe
 	for (uint32_t i = 0; i < count; i++)
 		if (pfs_text_equals(name, labels[i].name))
 			return true;
+	/*
+	 * a label that is appended later keeps its name, so that the result does not depend on the
+	 * order
+	 */
 	for (uint32_t i = 0; i < from->count; i++)
 		if (from->labels[i].name.length == name.length &&
 			memcmp(from->labels[i].name.data, name.data, name.length) == 0)
@@ -356,6 +377,10 @@ guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLab
 	char *text;
 	size_t length;
 
+	/*
+	 * PFS_LABEL_KINDS begins with "__", too, but the reader writes it: it says which labels were
+	 * numbers
+	 */
 	if (name.length < 2 || memcmp(name.data, "__", 2) != 0 ||
 		pfs_text_equals(name, PFS_LABEL_KINDS))
 		return profile_own_text(adding, name);
@@ -363,6 +388,7 @@ guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLab
 	if (text == NULL)
 		return NULL;
 	length = (size_t) snprintf(text, room, EXPORTED "%.*s", (int) name.length, name.data);
+	/* exported___name__ may be a label of the profile already */
 	for (uint32_t i = 2; is_in_use(labels, count, from, profile_text_of(text)); i++)
 		snprintf(text + length, room - length, "_%" PRIu32, i);
 	return batch_text(adding->batch, text, strlen(text));
@@ -383,6 +409,7 @@ append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *la
 		/* an empty value means that the label is absent */
 		if (label->value.length == 0)
 			continue;
+		/* -E2BIG gives the profile to the server, which names the limit */
 		if (*count == BATCH_MAX_LABELS)
 			return -E2BIG;
 		labels[*count].name = guards ? guarded_name(adding, label->name, from, labels, *count)
@@ -421,6 +448,10 @@ add_set(Adding *adding, uint32_t set)
 	BatchLabel labels[BATCH_MAX_LABELS];
 	char type[PFS_PROFILE_TYPE_MAX];
 	BatchSeries series = { .profile_type = type, .labels = labels, .period = profile->period };
+	/*
+	 * The request's labels first, without guarding: the caller may set "__" names. A sample's label
+	 * of equal name makes batch_add_series() fail, and the server decides.
+	 */
 	int err = append_labels(adding, &adding->own, false, labels, &series.label_count);
 
 	if (err == 0)
@@ -441,6 +472,7 @@ types_differ(const Adding *adding)
 {
 	uint32_t count = adding->profile->type_count;
 
+	/* the series of the first label set are sufficient, because all sets have equal types */
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t j = 0; j < i; j++)
 			if (adding->series[i] == adding->series[j])
@@ -489,6 +521,7 @@ reserve_samples(Adding *adding)
 	{
 		const PfsSampleRow *row = &adding->rows.rows[i];
 
+		/* only if a row needs it, so that batches without such rows get no empty stack */
 		if (row->stack_id == 0)
 			err = empty_stack(adding, &empty);
 		adding->samples[i] = (BatchSample){
@@ -534,6 +567,7 @@ profile_add_notes(Adding *adding)
 
 	if (profile->default_type != PFS_NONE)
 		type = profile->types[profile->default_type].type;
+	/* drop_frames is not tested: profiles that have it go to the server, which cuts their stacks */
 	if (type.length + profile->doc_url.length + profile->keep_frames.length == 0 &&
 		profile->comment_count == 0)
 		return 0;
@@ -555,6 +589,7 @@ profile_add_samples(Adding *adding)
 {
 	int err = 0;
 
+	/* reserve_samples() has made room, and has checked the sums */
 	for (uint32_t i = 0; err == 0 && i < adding->rows.count; i++)
 		err = batch_add_sample(adding->batch, &adding->samples[i]);
 	for (uint32_t i = 0; err == 0 && i < adding->rows.trace_count; i++)
@@ -601,6 +636,7 @@ profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 	int err = 0;
 
 	adding.making.budget = &adding.budget;
+	/* Growing tables step by step to some hundred thousand items would copy them several times. */
 	batch_expect(to->batch, profile->function_count, profile->location_count,
 				 profile->sample_count);
 	for (size_t i = 0; err == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
