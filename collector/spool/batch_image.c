@@ -24,6 +24,7 @@ image_extend(BatchImage *image, size_t length)
 {
 	if (image->capacity - image->length < length)
 	{
+		/* doubles, so that appending costs the same per byte, however long the image */
 		size_t wanted = image->capacity * 2 + length + 4096;
 		uint8_t *grown = realloc(image->bytes, wanted);
 
@@ -56,6 +57,7 @@ put_number(ImageWriter *writer, uint64_t value)
 static void
 put_signed(ImageWriter *writer, int64_t value)
 {
+	/* zigzag: 0, -1, 1, -2 become 0, 1, 2, 3, so that small negative numbers are short, too */
 	put_number(writer, ((uint64_t) value << 1) ^ (uint64_t) (value >> 63));
 }
 
@@ -85,6 +87,10 @@ image_put_text(ImageWriter *writer, const char *text)
 static void
 put_code(ImageWriter *writer, const Batch *batch)
 {
+	/*
+	 * Each kind after the kinds to which its items refer, so that reading can add items in this
+	 * order.
+	 */
 	const BatchMapping *mappings;
 	const BatchFunction *functions;
 	const BatchLocation *locations;
@@ -109,6 +115,7 @@ put_code(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 	{
+		/* BATCH_NO_MAPPING is UINT32_MAX, which takes five bytes */
 		put_number(writer, locations[i].mapping);
 		put_number(writer, locations[i].address);
 		put_number(writer, locations[i].line_count);
@@ -159,6 +166,10 @@ image_put_series(ImageWriter *writer, const Batch *batch)
 static void
 put_sample(ImageWriter *writer, const BatchSample *sample, int64_t *time_us)
 {
+	/*
+	 * Neighbouring samples mostly have close times. The difference is taken without a sign, because
+	 * times may be any 64-bit number.
+	 */
 	put_signed(writer, (int64_t) ((uint64_t) sample->time_us - (uint64_t) *time_us));
 	*time_us = sample->time_us;
 	put_number(writer, sample->series);
@@ -177,6 +188,7 @@ put_samples(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 		put_sample(writer, &samples[i], &time_us);
+	/* time_us goes on from the last sample; the reader does likewise */
 	count = batch_traces(batch, &traces);
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
@@ -278,6 +290,7 @@ image_take_number(ImageReader *reader)
 
 	if (reader->err == 0 && pfs_wire_varint(reader->bytes, reader->length, &reader->at, &value))
 		return value;
+	/* does not replace the error of an earlier failure */
 	reader_fail(reader, -EBADMSG);
 	return 0;
 }
@@ -287,6 +300,7 @@ take_signed(ImageReader *reader)
 {
 	uint64_t value = image_take_number(reader);
 
+	/* the lowest bit is the sign; -(value & 1) is all ones for a negative number */
 	return (int64_t) (value >> 1) ^ -(int64_t) (value & 1);
 }
 
@@ -344,6 +358,7 @@ image_take_text(ImageReader *reader)
 	const char *bytes = (const char *) reader->bytes + reader->at;
 	const char *text;
 
+	/* batch_text() keeps strings with a terminating zero byte */
 	if (reader->err == 0 && memchr(bytes, '\0', length) != NULL)
 		reader_fail(reader, -EBADMSG);
 	if (reader->err != 0)
@@ -360,6 +375,10 @@ static void *
 reader_array(ImageReader *reader, uint32_t count, size_t item_bytes)
 {
 	void *array =
+		/*
+		 * one item more, so that NULL always means out of memory; the array's content is not needed
+		 * any longer
+		 */
 		reader->err == 0 ? reallocarray(reader->scratch, (size_t) count + 1, item_bytes) : NULL;
 
 	if (array != NULL)
@@ -378,6 +397,10 @@ check_added(ImageReader *reader, int err, const uint32_t *index, uint32_t expect
 {
 	if (err != 0)
 		reader_fail(reader, err == -ENOMEM ? -ENOMEM : -EBADMSG);
+	/*
+	 * Another index means that the item equals an earlier one, or is not valid UTF-8. Later items
+	 * would then refer to wrong ones.
+	 */
 	else if (index != NULL && *index != expected)
 		reader_fail(reader, -EBADMSG);
 }
@@ -439,6 +462,7 @@ read_locations(ImageReader *reader)
 			lines[line].line = take_line(reader);
 		}
 		location.lines = lines;
+		/* batch_add_location() checks the indexes of mapping and functions */
 		if (reader->err == 0)
 			check_added(reader, batch_add_location(reader->batch, &location, &index), &index, i);
 	}
@@ -517,6 +541,7 @@ image_read_samples(ImageReader *reader)
 		if (reader->err == 0)
 			check_added(reader, batch_add_sample(reader->batch, &sample), NULL, 0);
 	}
+	/* A batch adds up samples of equal series, stack and time; an image of a batch has none. */
 	if (reader->err == 0 && batch_samples(reader->batch, &stored) != count)
 		reader_fail(reader, -EBADMSG);
 	count = take_count(reader);
@@ -608,6 +633,7 @@ batch_image_read(const uint8_t *bytes, size_t length, size_t budget_bytes, Batch
 	image_read_samples(&reader);
 	read_counts(&reader);
 	read_notes(&reader);
+	/* bytes after the last kind: the image is of another version or damaged */
 	if (reader.at != length)
 		reader_fail(&reader, -EBADMSG);
 	free(reader.scratch);

@@ -116,6 +116,7 @@ spool_head_read(int fd, FileHead *head)
 		return err;
 	if (fstat(fd, &status) != 0)
 		return -errno;
+	/* The limits and the size of the file bound the memory that read_body() allocates. */
 	if (memcmp(head->magic, FILE_MAGIC, sizeof(head->magic)) != 0 ||
 		head->version != FILE_VERSION || head->check != head_check(head) ||
 		head->image_bytes > IMAGE_BYTES_MAX || head->batch_bytes > BATCH_BYTES_MAX ||
@@ -128,6 +129,10 @@ spool_head_read(int fd, FileHead *head)
 static int
 spool_file_open(const Spool *spool, const char *name, FileHead *head)
 {
+	/*
+	 * O_NONBLOCK: opening a FIFO of this name would wait for its writer. O_NOFOLLOW: a link may
+	 * lead anywhere.
+	 */
 	int fd = openat(spool->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int err;
 
@@ -165,6 +170,7 @@ pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
 	*packed = (BatchImage){ NULL };
 	if (err == 0)
 	{
+		/* room for the head, so that the file is written by one call */
 		packed->capacity = sizeof(*head) + ZSTD_compressBound(image.length);
 		packed->bytes = malloc(packed->capacity);
 		err = packed->bytes != NULL ? 0 : -ENOMEM;
@@ -177,6 +183,7 @@ pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
 		ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
 		length = ZSTD_compress2(context, packed->bytes + sizeof(*head),
 								packed->capacity - sizeof(*head), image.bytes, image.length);
+		/* The capacity suffices for any input, so zstd fails only for lack of memory. */
 		err = ZSTD_isError(length) ? -ENOMEM : 0;
 		head->image_bytes = image.length;
 		head->body_bytes = err == 0 ? length : 0;
@@ -191,6 +198,7 @@ pack_batch(const Batch *batch, BatchImage *packed, FileHead *head)
 static int
 spool_file_write(const Spool *spool, const char *name, const BatchImage *packed)
 {
+	/* O_TRUNC: a temporary file may be left of an attempt that failed */
 	int fd = openat(spool->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err;
 
@@ -199,6 +207,7 @@ spool_file_write(const Spool *spool, const char *name, const BatchImage *packed)
 	err = cache_file_write(fd, packed->bytes, packed->length);
 	if (err == 0 && fsync(fd) != 0)
 		err = -errno;
+	/* close() may report a failed write, for example on a full network file system */
 	if (close(fd) != 0 && err == 0)
 		err = -errno;
 	return err;
@@ -228,6 +237,7 @@ spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
 	memcpy(head.writer, spooled->id.writer, sizeof(head.writer));
 	write_name(&spooled->id, FILE_SUFFIX, name);
 	write_name(&spooled->id, FILE_SUFFIX NEW_SUFFIX, new_name);
+	/* such a file would be refused when it is read */
 	if (err == 0 && (head.image_bytes > IMAGE_BYTES_MAX || head.batch_bytes > BATCH_BYTES_MAX))
 		err = -EFBIG;
 	if (err == 0)
@@ -235,10 +245,15 @@ spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
 		head.check = head_check(&head);
 		memcpy(packed.bytes, &head, sizeof(head));
 		err = spool_file_write(spool, new_name, &packed);
+		/*
+		 * 1. The content is on disk. 2. The name: after a crash the file exists completely or not
+		 * at all. 3. The directory, without which a power cut may undo the renaming.
+		 */
 		if (err == 0 && renameat(spool->fd, new_name, spool->fd, name) != 0)
 			err = -errno;
 		if (err == 0)
 			err = spool_sync(spool);
+		/* the batch stays in memory and would be stored twice if the file appeared later */
 		if (err != 0)
 		{
 			(void) unlinkat(spool->fd, new_name, 0);
@@ -257,6 +272,7 @@ spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
 static int
 read_body(int fd, const FileHead *head, Batch **batch)
 {
+	/* plus one, because malloc(0) may return NULL */
 	void *body = malloc((size_t) head->body_bytes + 1);
 	void *image = malloc((size_t) head->image_bytes + 1);
 	int err = body != NULL && image != NULL ? 0 : -ENOMEM;
@@ -268,6 +284,10 @@ read_body(int fd, const FileHead *head, Batch **batch)
 		err = -EBADMSG;
 	free(body);
 	if (err == 0)
+		/*
+		 * A batch that was put together step by step may have tables of other sizes than one that
+		 * is read at once.
+		 */
 		err = batch_image_read(image, (size_t) head->image_bytes,
 							   (size_t) (2 * head->batch_bytes + BATCH_BYTES_SPARE), batch);
 	free(image);
@@ -283,6 +303,10 @@ spool_take(Spool *spool, const SpooledBatch *spooled, Batch **batch)
 	int err;
 
 	write_name(&spooled->id, FILE_SUFFIX, name);
+	/*
+	 * The head is read again, because the file may have been changed since the directory was
+	 * opened.
+	 */
 	fd = spool_file_open(spool, name, &head);
 	if (fd < 0)
 		return fd;
@@ -297,6 +321,7 @@ spool_remove(Spool *spool, const SpooledBatch *spooled)
 	char name[NAME_BYTES];
 
 	write_name(&spooled->id, FILE_SUFFIX, name);
+	/* a file that is missing was removed by hand; its bytes are free all the same */
 	if (unlinkat(spool->fd, name, 0) != 0 && errno != ENOENT)
 		return -errno;
 	atomic_fetch_sub(&spool->bytes, spooled->file_bytes);
@@ -357,6 +382,7 @@ order_writers(Spool *spool)
 	{
 		const SpooledBatch *batch = &spool->found[i];
 
+		/* the first batch of a writer has the lowest number, and so the oldest time */
 		if (i == 0 || memcmp(batch->id.writer, batch[-1].id.writer, WRITER_UUID_BYTES) != 0)
 			runs[run_count++] = (WriterRun){ .first = i, .begun_us = batch->put_us };
 		runs[run_count - 1].count++;
@@ -384,6 +410,10 @@ drop_orphans(Spool *spool)
 		SpooledBatch *batch = &spool->found[i];
 		SpooledBatch parent = *batch;
 
+		/*
+		 * The division was interrupted: the parent's file still has all samples, and the parent is
+		 * divided again.
+		 */
 		parent.id.number = batch->parent;
 		/* the number of a parent is below those of its pieces, so it was examined before */
 		if (batch->parent != 0 &&
@@ -407,6 +437,7 @@ find_file(Spool *spool, const char *name)
 	int err;
 	int fd;
 
+	/* spool_put() did not get as far as renaming: its caller knows nothing of the file */
 	if (has_suffix(name, FILE_SUFFIX NEW_SUFFIX))
 	{
 		(void) unlinkat(spool->fd, name, 0);
@@ -419,6 +450,7 @@ find_file(Spool *spool, const char *name)
 		return fd;
 	if (fd < 0 && fd != -EBADMSG)
 		return 0; /* keep the file: it is not ours, or the disk failed */
+	/* a valid head under another name was copied by hand; storing it would store its batch twice */
 	if (fd >= 0)
 	{
 		close(fd);
@@ -444,6 +476,7 @@ find_file(Spool *spool, const char *name)
 static int
 spool_find_files(Spool *spool)
 {
+	/* closedir() closes the descriptor that it reads; spool->fd stays open */
 	int fd = openat(spool->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
@@ -470,6 +503,7 @@ spool_find_files(Spool *spool)
 	closedir(directory);
 	if (err == 0 && spool->found_count > 0)
 	{
+		/* sorted by id for drop_orphans(), which order_writers() needs, too */
 		qsort(spool->found, spool->found_count, sizeof(SpooledBatch), compare_writer_ids);
 		drop_orphans(spool);
 		err = order_writers(spool);
@@ -491,6 +525,10 @@ claim_directory(Spool *spool, const char *path, int *err)
 		*err = errno;
 		return "could not open the spool directory";
 	}
+	/*
+	 * another user could put batches there, which this process would store with its rights in the
+	 * database
+	 */
 	if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		return "spool directory has another owner, or others may write into it";
 	spool->lock_fd = openat(spool->fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -499,6 +537,7 @@ claim_directory(Spool *spool, const char *path, int *err)
 		*err = errno;
 		return "could not lock the spool directory";
 	}
+	/* The kernel releases the lock when the process ends, however it ends. */
 	if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return NULL;
 	*err = errno == EWOULDBLOCK ? 0 : errno;
