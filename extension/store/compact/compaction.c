@@ -73,6 +73,7 @@ limits_for(Relation relation, uint32 open_inputs, uint32 max_inputs)
 {
 	Size budget = (Size) maintenance_work_mem * 1024 / 2;
 	Size row_bytes = sizeof(int64) * (Size) RelationGetNumberOfAttributes(relation);
+	/* Whole blocks, because a shorter last block compresses worse. */
 	Size rows = budget / row_bytes / PFS_BLOCK_ROWS * PFS_BLOCK_ROWS;
 	PfsPlanLimits limits = { Max(open_inputs, 2), max_inputs, budget,
 							 (uint32) Min(Max(rows, MIN_OUTPUT_ROWS), MAX_OUTPUT_ROWS) };
@@ -97,6 +98,9 @@ fetch_rows(Relation relation, PfsDirectoryWriter *writer, Snapshot snapshot, con
 	PfsSegmentRow *rows = palloc(sizeof(PfsSegmentRow) * (Size) plan->count);
 
 	for (uint32 i = 0; i < plan->count; i++)
+		/*
+		 * The directory was locked before it was listed, so the row must still be at its address.
+		 */
 		if (!pfs_directory_fetch(writer, snapshot, &plan->inputs[i]->address, &rows[i]) ||
 			rows[i].segment_no != plan->inputs[i]->segment_no)
 			elog(ERROR, "segment " INT64_FORMAT " of table \"%s\" is missing from its snapshot",
@@ -122,6 +126,7 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan
 		pfs_segment_delete_streams(relation, &rows[i]);
 		segment_nos[i] = rows[i].segment_no;
 	}
+	/* Roll-ups name segments by number, so those that name a removed one are of no use. */
 	pfs_rollups_forget(pfs_storage_id(relation), GetActiveSnapshot(),
 					   (PfsNumbers){ count, segment_nos });
 	pfs_ledger_fold(pfs_storage_id(relation), GetActiveSnapshot());
@@ -142,6 +147,7 @@ report_merge(Relation relation, const PfsSegmentRow *rows, uint32 count)
 	{
 		row_count += rows[i].row_count;
 		byte_count += rows[i].byte_count;
+		/* The view of progress shows timestamps, so other types of time are left out. */
 		if (has_time && rows[i].time.known)
 		{
 			time_min = Min(time_min, rows[i].time.min);
@@ -169,6 +175,10 @@ compaction_merge(Relation relation, Snapshot snapshot, const PfsPlan *plan,
 	bool done;
 
 	report_merge(relation, rows, plan->count);
+	/*
+	 * Write before deleting: an interrupt or a full disk is noticed while nothing has been deleted,
+	 * and the deletes take little time.
+	 */
 	pfs_merge_segments(relation, pfs_storage_id(relation), writer, &spec);
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
 	done = remove_inputs(relation, writer, plan, rows);
@@ -188,6 +198,7 @@ compaction_relocate(Relation relation, Snapshot snapshot)
 	PfsRelocation result = pfs_relocate_streams(relation, snapshot);
 	PfsRelocation rows = PFS_RELOCATION_NONE;
 
+	/* Directory rows are moved only if no stream was, so that one step moves one kind of data. */
 	if (result == PFS_RELOCATION_NONE || result == PFS_RELOCATION_AWAITS_VACUUM)
 		rows = pfs_relocate_directory_rows(relation, snapshot);
 	return steps[rows == PFS_RELOCATION_NONE ? result : rows];
@@ -207,6 +218,7 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	/* Take the lock before the snapshot, so that no row committed during the wait is missed. */
 	if (!pfs_directory_try_lock())
 		return PFS_COMPACTION_BLOCKED;
+	/* The transaction's own snapshot may be older than segments that others have committed. */
 	PushActiveSnapshot(GetLatestSnapshot());
 	segments = compaction_list_segments(relation, GetActiveSnapshot(), &count);
 	if (pfs_plan_compaction(segments, count, time_type(relation), &limits, &plan))
@@ -217,6 +229,7 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 		*merged = plan.count;
 	}
 	else if (pfs_rollup_step(relation))
+		/* Roll-ups name segments of level 2, so they wait until no merge would replace these. */
 		step = PFS_COMPACTION_ROLLED_UP;
 	else
 		step = compaction_relocate(relation, GetActiveSnapshot());
@@ -237,11 +250,15 @@ static bool
 compaction_run(void *arg)
 {
 	Compaction *compaction = arg;
+	/* The plan lives in the subtransaction's memory and is freed with it. */
 	MemoryContext caller = MemoryContextSwitchTo(CurTransactionContext);
 
 	compaction->step = plan_and_work(compaction->relation, compaction->open_inputs,
 									 compaction->max_inputs, &compaction->merged);
 	MemoryContextSwitchTo(caller);
+	/*
+	 * false rolls the subtransaction back, and with it the segments that were written for nothing.
+	 */
 	return compaction->step != PFS_COMPACTION_GIVEN_UP &&
 		   compaction->step != PFS_COMPACTION_BLOCKED;
 }
@@ -263,8 +280,10 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 	if (compaction.step == PFS_COMPACTION_MERGED)
 	{
 		pfs_progress_add(PFS_PROGRESS_MERGES_DONE, 1);
+		/* The planner must count rows and pages again. */
 		pfs_storage_cache(relation)->counted_at_us = 0;
 	}
+	/* The next step of the same transaction must see the rows that this one has written. */
 	CommandCounterIncrement();
 	return compaction.step;
 }

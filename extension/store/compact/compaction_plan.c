@@ -49,18 +49,27 @@ choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 	{
 		if (!segments[i].time.known)
 			continue;
+		/* double cannot overflow, as the difference of two int64 times could. */
 		min = found ? Min(min, (double) segments[i].time.min) : (double) segments[i].time.min;
 		max = found ? Max(max, (double) segments[i].time.max) : (double) segments[i].time.max;
 		rows += segments[i].row_count;
 		found = true;
 	}
+	/* A table without time is one bucket. */
 	if (!OidIsValid(time_type) || !found)
 		return 0;
 
 	span = Max(max - min, (double) width);
-	/* if a time is infinite, the span exceeds every width */
+	/*
+	 * rows * width / span estimates the rows of a bucket, as if they were spread evenly. If a time
+	 * is infinite, the span exceeds every width.
+	 */
 	while (rows * ((double) width / span) < BUCKET_ROWS && width <= PG_INT64_MAX / WIDTH_GROWTH)
 	{
+		/*
+		 * Integers and dates have no calendar: if one bucket holds everything, the table needs
+		 * none.
+		 */
 		if ((double) width > span && !is_timestamp(time_type))
 			return 0;
 		if (is_timestamp(time_type) && ++step < lengthof(timestamp_widths))
@@ -85,6 +94,9 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
 		segment->is_wide = false;
 		if (width == 0 || !segment->time.known)
 			continue;
+		/*
+		 * A wide segment counts for its last bucket, so it is split before that bucket is merged.
+		 */
 		segment->bucket = pfs_time_bucket(segment->time.max, width);
 		segment->is_wide = segment->bucket != pfs_time_bucket(segment->time.min, width);
 	}
@@ -115,6 +127,7 @@ is_closed(const PfsPlanSegment *segment, int64 width, Oid time_type)
 {
 	if (segment->bucket == NO_BUCKET || !is_timestamp(time_type))
 		return true;
+	/* double, because the end of the last bucket may exceed int64. */
 	return (double) (segment->bucket + 1) * (double) width + CLOSED_AFTER_US <
 		   (double) GetCurrentTimestamp();
 }
@@ -147,6 +160,7 @@ choice_add(Choice *choice, const PfsPlanSegment *segment)
 	const PfsPlanLimits *limits = choice->limits;
 	PfsPlan *plan = choice->plan;
 
+	/* max_inputs holds even for the first two. */
 	if (plan->count >= limits->max_inputs ||
 		(plan->count >= 2 && choice->bytes + segment->input_bytes > limits->input_bytes))
 		return false;
@@ -176,7 +190,10 @@ plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *l
 	choice_begin(&choice, limits, plan);
 	plan->level = 2;
 	for (uint32 i = 0; i < count; i++)
-		/* too many inputs for one merge: plan_open() and plan_crowded() take a part of them */
+		/*
+		 * All segments of levels 0 and 1 become level 2 in one step. If they are too many for one
+		 * merge, plan_open() and plan_crowded() take a part of them.
+		 */
 		if (segments[i].level < 2 && !choice_add(&choice, &segments[i]))
 			return false;
 	for (uint32 i = 0; i < count && plan->count > 0; i++)
@@ -184,6 +201,7 @@ plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *l
 		const PfsPlanSegment *segment = &segments[i];
 
 		if (segment->level >= 2 && !is_full(segment, limits) &&
+			/* Segments are sorted by size, so the first that is too large ends the search. */
 			((uint64) segment->row_count > choice.rows || !choice_add(&choice, segment)))
 			break;
 	}
@@ -208,8 +226,13 @@ plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,
 
 		if (segment->level >= 2 || is_full(segment, limits))
 			continue;
+		/*
+		 * Segments of level 0 are always taken: reading many small ones costs queries more than
+		 * merging them.
+		 */
 		if (segment->level > 0 && plan->count > 0 && (uint64) segment->row_count > choice.rows)
 			break;
+		/* The result must be one segment. */
 		if (choice.rows + (uint64) segment->row_count > limits->output_rows ||
 			!choice_add(&choice, segment))
 			break;
@@ -227,6 +250,7 @@ plan_crowded(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *
 
 	choice_begin(&choice, limits, plan);
 	for (uint32 i = 0; i < count; i++)
+		/* Results of such merges are few and large, so the next step can take all that is left. */
 		if (segments[i].level < 2 && !choice_add(&choice, &segments[i]))
 			break;
 	plan->level = 2;
@@ -238,6 +262,7 @@ plan_bucket(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_
 			const PfsPlanLimits *limits, PfsPlan *plan)
 {
 	plan->split_width = 0;
+	/* All segments of the slice are of one bucket, so one of them answers for all. */
 	if (!is_closed(&segments[0], width, time_type))
 		return plan_open(segments, count, limits->open_inputs, limits, plan);
 	return plan_closed(segments, count, limits, plan) ||
@@ -256,6 +281,10 @@ plan_wide(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_ty
 	choice_begin(&choice, limits, plan);
 	for (uint32 i = 0; i < count; i++)
 	{
+		/*
+		 * A segment of level 2 is not rewritten. It became wide when rows came more densely and
+		 * buckets narrower.
+		 */
 		if (segments[i].level >= 2)
 			continue;
 		if (!choice_add(&choice, &segments[i]))
@@ -264,6 +293,10 @@ plan_wide(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_ty
 	}
 	plan->level = 1;
 	plan->split_width = width;
+	/*
+	 * Even one segment is worth splitting if one of its buckets is closed, because it keeps that
+	 * bucket from being finished.
+	 */
 	return plan->count >= limits->open_inputs || (plan->count > 0 && any_closed);
 }
 
@@ -302,6 +335,7 @@ pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 		first = end;
 	}
 	if (found)
+		/* In order of number, equal keys keep the order of insertion. */
 		qsort(plan->inputs, plan->count, sizeof(PfsPlanSegment *), plan_compare_inputs);
 	return found;
 }

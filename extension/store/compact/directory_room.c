@@ -55,6 +55,9 @@ pfs_awaits_vacuum(Oid relation_id)
 	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
 		return false;
+	/*
+	 * A page that is not all-visible may have dead rows, whose space only VACUUM puts into the map.
+	 */
 	visibilitymap_count(relation, &all_visible, NULL);
 	awaits = all_visible < RelationGetNumberOfBlocks(relation) ||
 			 (OidIsValid(relation->rd_rel->reltoastrelid) &&
@@ -69,6 +72,7 @@ room_locate(PfsToastValues *values, const void *value)
 {
 	struct varatt_external pointer;
 
+	/* A short value lies in the row itself. */
 	if (value == NULL || !VARATT_IS_EXTERNAL_ONDISK(value))
 		return (PfsToastReach){ 0 };
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
@@ -91,11 +95,16 @@ list_far_rows(Relation relation, Relation toast, Snapshot snapshot, BlockNumber 
 		PfsToastReach summary;
 		uint32 chunks;
 
+		/* Rows with a payload will be merged and deleted anyway. */
 		if (row.level < 2 || row.payload != NULL)
 			continue;
 		header = room_locate(values, row.header);
 		summary = room_locate(values, row.summary);
 		chunks = header.chunk_count + summary.chunk_count;
+		/*
+		 * Rows come in order of segment_no and not of distance, so those behind one that does not
+		 * fit are tried, too.
+		 */
 		if (Max(header.last_page, summary.last_page) < mark || chunks > room)
 			continue;
 		room -= chunks;
@@ -136,6 +145,7 @@ room_relocate(Relation relation, Relation toast, Snapshot snapshot)
 
 	if (page_count <= LEAST_SPARE_PAGES)
 		return PFS_RELOCATION_NONE;
+	/* Free chunks count as if they were whole free pages. */
 	filled = page_count - (BlockNumber) (pfs_toast_free_chunks(toast, page_count, PG_UINT64_MAX) /
 										 EXTERN_TUPLES_PER_PAGE);
 	if (page_count <= filled + filled / SPARE_DIVISOR + LEAST_SPARE_PAGES)

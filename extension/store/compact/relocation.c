@@ -109,6 +109,7 @@ relocation_measure(Relocation *relocation)
 	}
 	pfs_directory_scan_end(scan);
 	relocation->needed =
+		/* A page holds EXTERN_TUPLES_PER_PAGE full chunks. */
 		(BlockNumber) (bytes / (TOAST_MAX_CHUNK_SIZE * EXTERN_TUPLES_PER_PAGE)) + 1;
 	relocation->page_count = RelationGetNumberOfBlocks(relocation->toast);
 }
@@ -125,11 +126,13 @@ list_far_streams(Relocation *relocation, PfsToastValues *values, const PfsSegmen
 		if (!OidIsValid(row->stream_ids[i]))
 			continue;
 		stream.reach = pfs_toast_locate(values, row->stream_ids[i]);
+		/* The file can end at the mark if no chunk lies behind it. */
 		if (stream.reach.last_page < relocation->mark)
 			continue;
 		PFS_RESERVE(relocation->streams, relocation->capacity, relocation->count + 1);
 		relocation->streams[relocation->count++] = stream;
 	}
+	/* Rows of segments without far streams are not kept in memory. */
 	if (relocation->count == before)
 		return;
 	PFS_RESERVE(relocation->segments, relocation->segment_capacity, relocation->segment_count + 1);
@@ -205,6 +208,7 @@ move_streams(const Relocation *relocation, const FarStream *streams, uint32 coun
 {
 	PfsSegmentRow row = relocation->segments[streams[0].segment];
 	PfsSegmentInput *input = pfs_segment_open(relocation->relation, &row);
+	/* The old ids stay valid in row until input has read the streams by them. */
 	Oid *ids = memcpy(palloc(sizeof(Oid) * row.stream_count), row.stream_ids,
 					  sizeof(Oid) * row.stream_count);
 	PfsDirectoryWriter *writer = pfs_directory_writer_open();
@@ -217,6 +221,10 @@ move_streams(const Relocation *relocation, const FarStream *streams, uint32 coun
 			pfs_segment_move_stream(relocation->relation, input, streams[i].stream);
 	}
 	row.stream_ids = ids;
+	/*
+	 * New streams are written first. If the row cannot be replaced, the caller's subtransaction
+	 * rolls them back.
+	 */
 	done = pfs_directory_replace(writer, pfs_storage_id(relocation->relation), &row);
 	pfs_directory_writer_close(writer);
 	return done;
@@ -240,6 +248,7 @@ move_chosen(const Relocation *relocation)
 		const FarStream *streams = &relocation->streams[first];
 		uint32 count = 1;
 
+		/* A segment's row is replaced once, with all of its new ids. */
 		while (first + count < relocation->count && streams[count].segment == streams[0].segment)
 			count++;
 		done = move_streams(relocation, streams, count);
@@ -278,6 +287,7 @@ segment_relocate(Relocation *relocation)
 	relocation_measure(relocation);
 	spare =
 		relocation->needed / (relocation->is_closed ? CLOSED_SPARE_DIVISOR : OPEN_SPARE_DIVISOR);
+	/* Less than this is not worth the WAL of moving. */
 	if (relocation->page_count <= relocation->needed + spare + LEAST_SPARE_PAGES)
 		return PFS_RELOCATION_NONE;
 	relocation->mark =
@@ -286,12 +296,17 @@ segment_relocate(Relocation *relocation)
 	relocation_list_segments(relocation);
 	reaches_far = relocation->count > 0;
 	relocation_choose(relocation);
+	/* No stream can be moved. If VACUUM may find dead rows, there may be room after it. */
 	if (relocation->count == 0)
 		return reaches_far && !has_dead_pages(relocation) ? PFS_RELOCATION_NONE
 														  : PFS_RELOCATION_AWAITS_VACUUM;
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
 	pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, relocation->segment_count);
 	pfs_progress_set(PFS_PROGRESS_SEGMENTS_DONE, 0);
+	/*
+	 * toast_save_datum() takes any page that the map offers, so only pages before the mark may be
+	 * in it.
+	 */
 	hidden = pfs_toast_hide(relocation->toast, relocation->mark);
 	done = move_chosen(relocation);
 	pfs_toast_show(hidden);
@@ -310,6 +325,7 @@ pfs_relocate_streams(Relation relation, Snapshot snapshot)
 	Relocation relocation = { .relation = relation, .snapshot = snapshot };
 	PfsRelocation result;
 
+	/* VACUUM FULL or REINDEX may hold the relation; moving can wait for the next step. */
 	if (!OidIsValid(toast_id) || !ConditionalLockRelationOid(toast_id, RowExclusiveLock))
 		return PFS_RELOCATION_NONE;
 	relocation.toast = table_open(toast_id, NoLock);

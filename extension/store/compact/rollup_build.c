@@ -56,6 +56,7 @@ fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 		(uint32) Min(rollup->sample_count / LEAST_SAMPLES_PER_STACK, (int64) PFS_SEGMENT_MAX_ROWS);
 	PfsRows rows;
 
+	/* A row without sums is written all the same: it marks the bucket as done. */
 	if (rollup->series.count == 0 || !pfs_rollup_sums(relation, snapshot, rollup, limit, &rows))
 		return;
 	rollup->stack_count = (int32) rows.row_count;
@@ -97,6 +98,7 @@ rollup_list_candidates(Relation relation, Snapshot snapshot, Candidate **candida
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
+		/* Segments of levels 0 and 1 will be merged, which would delete the roll-up again. */
 		if (row.level < 2 || !row.time.known || TIMESTAMP_NOT_FINITE(row.time.min) ||
 			TIMESTAMP_NOT_FINITE(row.time.max))
 			continue;
@@ -134,6 +136,7 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 	{
 		const Candidate *candidate = &candidates[*next];
 
+		/* A segment that reaches into the next bucket cannot be summed with either. */
 		if (pfs_time_bucket(candidate->time.max, width) != bucket->number)
 			continue;
 		bucket->time_min =
@@ -143,6 +146,7 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 		bucket->segments[bucket->count++] = candidate->segment_no;
 		bucket->sample_count += candidate->row_count;
 	}
+	/* PfsNumbers are ascending. */
 	qsort(bucket->segments, bucket->count, sizeof(int64), pfs_compare_int64);
 	return true;
 }
@@ -157,6 +161,7 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 	int64 rolled_up = 0;
 	ListCell *cell;
 
+	/* With one segment, its own table of pairs is the roll-up. */
 	if (bucket->count < 2 ||
 		(bucket->number + 1) * bucket->width + PAST_AFTER_US >= GetCurrentTimestamp())
 		return false;
@@ -172,6 +177,10 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 		if ((is_its_own || is_within) && pfs_rollup_fits(rollup, relation))
 			rolled_up = Max(rolled_up, rollup->sample_count);
 	}
+	/*
+	 * Late rows make a bucket be summed again only after its samples have doubled, which bounds the
+	 * work.
+	 */
 	return bucket->sample_count >= 2 * rolled_up;
 }
 
@@ -207,6 +216,7 @@ rollup_find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
 
 			if (column >= 0)
 				pfs_reader_column_streams(reader, column, &values, &nulls);
+			/* A null key has no group of its own in sums. */
 			if (column < 0 || nulls >= 0 || !pfs_reader_column_range(reader, column, &min, &max))
 				return false;
 			if (attnums[j] != key.time)
@@ -215,6 +225,7 @@ rollup_find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
 			bucket->time_max = Max(bucket->time_max, max);
 		}
 	}
+	/* pfs_scan_units_list() leaves out segments that the snapshot does not see. */
 	return units.count == bucket->count;
 }
 
@@ -230,6 +241,7 @@ split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
 	for (uint32 i = 0; i < all.count; i++)
 	{
 		if (classes[i] == rollup->class_id)
+			/* Both lists stay ascending, as PfsNumbers must be. */
 			series[rollup->series.count++] = all.numbers[i];
 		else
 			others[rollup->others.count++] = all.numbers[i];
@@ -254,10 +266,12 @@ segments_roll_up(Relation relation, Bucket *bucket)
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	int32 last = -1;
 
+	/* Rows of an earlier attempt, which the new segments have made obsolete. */
 	pfs_rollups_delete_bucket(storage_id, bucket->width, bucket->number);
 	if (range_is_known)
 		pfs_classify_series(relation, all.numbers, all.count, classes);
 	else
+		/* Class -1 means that a series is not rolled up. */
 		memset(classes, -1, sizeof(int32) * all.count);
 	for (;;)
 	{
@@ -274,11 +288,13 @@ segments_roll_up(Relation relation, Bucket *bucket)
 		for (uint32 i = 0; i < all.count; i++)
 			if (classes[i] > last)
 				rollup.class_id = Min(rollup.class_id, classes[i]);
+		/* No class is left, and at least one has been written. */
 		if (rollup.class_id == PG_INT32_MAX && last >= 0)
 			break;
 		split_series(all, classes, &rollup);
 		fill_rollup(relation, snapshot, &rollup);
 		pfs_rollup_insert(storage_id, &rollup);
+		/* There was no class at all: the row just written marks the bucket as done. */
 		if (rollup.class_id == PG_INT32_MAX)
 			break;
 		last = rollup.class_id;
@@ -314,6 +330,7 @@ pfs_rollup_step(Relation relation)
 	if (count < 2)
 		return false;
 	qsort(candidates, count, sizeof(Candidate), rollup_compare_candidates);
+	/* Lock before listing, so that the listed rows can be deleted by their addresses. */
 	pfs_rollups_lock();
 	rollups =
 		pfs_rollups_list(pfs_storage_id(relation), GetActiveSnapshot(), PG_INT64_MIN, PG_INT64_MAX);
@@ -324,6 +341,7 @@ pfs_rollup_step(Relation relation)
 
 		while (next_bucket(candidates, count, &next, widths[i], &bucket))
 		{
+			/* One bucket per step, which keeps the transaction short. */
 			if (needs_rollup(relation, &bucket, rollups))
 			{
 				segments_roll_up(relation, &bucket);

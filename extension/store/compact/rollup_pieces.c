@@ -49,6 +49,7 @@ write_piece(Relation relation, Snapshot snapshot, const PfsRollup *rollup, int32
 	{
 		count = rows.row_count;
 		piece.stack_count = (int32) count;
+		/* The lists stand in the row of the roll-up and are not repeated in its pieces. */
 		piece.segments = piece.series = piece.others = (PfsNumbers){ 0 };
 		piece.stack_series = piece.pieces = (PfsNumbers){ 0 };
 		pfs_segment_encode_apart(relation, &rows, &piece.header, &piece.payload);
@@ -67,8 +68,13 @@ static uint32
 next_series_count(uint32 series_count, uint32 sum_count)
 {
 	if (sum_count == 0)
+		/* 0 for a single series: the caller gives up. */
 		return series_count / 2;
 	return (uint32) Min(Max((uint64) series_count * PIECE_SUMS / sum_count, 1),
+						/*
+						 * At most double, because one piece may have had exceptionally small
+						 * series.
+						 */
 						2 * (uint64) series_count);
 }
 
@@ -78,6 +84,7 @@ pfs_rollup_pieces_build(Relation relation, Snapshot snapshot, const PfsRollup *r
 	int64 left = rollup->sample_count / LEAST_SAMPLES_PER_SUM;
 	int64 *firsts = PFS_ARRAY(int64, rollup->series.count);
 	PfsNumbers pieces = { 0, firsts };
+	/* For one series the roll-up itself has these sums. */
 	uint32 series_count = rollup->series.count > 1 ? FIRST_SERIES : 0;
 
 	for (uint32 next = 0; next < rollup->series.count && series_count > 0;)
@@ -89,6 +96,7 @@ pfs_rollup_pieces_build(Relation relation, Snapshot snapshot, const PfsRollup *r
 		CHECK_FOR_INTERRUPTS();
 		sum_count = write_piece(relation, snapshot, rollup, (int32) pieces.count + 1, series);
 		series_count = next_series_count(series.count, sum_count);
+		/* Too many sums: try the same series again, in a smaller piece. */
 		if (sum_count == 0)
 			continue;
 		firsts[pieces.count++] = series.numbers[0];

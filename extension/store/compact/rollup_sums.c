@@ -143,6 +143,7 @@ find_sums(Sums *sums, SumKey key, uint32 *position)
 
 	if (!found)
 	{
+		/* The entry without a position stays in the table, but the caller gives up. */
 		if (sums->count == sums->limit)
 			return false;
 		if (sums->count == sums->capacity)
@@ -170,6 +171,7 @@ rollup_add_block(Sums *sums, const PfsBlock *block)
 	const int64 *series = by_series(sums) ? block->values[sums->summed_end] : NULL;
 
 	for (int i = 0; i < sums->attribute_count; i++)
+		/* The value of a null is unspecified, so a column with nulls is left out of the roll-up. */
 		sums->is_left_out[i] |= block->nulls[i] != NULL;
 	for (uint32 row = 0; row < block->row_count; row++)
 	{
@@ -180,6 +182,7 @@ rollup_add_block(Sums *sums, const PfsBlock *block)
 			return false;
 		for (int i = 1; i < sums->summed_end; i++)
 			sums->is_left_out[i] |=
+				/* An overflow leaves the column out of the roll-up; the others stay. */
 				pg_add_s64_overflow(sums->values[i][position], block->values[i][row],
 									&sums->values[i][position]);
 	}
@@ -231,6 +234,10 @@ finish_sums(const Sums *sums, PfsRows *rows)
 		values = PFS_ARRAY(int64, sums->count);
 		for (uint32 row = 0; row < sums->count; row++)
 			values[row] = sums->values[i][order[row].position];
+		/*
+		 * Sums of samples grow with their number, so the difference from a multiple of it takes
+		 * fewer bits.
+		 */
 		if (i > ROW_COUNT_POSITION && i < sums->summed_end &&
 			!sums->is_left_out[ROW_COUNT_POSITION])
 		{
@@ -263,7 +270,11 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 												.filter_count = lengthof(filters),
 												.filters = filters,
 												.sums = PFS_PART_PAIRS,
-												/* roll-ups by stack cannot be split by series */
+												/*
+												 * Only narrower roll-ups are read, so that none is
+												 * made from itself. Those by stack cannot be split
+												 * by series.
+												 */
 												.rollup_width = by_series(sums) ? 0 : rollup->width,
 												.segments = &rollup->segments });
 	bool fits = true;
@@ -315,9 +326,11 @@ note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, nu
 		int64 part = stacks[row] >> PFS_STACK_PART_BITS;
 		bool found;
 
+		/* Rows are sorted by series and stack, so most pairs equal the one before. */
 		if (row > 0 && series[row] == series[row - 1] &&
 			stacks[row - 1] >> PFS_STACK_PART_BITS == part)
 			continue;
+		/* A pair holds the part in its upper bits and the series in the lower 32. */
 		if (part < 0 || series[row] < 0 || series[row] > PG_UINT32_MAX)
 			return false;
 		numbers_insert(pairs, part << PFS_STACK_SERIES_BITS | series[row], &found);
@@ -350,6 +363,7 @@ pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *r
 		fits = note_stack_series(block.values[0], block.values[1], block.row_count, pairs) &&
 			   pairs->members <= most;
 	pfs_block_scan_end(scan);
+	/* An empty list means that the roll-up is read as a whole or not at all. */
 	return fits ? list_numbers(pairs) : (PfsNumbers){ 0, NULL };
 }
 

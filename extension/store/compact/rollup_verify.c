@@ -29,6 +29,7 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 	int64 *values = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 	bool *nulls = palloc(sizeof(bool) * PFS_BLOCK_ROWS);
 
+	/* The roll-up may have more columns, if one was dropped since. */
 	if (rows->row_count != pfs_reader_row_count(reader) ||
 		rows->column_count > pfs_reader_column_count(reader))
 		return false;
@@ -70,6 +71,7 @@ pieces_are_right(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
 		PfsRollup expected = *rollup;
 		PfsRows rows;
 
+		/* A missing piece is no damage: scans read the segments instead. */
 		if (piece == NULL || piece->stack_count == 0)
 			continue;
 		expected.piece = (int32) number;
@@ -115,6 +117,7 @@ count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_coun
 	{
 		int64 position = pfs_numbers_find(visible, rollup->segments.numbers[i]);
 
+		/* Numbers that do not ascend would be found twice, or not at all, by binary search. */
 		if (position < 0 ||
 			(i > 0 && rollup->segments.numbers[i] <= rollup->segments.numbers[i - 1]))
 			return false;
@@ -159,6 +162,7 @@ list_row_counts(Relation relation, Snapshot snapshot, PfsNumbers visible)
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	PfsSegmentRow row;
 
+	/* The directory is scanned in order of number, and so is visible, with the same snapshot. */
 	for (uint32 i = 0; i < visible.count && pfs_directory_scan_next(scan, &row); i++)
 		row_counts[i] = row.row_count;
 	pfs_directory_scan_end(scan);
@@ -188,6 +192,7 @@ pfs_rollups_verify(Relation relation, Snapshot snapshot,
 		MemoryContext outer = MemoryContextSwitchTo(context);
 		const char *problem;
 
+		/* The arrays are loaded into the context that is reset after each roll-up. */
 		pfs_rollup_load(rollup);
 		problem = find_problem(relation, snapshot, rollup, visible, row_counts);
 		if (problem != NULL)

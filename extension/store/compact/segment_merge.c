@@ -95,6 +95,7 @@ pfs_time_bucket(int64 time, int64 width)
 {
 	int64 bucket = time / width;
 
+	/* C rounds towards zero, but buckets of negative times must be rounded down, too. */
 	return time % width < 0 ? bucket - 1 : bucket;
 }
 
@@ -104,6 +105,7 @@ pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count)
 	Size rows = (Size) row->row_count;
 	Size column = Min(rows, PFS_BLOCK_ROWS) * (sizeof(int64) + sizeof(bool));
 
+	/* Segments without bytes have constant columns only, whose streams have no decoder. */
 	if (row->byte_count > 0)
 		column += DECODER_BYTES + rows / PFS_BLOCK_ROWS * DECODER_BLOCK_BYTES;
 	/* larger segments are encoded with planes, whose decoder needs a stripe */
@@ -121,6 +123,7 @@ merge_init_columns(Merge *merge)
 	merge->columns = palloc0(sizeof(MergeColumn) * merge->rows.column_count);
 	merge->column_count = merge->rows.column_count;
 	merge->is_ordered = true;
+	/* A table that lacks a key column keeps the order of insertion. */
 	for (int part = 0; part < KEY_PARTS; part++)
 		merge->is_ordered &= key[part] != InvalidAttrNumber;
 	for (uint32 i = 0; i < merge->column_count; i++)
@@ -153,6 +156,7 @@ merge_decode_column(const Merge *merge, MergeInput *input, uint32 number)
 	{
 		for (uint32 i = 0; i < input->block_rows; i++)
 			source->values[i] =
+				/* 0 for nulls, so that equal rows sort alike whatever input they come from. */
 				column->missing_is_null ? 0 : pfs_value_native(column->kind, column->missing_value);
 		memset(source->nulls, column->missing_is_null, input->block_rows);
 		source->has_nulls = column->missing_is_null;
@@ -162,6 +166,7 @@ merge_decode_column(const Merge *merge, MergeInput *input, uint32 number)
 							  source->values, source->nulls, &source->has_nulls, &error);
 	if (status != PFS_OK)
 		pfs_segment_error(merge->relation, input->row->segment_no, status, &error);
+	/* The codec leaves the values of nulls unspecified; the key must not depend on them. */
 	for (uint32 i = 0; i < input->block_rows && source->has_nulls; i++)
 		if (source->nulls[i])
 			source->values[i] = 0;
@@ -202,6 +207,7 @@ open_input(const Merge *merge, MergeInput *input)
 
 	input->context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore merge input", ALLOCSET_SMALL_SIZES);
+	/* All that the input allocates is freed when its last row has been taken. */
 	outer = MemoryContextSwitchTo(input->context);
 	input->segment = pfs_segment_open(merge->relation, input->row);
 	input->columns = palloc0(sizeof(InputColumn) * merge->column_count);
@@ -214,6 +220,7 @@ open_input(const Merge *merge, MergeInput *input)
 		source->position =
 			pfs_reader_find_column(pfs_segment_reader(input->segment), merge->columns[i].attnum);
 		if (source->position >= 0)
+			/* Streams are loaded whole: a merge reads every block of every column. */
 			pfs_segment_load_column(input->segment, source->position);
 	}
 	input->block = 0;
@@ -232,6 +239,7 @@ advance_input(const Merge *merge, MergeInput *input)
 	}
 	if ((input->block + 1) * PFS_BLOCK_ROWS < (uint32) input->row->row_count)
 	{
+		/* Decoders allocate their buffers with the first block that needs them. */
 		MemoryContext outer = MemoryContextSwitchTo(input->context);
 
 		input->block++;
@@ -269,6 +277,7 @@ sift_down(Merge *merge, uint32 parent)
 
 		if (child >= merge->heap_count)
 			break;
+		/* The lesser child moves up, so that it is not greater than its new sibling. */
 		if (child + 1 < merge->heap_count && is_before(merge->heap[child + 1], merge->heap[child]))
 			child++;
 		if (!is_before(merge->heap[child], moved))
@@ -291,10 +300,15 @@ init_heap(Merge *merge)
 	{
 		inputs[i].number = i;
 		inputs[i].row = &merge->spec->inputs[i];
+		/*
+		 * Without an order, inputs are read one after the other and are opened when their turn
+		 * comes.
+		 */
 		if (merge->is_ordered)
 			open_input(merge, &inputs[i]);
 		merge->heap[i] = &inputs[i];
 	}
+	/* Floyd's construction: positions from count / 2 on have no children. */
 	for (uint32 i = count / 2; i > 0; i--)
 		sift_down(merge, i - 1);
 }
@@ -303,6 +317,7 @@ static void
 append_row(Merge *merge, const MergeInput *input)
 {
 	PfsRowBuffer *rows = &merge->rows;
+	/* pfs_merge_segments() has reserved room for output_rows. */
 	uint32 row = rows->row_count++;
 
 	for (uint32 i = 0; i < merge->column_count; i++)
@@ -326,6 +341,7 @@ merge_write_rows(Merge *merge, const PfsRowBuffer *buffer)
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	PfsRows rows;
 
+	/* If the inputs were in this order, pfs_rows_order() only checks it and copies nothing. */
 	pfs_rows_order(buffer, &merge->row_key, 0, buffer->row_count, &rows);
 	pfs_segment_write_merged(merge->relation, merge->storage_id, merge->writer, &rows,
 							 GetCurrentCommandId(true), merge->spec->output_level);
@@ -430,6 +446,7 @@ merge_flush(Merge *merge)
 	const PfsBufferColumn *time = NULL;
 
 	for (uint32 i = 0; i < merge->rows.column_count && merge->spec->bucket_width > 0; i++)
+		/* bucket_width is above 0 only if the table has a time. */
 		if (merge->rows.columns[i].attnum == merge->row_key.time)
 			time = &merge->rows.columns[i];
 
@@ -464,6 +481,7 @@ even_output_rows(const PfsMergeSpec *spec)
 
 	for (uint32 i = 0; i < spec->input_count; i++)
 		total += (uint64) spec->inputs[i].row_count;
+	/* Round up both times: as few pieces as possible, and none above output_rows. */
 	pieces = (total + spec->output_rows - 1) / spec->output_rows;
 	return (uint32) ((total + pieces - 1) / pieces);
 }
@@ -492,6 +510,9 @@ pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writ
 	{
 		MergeInput *input = merge.heap[0];
 
+		/*
+		 * Inputs without an order are opened here; their keys are all 0, so their numbers decide.
+		 */
 		if (input->context == NULL)
 			open_input(&merge, input);
 		append_row(&merge, input);
@@ -499,6 +520,7 @@ pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writ
 			merge_flush(&merge);
 		if (!advance_input(&merge, input))
 		{
+			/* The last leaf takes the place of the exhausted input, and sinks. */
 			merge.heap[0] = merge.heap[--merge.heap_count];
 			pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
 		}

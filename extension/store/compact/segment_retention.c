@@ -66,6 +66,7 @@ is_removed(const Removal *removal, const PfsSegmentRow *row)
 {
 	if (removal->segment_no != NULL)
 		return row->segment_no == *removal->segment_no;
+	/* A segment without times is old only if everything is to be removed. */
 	return removal->before == PG_INT64_MAX || (row->time.known && row->time.max < removal->before);
 }
 
@@ -127,6 +128,7 @@ remove_segments(Relation relation, Snapshot snapshot, const Removal *removal)
 							errmsg("another transaction has changed the segments of table \"%s\"",
 								   RelationGetRelationName(relation)),
 							errhint("Try again.")));
+		/* Deleting streams allocates for each one, so the memory is freed with each segment. */
 		MemoryContextSwitchTo(context);
 		remove_streams(relation, &row, removal);
 		MemoryContextSwitchTo(outer);
@@ -138,6 +140,7 @@ remove_segments(Relation relation, Snapshot snapshot, const Removal *removal)
 	}
 	pfs_directory_scan_end(scan);
 	pfs_directory_writer_close(writer);
+	/* The scan returns segments by ascending number, so removed[] is a valid PfsNumbers. */
 	pfs_rollups_forget(pfs_storage_id(relation), snapshot,
 					   (PfsNumbers){ totals.segment_count, removed });
 	pfs_ledger_add(pfs_storage_id(relation), -(int64) totals.row_count, GetCurrentCommandId(true));
@@ -174,6 +177,7 @@ pfs_is_vacated(Relation relation)
 
 	if (pfs_write_buffer_image_bytes(storage_id) > 0)
 		return false;
+	/* An old snapshot may still see rows whose deletion has committed. */
 	scan = pfs_directory_scan_begin_nonvacuumable(storage_id);
 	found = pfs_directory_scan_next(scan, &row);
 	pfs_directory_scan_end(scan);

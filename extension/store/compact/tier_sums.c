@@ -60,6 +60,7 @@ is_instant(Summing *summing, int64 series)
 	const PfsTierSpec *spec = summing->spec;
 	uint32 at;
 
+	/* Rows are sorted by series, so the answer mostly stays. */
 	if (summing->has_last && summing->last_series == series)
 		return summing->last_is_instant;
 	at = pfs_lower_bound(spec->instant_series, 0, spec->instant_count, series);
@@ -93,6 +94,7 @@ tier_sums_add(Summing *summing, const PfsTierRow *row)
 		return;
 	}
 	PFS_RESERVE(result->rows, summing->capacity, result->count + 1);
+	/* A sum that overflows is continued in a second row with its key. */
 	result->rows[result->count++] = *row;
 }
 
@@ -101,11 +103,16 @@ static void
 add_instant(Summing *summing, PfsTierRow *row, int64 time)
 {
 	ScrapeKey scrape = { row->series, time };
+	/*
+	 * A source that is a tier itself has its scrapes as rows with negative stacks; otherwise each
+	 * time of a sample is a scrape.
+	 */
 	bool is_scrape = summing->spec->has_scrapes && row->stack < 0;
 	bool found;
 
 	if (is_scrape)
 		scrape.time += pfs_scrape_offset(row->stack);
+	/* The table holds each scrape once, however many stacks it has. */
 	if (is_scrape || !summing->spec->has_scrapes)
 		scrape_table_insert(summing->scrapes, scrape, &found);
 	if (is_scrape)
@@ -124,6 +131,7 @@ tier_sums_add_block(Summing *summing, const PfsBlock *block)
 	{
 		int64 time = block->values[0][i];
 		PfsTierRow row = { block->values[1][i], block->values[2][i],
+						   /* The bucket's start is the time of the sum. */
 						   pfs_time_bucket(time, width) * width, block->values[3][i] };
 
 		if (is_instant(summing, row.series))
@@ -171,6 +179,7 @@ tier_sums_finish(Summing *summing)
 	PfsTierRows *result = summing->result;
 	uint64 listed = result->count;
 
+	/* Rows of several segments, and scrapes, are listed out of order. */
 	qsort(result->rows, listed, sizeof(PfsTierRow), tier_rows_compare);
 	result->count = 0;
 	for (uint64 i = 0; i < listed; i++)
@@ -195,6 +204,7 @@ PfsTierRows
 pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int64 from, int64 to)
 {
 	AttrNumber columns[] = { spec->time, spec->series, spec->stack, spec->value };
+	/* Filters include both ends; to is the first time that is not summed. */
 	PfsBlockFilter filter = { spec->time, from, to - 1, NULL, 0 };
 	PfsTierRows result = { 0 };
 	Summing summing = { .spec = spec, .result = &result };

@@ -42,6 +42,7 @@ pfs_toast_values_begin(Relation toast, Snapshot snapshot)
 	PfsToastValues *values = palloc(sizeof(PfsToastValues));
 	int valid = toast_open_indexes(toast, AccessShareLock, &values->indexes, &values->index_count);
 
+	/* One scan serves all values, by index_rescan(). */
 	values->scan = pfs_index_beginscan(toast, values->indexes[valid], snapshot, 1);
 	return values;
 }
@@ -57,6 +58,10 @@ pfs_toast_locate(PfsToastValues *values, Oid value_id)
 	ScanKeyInit(&key, TOAST_INDEX_VALUE_ID, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(value_id));
 	index_rescan(values->scan, &key, 1, NULL, 0);
+	/*
+	 * The index alone says on which pages the chunks lie. It may have entries of dead chunks, too,
+	 * which only make the reach too large.
+	 */
 	while ((address = index_getnext_tid(values->scan, ForwardScanDirection)) != NULL)
 	{
 		reach.last_page = Max(reach.last_page, ItemPointerGetBlockNumber(address));
@@ -104,10 +109,13 @@ pfs_toast_hide(Relation toast, BlockNumber first)
 	for (BlockNumber page = first; page < hidden->end; page++)
 	{
 		hidden->free_bytes[page - first] = (uint16) free_bytes(toast, page);
+		/* A page without free space is not offered, and need not be changed back. */
 		if (hidden->free_bytes[page - first] > 0)
 			RecordPageWithFreeSpace(toast, page, 0);
 	}
+	/* Writes the changed leaves into the upper levels of the map, by which inserts search. */
 	FreeSpaceMapVacuumRange(toast, first, hidden->end);
+	/* The relation's last target page may lie after the mark. */
 	RelationSetTargetBlock(toast, InvalidBlockNumber);
 	return hidden;
 }

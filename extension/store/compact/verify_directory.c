@@ -57,6 +57,7 @@ chunk_values_compare(const void *a, const void *b)
 static void
 chunk_values_add(NamedValues *named, Oid id, int64 segment_no)
 {
+	/* An empty stream has no value. */
 	if (!OidIsValid(id))
 		return;
 	PFS_RESERVE(named->values, named->capacity, named->count + 1);
@@ -88,6 +89,7 @@ static void
 find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 {
 	for (uint32 i = 1; i < named->count; i++)
+		/* Values are sorted by id, so equal ones are neighbours. */
 		if (named->values[i].id == named->values[i - 1].id)
 			report(arg, named->values[i].segment_no, -1,
 				   psprintf("TOAST value %u is a stream of segment %lld, too", named->values[i].id,
@@ -118,6 +120,7 @@ find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
 		bool is_null;
 
 		CHECK_FOR_INTERRUPTS();
+		/* Each value is counted by its first chunk. */
 		if (DatumGetInt32(heap_getattr(tuple, TOAST_CHUNK, desc, &is_null)) != 0)
 			continue;
 		key.id = DatumGetObjectId(heap_getattr(tuple, TOAST_VALUE_ID, desc, &is_null));

@@ -150,6 +150,7 @@ segment_check_column(Verification *verification, PfsSegmentInput *input, PfsSegm
 		claimed = (PfsRange){ false, 0, 0 };
 		claimed.known = pfs_reader_block_range(reader, column, block, &claimed.min, &claimed.max);
 		holds = claim_holds(&claimed, &range, pfs_reader_range_is_bounds(reader, column));
+		/* One problem per column is enough; a damaged stream would report every block. */
 		if (!told && !holds)
 			verification_report(verification,
 								psprintf("block %u does not have the least and greatest value that "
@@ -160,6 +161,7 @@ segment_check_column(Verification *verification, PfsSegmentInput *input, PfsSegm
 	}
 	claimed = (PfsRange){ false, 0, 0 };
 	claimed.known = pfs_reader_column_range(reader, column, &claimed.min, &claimed.max);
+	/* The range of the header follows from the blocks, so it is checked only if these are right. */
 	if (!told && !same_range(&whole, &claimed))
 		verification_report(verification,
 							"the header names another least or greatest value than the rows have");
@@ -207,6 +209,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 	int columns[KEY_PARTS];
 	DecodedBlock *parts[KEY_PARTS];
 
+	/* A renamed column changes the key, but not the order of rows that were written before. */
 	if (pairs == NULL || !pfs_summary_fits(verification->relation, pairs, PFS_PART_PAIRS))
 		return;
 	for (int part = 0; part < KEY_PARTS; part++)
@@ -258,6 +261,7 @@ decode_rows(const Verification *verification, PfsSegmentInput *input)
 		int64 *values;
 		bool any_null = false;
 
+		/* Dropped columns are not summed either. */
 		if (attribute->attisdropped || position < 0)
 			continue;
 		values = palloc_extended(sizeof(int64) * (Size) rows.row_count, MCXT_ALLOC_HUGE);
@@ -289,6 +293,7 @@ equals_column(const Verification *verification, PfsSegmentReader *reader, const 
 		CHECK_FOR_INTERRUPTS();
 		read_block(verification, reader, column, block, decoded);
 		if (decoded->has_nulls ||
+			/* Sums are exact, so they must be equal bit by bit. */
 			memcmp(decoded->values, expected->values + (Size) block * PFS_BLOCK_ROWS,
 				   sizeof(int64) * rows_of_block(reader, block)) != 0)
 			return false;
@@ -322,6 +327,10 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	verification->stream = (int) pfs_segment_first_stream(input, part);
 	if (!pfs_summary_fits(verification->relation, reader, part))
 		return;
+	/*
+	 * The limit is the number of rows, because limits may have been others when the segment was
+	 * written.
+	 */
 	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count,
 							 base_of_sums(input, reader), &sums) &&
 			sums.row_count == pfs_reader_row_count(reader);
@@ -401,6 +410,7 @@ check_segment(Verification *verification)
 	int64 byte_count = 0;
 
 	verification->stream = -1;
+	/* Fields of a scanned row are not detoasted. */
 	pfs_segment_row_copy(&copy, row);
 	input = pfs_segment_open(verification->relation, &copy);
 	reader = pfs_segment_reader(input);
@@ -455,6 +465,7 @@ run_check(Verification *verification, void (*function)(Verification *))
 	Check check = { verification, function };
 	ErrorData *error = pfs_subtransaction(check_begin, &check);
 
+	/* A cancelled query or a full disk is no damage of the segment. */
 	if (error != NULL && error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
 		error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED &&
 		error->sqlerrcode != ERRCODE_INTERNAL_ERROR)
@@ -520,6 +531,7 @@ pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 		run_check(&verification, check_segment);
 	}
 	pfs_directory_scan_end(scan);
+	/* From here on problems concern the table, and not a segment. */
 	verification.row = NULL;
 	verification.stream = -1;
 	run_check(&verification, check_directory);

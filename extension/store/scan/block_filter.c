@@ -22,6 +22,7 @@ is_range(const PfsBlockFilter *filter)
 bool
 pfs_filter_narrow(PfsBlockFilter *filter, const PfsBlockFilter *other)
 {
+	/* Sets of keys and tests for null are not combined. */
 	if (filter->attnum != other->attnum || !is_range(filter) || !is_range(other))
 		return false;
 	filter->low = Max(filter->low, other->low);
@@ -34,6 +35,7 @@ pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max)
 {
 	uint32 position;
 
+	/* A filter that keeps nulls drops every value. */
 	if (filter->keeps_nulls)
 		return false;
 	min = Max(min, filter->low);
@@ -43,6 +45,7 @@ pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max)
 	if (filter->keys == NULL)
 		return true;
 	position = lower_bound(filter, min >> filter->key_shift);
+	/* The first key that is not before the range must not be after it. */
 	return position < filter->key_count && filter->keys[position] <= max >> filter->key_shift;
 }
 
@@ -64,6 +67,7 @@ pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
 		return true;
 	min >>= filter->key_shift;
 	max >>= filter->key_shift;
+	/* The unsigned difference is right for any two int64 values. */
 	span = (uint64) max - (uint64) min;
 	/*
 	 * Keys are distinct and ascending, so all numbers between min and max are keys if the key span
@@ -84,6 +88,10 @@ select_range(const PfsBlockFilter *filter, const int64 *values, uint16 *selectio
 		int64 value = values[selection[i]];
 
 		selection[kept] = selection[i];
+		/*
+		 * & instead of &&, so that the loop has no branch. Each row is stored, and overwritten
+		 * unless it is kept.
+		 */
 		kept += (value >= filter->low) & (value <= filter->high);
 	}
 	return kept;
@@ -100,6 +108,7 @@ select_range_of_all(const PfsBlockFilter *filter, const int64 *values, uint16 *s
 	uint64 span = (uint64) filter->high - (uint64) filter->low;
 	uint32 kept = 0;
 
+	/* For an empty range the unsigned span would be huge. */
 	if (filter->low > filter->high)
 		return 0;
 	for (uint32 row = 0; row < count; row++)
@@ -157,6 +166,7 @@ pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool 
 	if (filter->keeps_nulls)
 		return nulls == NULL ? 0 : select_nulls(nulls, true, selection, count);
 	if (nulls != NULL)
+		/* No value is compared with null, so null rows never pass. */
 		count = select_nulls(nulls, false, selection, count);
 	if (filter->keys != NULL)
 		return select_keys(filter, values, selection, count);
@@ -167,6 +177,10 @@ uint32
 pfs_filter_select_of_all(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
 						 uint16 *selection, uint32 count)
 {
+	/*
+	 * The most frequent case, a range of a column without nulls, needs no list of rows to begin
+	 * with.
+	 */
 	if (!filter->keeps_nulls && nulls == NULL && filter->keys == NULL)
 		return select_range_of_all(filter, values, selection, count);
 	for (uint32 row = 0; row < count; row++)

@@ -38,6 +38,7 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	for (uint32 i = 0; i < scan->column_count; i++)
 		if (scan->columns[i]->attnum == attnum)
 		{
+			/* A column that is filtered and asked for is decoded once. */
 			scan->columns[i]->is_wanted |= is_wanted;
 			return scan->columns[i];
 		}
@@ -58,6 +59,7 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	attribute = TupleDescAttr(desc, attnum - 1);
 	if (!attribute->attisdropped)
 		column->kind = pfs_value_kind(attribute->atttypid);
+	/* A column added with a default has it in all rows that were stored before. */
 	column->missing_is_null =
 		attribute->attisdropped ||
 		!pfs_storage_missing_value(scan->relation, attnum, &column->missing_value);
@@ -77,6 +79,7 @@ add_filter(PfsBlockScan *scan, const PfsBlockFilter *added)
 	filter = &scan->filters[scan->filter_count++];
 	filter->filter = *added;
 	filter->column = add_column(scan, added->attnum, false);
+	/* Filters on floats compare keys whose order is that of the numbers. */
 	if (!pfs_value_is_ordered(filter->column->kind))
 		filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 }
@@ -85,6 +88,10 @@ static void
 block_scan_init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 {
 	Size attributes = (Size) Max(request->attribute_count, 1);
+	/*
+	 * Two more columns at most: that of the verdicts, and the stack for a roll-up read in parts,
+	 * which needs a filter as well.
+	 */
 	Size filter_slots = (Size) request->filter_count + 2;
 
 	scan->columns = palloc(sizeof(PfsScanColumn *) * (attributes + filter_slots));
@@ -121,6 +128,7 @@ find_added_by_time(PfsBlockScan *scan)
 		else if (column->attnum > 0)
 			scan->added = column;
 	}
+	/* Any further attribute would be lost in a sum. */
 	if (scan->attribute_count != 3 || scan->added_series == NULL || scan->added_times == NULL)
 		scan->added = NULL;
 }
@@ -146,6 +154,7 @@ find_added_by_stack(PfsBlockScan *scan)
 			added_count++;
 		}
 	}
+	/* pfs_scan_add_up_range() sums one column; for a second one the rows are read. */
 	scan->adds_groups = added_count < 2 && (scan->added != NULL || scan->counted != NULL);
 }
 
@@ -191,6 +200,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	block_scan_init_columns(scan, request);
 	find_added(scan);
 
+	/* For SERIALIZABLE: the scan depends on the whole table, as in a sequential scan of heap. */
 	PredicateLockRelation(request->relation, request->snapshot);
 	pfs_scan_units_list(request, &scan->units);
 	scan->counters.segments_total = scan->units.count + scan->units.skipped_count;
@@ -228,9 +238,11 @@ step_chunk(PfsBlockScan *scan)
 	int64 unit = Max(scan->unit, 0);
 	int64 first;
 
+	/* Other processes may have taken all chunks of the units in between. */
 	while (unit < count && chunk >= scan->units.units[unit].first_chunk +
 										pfs_scan_unit_chunk_count(&scan->units.units[unit]))
 		unit++;
+	/* The next chunk of the same unit goes on with its open reader. */
 	if (unit != scan->unit)
 		scan->unit_is_open = false;
 	scan->unit = unit;
@@ -256,11 +268,16 @@ step_unit(PfsBlockScan *scan, int direction)
 
 	if (scan->shared != NULL)
 		return step_chunk(scan);
+	/*
+	 * Past either end the scan stands before the first or after the last unit, from where it can
+	 * turn round.
+	 */
 	scan->unit = Max(-1, Min(scan->unit + direction, count));
 	scan->unit_is_open = false;
 	if (scan->unit < 0 || scan->unit >= count)
 		return false;
 	scan->block_end = (int64) pfs_scan_unit_block_count(pfs_scan_current_unit(scan));
+	/* Outside the unit, so that the next step is its first block, or its last. */
 	scan->block = direction > 0 ? -1 : scan->block_end;
 	return true;
 }
@@ -279,6 +296,7 @@ read_forward(PfsBlockScan *scan, PfsBlock *block)
 
 	if (!scan->keeping.is_on)
 		return pfs_scan_read_block(scan, block);
+	/* The kept data replace whole chunks, so they are looked for only where a chunk begins. */
 	if (scan->block % PFS_CHUNK_BLOCKS == 0 && pfs_scan_enter_chunk(scan))
 		return pfs_scan_give_kept(scan, block);
 	has_rows = pfs_scan_read_block(scan, block);
@@ -293,6 +311,7 @@ read_forward(PfsBlockScan *scan, PfsBlock *block)
 static bool
 block_scan_step(PfsBlockScan *scan, int direction, PfsBlock *block)
 {
+	/* A kept chunk may have more rows than one block holds. */
 	if (scan->keeping.chunk != NULL && pfs_scan_give_kept(scan, block))
 		return true;
 	for (;;)
@@ -309,6 +328,7 @@ block_scan_step(PfsBlockScan *scan, int direction, PfsBlock *block)
 			pfs_scan_keep_unit(scan);
 		}
 		scan->block += direction;
+		/* step_unit() also closes the unit, which is opened when its first block is read. */
 		if (scan->unit_is_skipped || scan->block < 0 || scan->block >= scan->block_end)
 		{
 			if (!step_unit(scan, direction))
@@ -348,6 +368,7 @@ pfs_block_scan_skip(PfsBlockScan *scan, uint64 block_count)
 		return;
 	for (;;)
 	{
+		/* Blocks after the current one; -1 stands before the first. */
 		uint64 left =
 			pfs_scan_unit_block_count(pfs_scan_current_unit(scan)) - (uint64) (scan->block + 1);
 

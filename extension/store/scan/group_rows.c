@@ -57,6 +57,10 @@ group_rows_read_values(PfsBlockScan *scan, const PfsScanColumn *column, int64 *v
 				  pfs_reader_group_values(scan->reader, column->position, first, scan->groups.count,
 										  values, &error),
 				  &error);
+	/*
+	 * Converting is needed only if the type of the column was changed after the segment was
+	 * written.
+	 */
 	if (pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
 		!pfs_value_range_is_native(column->kind, min, max))
 		for (uint32 i = 0; i < scan->groups.count; i++)
@@ -72,6 +76,7 @@ find_groups(PfsBlockScan *scan)
 	uint32 end;
 
 	memset(groups->wanted, false, groups->count);
+	/* group and end move on with the selected rows, which ascend, so both lists are read once. */
 	end = (uint32) groups->lengths[0] + 1;
 	for (uint32 i = 0; i < scan->selected_count; i++)
 	{
@@ -94,6 +99,7 @@ keep_wanted(PfsBlockScan *scan)
 		uint16 group = groups->of_selected[i];
 
 		scan->selection[kept] = scan->selection[i];
+		/* of_selected must stay parallel to selection. */
 		groups->of_selected[kept] = group;
 		kept += groups->wanted[group];
 	}
@@ -117,12 +123,17 @@ select_wanted(PfsBlockScan *scan)
 
 		for (uint32 done = 0; done < rows; done += STEP)
 		{
+			/*
+			 * Both arrays have slack, because the last step may write up to STEP - 1 numbers too
+			 * many.
+			 */
 			Numbers numbers = FIRST_NUMBERS + (uint16) (row + done);
 			Numbers group_numbers = (Numbers){ 0 } + (uint16) group;
 
 			memcpy(scan->selection + selected + done, &numbers, sizeof(numbers));
 			memcpy(groups->of_selected + selected + done, &group_numbers, sizeof(numbers));
 		}
+		/* If the group is not wanted, the next one overwrites its numbers. */
 		selected += groups->wanted[group] ? rows : 0;
 		row += rows;
 	}
@@ -143,6 +154,7 @@ judge_values(PfsBlockScan *scan)
 	group_rows_read_values(scan, scan->judged, groups->values);
 	for (uint32 group = 0; group < groups->count; group++)
 	{
+		/* Values of wanted groups move to the front; count never exceeds group. */
 		groups->values[count] = groups->values[group];
 		count += groups->wanted[group];
 	}
@@ -162,6 +174,7 @@ judge_ranks(PfsBlockScan *scan, const int64 *ranks, uint32 count)
 	bool passes[PFS_BLOCK_ROWS];
 	PfsError error;
 
+	/* The look-up replaces ranks by values in place, but the ranks are needed again. */
 	memcpy(values, ranks, sizeof(*values) * count);
 	decoder_check(scan, pfs_reader_look_up(scan->reader, column->position, count, values, &error),
 				  &error);
@@ -177,6 +190,10 @@ static bool
 all_series_are_wanted(const PfsBlockScan *scan)
 {
 	for (int i = 0; i < scan->unit_filter_count; i++)
+		/*
+		 * The range of time may exclude some stacks, but judging them all in order costs less than
+		 * judging the others in blocks.
+		 */
 		if (!scan->filters[i].is_idle_in_unit && scan->filters[i].filter.attnum != scan->key.time)
 			return false;
 	return true;
@@ -192,6 +209,7 @@ begin_ranks(PfsBlockScan *scan, uint32 distinct_count)
 	PfsScanGroups *groups = &scan->groups;
 	int64 ranks[PFS_BLOCK_ROWS];
 
+	/* Zero is PFS_VERDICT_NONE. */
 	groups->verdicts = MemoryContextAllocZero(scan->unit_context, distinct_count);
 	groups->all_are_judged = all_series_are_wanted(scan);
 	for (uint32 first = 0, count; groups->all_are_judged && first < distinct_count; first += count)
@@ -213,6 +231,7 @@ judge_unknown(PfsBlockScan *scan, const int64 *ranks)
 
 	for (uint32 group = 0; group < groups->count; group++)
 	{
+		/* A rank may occur more than once and is then judged again, with the same result. */
 		unknown[count] = ranks[group];
 		count += groups->wanted[group] && groups->verdicts[ranks[group]] == PFS_VERDICT_NONE;
 	}
@@ -241,6 +260,7 @@ judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
 	if (!groups->all_are_judged)
 		judge_unknown(scan, ranks);
 	for (uint32 group = 0; group < groups->count; group++)
+		/* A group that is not wanted may have a rank that was never judged; it stays unwanted. */
 		groups->wanted[group] &= groups->verdicts[ranks[group]] == PFS_VERDICT_PASSES;
 }
 
@@ -271,10 +291,12 @@ group_rows_add_up(PfsBlockScan *scan)
 
 	for (size_t i = 0; i < lengthof(columns); i++)
 	{
+		/* added is NULL if the request is not for exactly series, time and one column. */
 		if (scan->added == NULL || columns[i]->position < 0 || columns[i]->may_be_null)
 			return false;
 		pfs_scan_load_column(scan, columns[i]);
 	}
+	/* Stretches of groups can be added up by series only if each group has one series. */
 	if (!pfs_scan_is_by_group(scan, scan->added_series))
 		return false;
 	group_rows_read_series(scan);
@@ -310,6 +332,7 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	uint32 first;
 
 	group_rows_read_groups(scan, &first);
+	/* If no filter has dropped a row, every group is wanted, and need not be found row by row. */
 	if (all)
 		memset(groups->wanted, true, groups->count);
 	else
@@ -357,6 +380,7 @@ find_time_filter(const PfsBlockScan *scan)
 
 		if (filter->is_idle_in_block)
 			continue;
+		/* A second filter, or a set of times, cannot be tested by a range of units. */
 		if (found != NULL || filter->filter.attnum != scan->key.time || filter->keys != NULL ||
 			filter->filter.keys != NULL || filter->filter.keeps_nulls)
 			return NULL;
@@ -371,6 +395,7 @@ group_rows_prepare(PfsBlockScan *scan, const PfsScanColumn *column)
 {
 	if (column == scan->counted)
 		return true;
+	/* Nulls and missing values are not stored in units. */
 	if (column->position < 0 || column->may_be_null)
 		return false;
 	pfs_scan_load_column(scan, column);
@@ -396,6 +421,7 @@ pfs_scan_cut_groups(PfsBlockScan *scan)
 	{
 		PfsScanColumn *column = scan->attributes[i];
 
+		/* pfs_scan_add_up_range() has filled in these two already. */
 		if (column != scan->added && column != scan->counted)
 			pfs_scan_group_values(scan, column);
 		column->block_values = column->values;

@@ -63,6 +63,7 @@ group_sums_read_units(PfsBlockScan *scan, const PfsScanColumn *column, const boo
 
 	if (status != PFS_OK)
 		pfs_scan_block_error(scan, status, &error);
+	/* Units cannot be converted one by one, so a changed type makes the caller read the rows. */
 	return are_kept && pfs_value_range_is_native(column->kind, units->least,
 												 (int64) ((uint64) units->least +
 														  units->range * units->divisor));
@@ -74,6 +75,7 @@ group_sums_read_units(PfsBlockScan *scan, const PfsScanColumn *column, const boo
 static bool
 sums_fit(const PfsUnits *values)
 {
+	/* The bounds are tested before the product and the sum that they keep from overflowing. */
 	return values->range < MOST_UNITS && values->least > -GREATEST_VALUE &&
 		   values->least < GREATEST_VALUE &&
 		   values->divisor <= (uint64) GREATEST_VALUE / Max(values->range, 1) &&
@@ -93,12 +95,17 @@ find_stretches(const PfsScanGroups *groups, uint32 first, uint32 end, uint32 row
 
 	for (uint32 group = first; group < end; group++)
 	{
+		/*
+		 * Always store, and advance only if wanted changes from one group to the next: a branch
+		 * would be mispredicted.
+		 */
 		stretches->places[count] = (uint16) row;
 		count += groups->wanted[group] != before;
 		before = groups->wanted[group];
 		row += (uint32) groups->lengths[group] + 1;
 	}
 	stretches->places[count] = (uint16) row;
+	/* If the last group is wanted, the place after it ends the last stretch. */
 	stretches->count = count + before;
 	return row;
 }
@@ -111,11 +118,15 @@ static void
 add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits *values,
 			  uint64 *cells)
 {
+	/* NULL stands for a block whose values are all equal. */
 	const uint64 *time_units = times->units == NULL ? zeros : times->units;
 	const uint64 *value_units = values->units == NULL ? zeros : values->units;
 
 	for (uint32 i = 0; i < stretches->count; i += 2)
 		for (uint32 row = stretches->places[i]; row < stretches->places[i + 1]; row++)
+			/*
+			 * One addition counts the row in the upper bits and adds its value in the lower ones.
+			 */
 			cells[time_units[row] % MOST_TIMES] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
 }
 
@@ -131,11 +142,16 @@ group_sums_take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times,
 		uint64 rows = cells[unit] >> COUNT_SHIFT;
 		uint64 units = cells[unit] & (((uint64) 1 << COUNT_SHIFT) - 1);
 
+		/* A time without a row is not in the result, although its sum would be 0. */
 		if (rows == 0)
 			continue;
 		scan->added_series->values[count] = series;
 		scan->added_times->values[count] = (int64) ((uint64) times->least + times->divisor * unit);
 		scan->added->values[count] =
+			/*
+			 * Each value is least + divisor * units, so the sum of the rows follows from their
+			 * number and the sum of their units.
+			 */
 			(int64) ((uint64) values->least * rows + values->divisor * units);
 		count++;
 		cells[unit] = 0;
@@ -179,6 +195,10 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 	uint32 row = 0;
 
 	if (!group_sums_read_units(scan, scan->added_times, groups->wanted, &times) ||
+		/*
+		 * Values are decoded last, because the range of times rejects most of the blocks that
+		 * cannot be summed.
+		 */
 		times.range >= MOST_TIMES || (times.range + 1) * count_series(groups) > MOST_CELLS ||
 		!group_sums_read_units(scan, scan->added, groups->wanted, &values) || !sums_fit(&values))
 		return false;
@@ -187,6 +207,7 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 	for (uint32 group = 0, end; group < groups->count; group = end)
 	{
 		end = group + 1;
+		/* values[] has the series of each group; groups of one series share the cells. */
 		while (end < groups->count && groups->values[end] == groups->values[group])
 			end++;
 		row = find_stretches(groups, group, end, row, &stretches);
@@ -205,10 +226,15 @@ group_sums_find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint6
 {
 	uint64 last;
 
+	/*
+	 * The differences below are taken modulo 2^64, so the filter must not end before the first
+	 * time.
+	 */
 	if (filter->high < times->least)
 		return 0;
 	*first = filter->low <= times->least
 				 ? 0
+				 /* Rounded up: the first unit whose time is not before low. */
 				 : ((uint64) filter->low - (uint64) times->least - 1) / times->divisor + 1;
 	last = Min(((uint64) filter->high - (uint64) times->least) / times->divisor, times->range);
 	return *first <= last ? last - *first + 1 : 0;
@@ -231,6 +257,7 @@ group_sums_add_range(const PfsUnits *times, const PfsUnits *values, uint64 first
 		/* a mask of all ones or zero replaces a branch */
 		uint64 is_in = time_units[row] - first < count;
 
+		/* The sum of any group is then a single difference, whatever its length. */
 		totals[row] = total;
 		total += -is_in & (((uint64) 1 << COUNT_SHIFT) + value_units[row]);
 	}
@@ -249,8 +276,13 @@ take_groups(PfsBlockScan *scan, const uint64 *totals, uint64 *sums)
 	{
 		uint32 end = row + (uint32) groups->lengths[group] + 1;
 
+		/*
+		 * Neither part of a total decreases from row to row, so the difference is that of both
+		 * parts.
+		 */
 		sums[count] = totals[end] - totals[row];
 		groups->of_selected[count] = (uint16) group;
+		/* Each row in the range adds 1 << COUNT_SHIFT, so a sum of 0 means that no row is in it. */
 		count += sums[count] != 0;
 		row = end;
 	}

@@ -28,6 +28,10 @@ chunks_find_series_filter(const PfsBlockScan *scan, const PfsScanFilter **found)
 
 		if (filter->is_idle_in_unit)
 			continue;
+		/*
+		 * A kept chunk records a set of series and nothing else, so any other filter would not be
+		 * recorded.
+		 */
 		if (*found != NULL || asked->attnum != scan->key.series || asked->keys == NULL ||
 			asked->key_shift != 0 || asked->keeps_nulls || filter->keys != NULL ||
 			asked->low != PG_INT64_MIN || asked->high != PG_INT64_MAX)
@@ -54,7 +58,10 @@ pfs_scan_keep_unit(PfsBlockScan *scan)
 	for (int i = 0; i < scan->attribute_count; i++)
 		if (scan->attributes[i]->position < 0 || scan->attributes[i]->may_be_null)
 			return;
-	/* only series of the filter within the unit's range matter */
+	/*
+	 * Only series of the filter within the unit's range matter: the filter may have thousands, of
+	 * which the unit has few.
+	 */
 	if (filter != NULL &&
 		!pfs_reader_column_range(scan->reader, scan->added_series->position, &min, &max))
 		return;
@@ -86,6 +93,10 @@ column_numbers(const PfsBlockScan *scan)
 	uint64 numbers = 0;
 
 	for (size_t i = 0; i < lengthof(columns); i++)
+		/*
+		 * Four attribute numbers of 16 bits make one part of the key: sums of another column are
+		 * another chunk.
+		 */
 		numbers = numbers << 16 | (uint16) columns[i]->attnum;
 	return (int64) numbers;
 }
@@ -114,6 +125,9 @@ pfs_scan_enter_chunk(PfsBlockScan *scan)
 	const PfsKeptChunk *chunk = scan->verdicts->recall(scan->verdicts->state, &key);
 
 	keeping->notes = false;
+	/*
+	 * The chunk may have been kept for fewer series than this scan wants. Then it is recorded anew.
+	 */
 	if (chunk == NULL || !pfs_kept_chunk_serves(chunk, wanted_series(scan)))
 	{
 		keeping->notes = true;
@@ -122,6 +136,7 @@ pfs_scan_enter_chunk(PfsBlockScan *scan)
 	}
 	keeping->chunk = chunk;
 	keeping->next_run = keeping->next_row = 0;
+	/* The next step leaves the chunk, so all of its blocks are skipped. */
 	scan->counters.blocks_skipped += (uint64) (last_block(scan) - scan->block + 1);
 	scan->block = last_block(scan);
 	return true;
@@ -158,10 +173,12 @@ pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block)
 
 		if (wanted == NULL || pfs_numbers_contain(*wanted, run->series))
 		{
+			/* A run that does not fit is continued in the next block. */
 			end = Min(end, keeping->next_row + PFS_BLOCK_ROWS - scan->selected_count);
 			chunk_copy_rows(scan, run->series, keeping->next_row, end - keeping->next_row);
 		}
 		keeping->next_row = end;
+		/* A run that is not wanted is passed over at once: end is its end. */
 		keeping->next_run += end == run->end;
 	}
 	if (scan->selected_count == 0)
@@ -190,8 +207,10 @@ merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
 	uint32 old = 0;
 	bool fits = true;
 
+	/* The merge writes to the place where these rows stand. */
 	memcpy(olds, keeping->rows + keeping->last_run, sizeof(PfsKeptRow) * old_count);
 	keeping->row_count = keeping->last_run;
+	/* Both flags are set if the times are equal; then the rows become one. */
 	while (fits && (old < old_count || first < end))
 	{
 		bool has_old = old < old_count && (first == end || olds[old].time <= times[first]);
@@ -216,6 +235,7 @@ chunk_add_rows(PfsBlockScan *scan)
 	bool fits = true;
 
 	PFS_RESERVE_IN(scan->context, keeping->rows, keeping->row_capacity,
+				   /* Reserve for the case that no time recurs. */
 				   (uint64) keeping->row_count + scan->selected_count);
 	for (uint32 row = 0, end; fits && row < scan->selected_count; row = end)
 	{
@@ -225,6 +245,7 @@ chunk_add_rows(PfsBlockScan *scan)
 		end = row + 1;
 		while (end < scan->selected_count && series[end] == series[row])
 			end++;
+		/* Rows of an earlier series are final: the scan never returns to it. */
 		if (is_new)
 			keeping->last_run = keeping->row_count;
 		fits = merge_rows(scan, row, end);
@@ -240,6 +261,7 @@ keep_chunk(PfsBlockScan *scan)
 	PfsKeptChunk *chunk = pfs_kept_chunk_make(&key, keeping->source_rows, wanted_series(scan),
 											  keeping->rows, keeping->row_count);
 
+	/* NULL: the chunk has too many rows for what keeping them would save. */
 	if (chunk == NULL)
 		return;
 	scan->verdicts->remember(scan->verdicts->state, chunk);

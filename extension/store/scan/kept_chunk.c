@@ -32,6 +32,7 @@ find_times(const PfsKeptRow *rows, uint32 row_count, int64 *least)
 		*least = Min(*least, rows[row].time);
 		greatest = Max(greatest, rows[row].time);
 	}
+	/* Times are stored as 32-bit distances from the least one, in the unit of the column. */
 	return !pg_sub_s64_overflow(greatest, *least, &range) && range <= PG_UINT32_MAX;
 }
 
@@ -40,6 +41,7 @@ fill_runs(const PfsKeptRow *rows, uint32 row_count, PfsKeptRun *runs)
 {
 	for (uint32 row = 0; row < row_count; row++)
 	{
+		/* Each row moves the end of the current run. */
 		if (row > 0 && rows[row].series != rows[row - 1].series)
 			runs++;
 		*runs = (PfsKeptRun){ .series = rows[row].series, .end = row + 1 };
@@ -60,12 +62,14 @@ pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows, const PfsNumbers
 	int64 *values;
 	uint32 *times;
 
+	/* Reading so many kept rows would take about as long as summing the blocks again. */
 	if ((uint64) row_count * LEAST_ROWS_EACH > source_rows ||
 		!find_times(rows, row_count, &head.least_time))
 		return NULL;
 	head.bytes = MAXALIGN(sizeof(PfsKeptChunk) + sizeof(int64) * head.wanted_count +
 						  sizeof(PfsKeptRun) * head.run_count +
 						  (sizeof(int64) + sizeof(uint32)) * head.row_count);
+	/* One piece without pointers, so that it can be copied into an area shared by queries. */
 	chunk = palloc0(head.bytes);
 	*chunk = head;
 	if (wanted != NULL)
@@ -92,5 +96,6 @@ pfs_kept_chunk_serves(const PfsKeptChunk *chunk, const PfsNumbers *wanted)
 	for (uint32 i = 0; wanted != NULL && i < wanted->count; i++)
 		if (!pfs_numbers_contain(has, wanted->numbers[i]))
 			return false;
+	/* A scan of all series needs a chunk of all series. */
 	return wanted != NULL;
 }

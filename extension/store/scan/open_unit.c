@@ -22,6 +22,7 @@ pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int64 mi
 						  bool may_be_null, bool *is_idle)
 {
 	*is_idle = false;
+	/* The filter is IS NULL: all rows pass if there is no value, and none if there is no null. */
 	if (filter->filter.keeps_nulls)
 	{
 		*is_idle = !has_values;
@@ -30,6 +31,7 @@ pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int64 mi
 	if (!has_values)
 		return false;
 	pfs_value_key_range(filter->column->kind, &min, &max);
+	/* Nulls do not pass, so the filter must run if there may be any. */
 	*is_idle = !may_be_null && pfs_filter_contains(&filter->filter, min, max);
 	return pfs_filter_overlaps(&filter->filter, min, max);
 }
@@ -51,10 +53,12 @@ unit_may_match(PfsBlockScan *scan)
 
 		filter->is_idle_in_unit = false;
 		/* an image of rows in memory has no ranges */
+		/* The filter is tested row by row instead. */
 		if (column->position >= 0 && scan->input == NULL)
 			continue;
 		if (column->position >= 0)
 			has_values = pfs_reader_column_range(scan->reader, column->position, &min, &max);
+		/* For a column that the unit lacks, min and max are its missing value. */
 		if (!pfs_scan_filter_may_match(filter, has_values, min, max, column->may_be_null,
 									   &filter->is_idle_in_unit))
 			return false;
@@ -87,6 +91,10 @@ sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 
 		/* an attribute to be summed must not be a key of this table */
 		if (pfs_reader_find_column(sums, attnum) < 0 ||
+			/*
+			 * In the other table of sums this attribute is a key, by which rows were grouped, and
+			 * not a sum.
+			 */
 			(pfs_scan_is_key_of_sums(scan, part, attnum) &&
 			 !pfs_scan_is_key_of_sums(scan, scan->sums, attnum)))
 			return false;
@@ -95,6 +103,10 @@ sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 	{
 		const PfsScanFilter *filter = &scan->filters[i];
 
+		/*
+		 * A filter on a key keeps or drops each sum as a whole; any other one would have to look at
+		 * the rows.
+		 */
 		if (!filter->is_idle_in_unit &&
 			(!pfs_scan_is_key_of_sums(scan, part, filter->filter.attnum) ||
 			 pfs_reader_find_column(sums, filter->filter.attnum) < 0))
@@ -114,6 +126,7 @@ shortest_part(PfsBlockScan *scan)
 	{
 		const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, part);
 
+		/* sums_suffice() is false if the segment lacks the part, so sums is not NULL afterwards. */
 		if (!sums_suffice(scan, part) || pfs_reader_row_count(sums) > row_count)
 			continue;
 		shortest = part;
@@ -151,6 +164,7 @@ choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 	scan->part = part;
 	scan->reader = pfs_segment_part_reader(scan->input, part);
 	scan->unit_rows = pfs_reader_row_count(scan->reader);
+	/* A column has another position in each part. */
 	for (uint32 i = 0; i < scan->column_count; i++)
 		open_unit_find_column(scan, scan->columns[i]);
 	scan->has_groups = part == PFS_PART_ROWS && pfs_reader_group_count(scan->reader) > 0;
@@ -159,6 +173,7 @@ choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 void
 pfs_scan_load_column(PfsBlockScan *scan, const PfsScanColumn *column)
 {
+	/* The reader keeps pointers to the bytes, so they must live as long as the unit. */
 	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
 
 	scan->counters.bytes_read +=
@@ -173,6 +188,10 @@ pfs_scan_set_block_end(PfsBlockScan *scan)
 
 	if (scan->part == PFS_PART_ROWS)
 		return;
+	/*
+	 * Chunks of a shared scan count the blocks of rows. The process that has the first chunk (block
+	 * is -1) reads all blocks of the sums; for any other chunk none is left.
+	 */
 	scan->block_end = scan->block < 0 ? block_count : scan->block;
 }
 
@@ -187,6 +206,7 @@ set_rollup_filters(PfsBlockScan *scan, const PfsScanUnit *unit)
 	for (int i = 0; i < scan->filter_count; i++)
 		scan->filters[i].is_idle_in_unit =
 			!unit->has_series || scan->filters[i].filter.attnum != scan->key.series;
+	/* NULL: all parts of the stacks are wanted. */
 	if (unit->parts.numbers == NULL)
 		return;
 	scan->filters[scan->unit_filter_count++] =
@@ -239,6 +259,7 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 	/* in a shared scan the process with the unit's first chunk counts the unit */
 	bool is_counted = scan->shared == NULL || scan->block < 0;
 
+	/* Frees the unit before, with its reader and bytes. */
 	MemoryContextReset(scan->unit_context);
 	scan->unit_is_open = true;
 	scan->unit_filter_count = scan->filter_count;
@@ -266,6 +287,7 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 void
 pfs_scan_block_error(PfsBlockScan *scan, PfsStatus status, PfsError *error)
 {
+	/* The codec numbers the streams of a part, the message those of the whole segment. */
 	error->stream += (int) pfs_segment_first_stream(scan->input, scan->part);
 	pfs_segment_error(scan->relation, pfs_scan_current_unit(scan)->row.segment_no, status, error);
 }

@@ -38,6 +38,7 @@ static void
 make_native(PfsScanColumn *column, uint32 row_count)
 {
 	for (uint32 row = 0; row < row_count; row++)
+		/* Image and segment arrays are not changed: the result goes to the column's own array. */
 		column->values[row] = pfs_value_native(column->kind, column->block_values[row]);
 	column->block_values = column->values;
 }
@@ -50,6 +51,7 @@ decode_image(PfsBlockScan *scan, PfsScanColumn *column)
 
 	column->block_values = pfs_row_image_values(image, column->position) + first;
 	column->block_nulls = pfs_row_image_nulls(image, column->position) + first;
+	/* An image has flags for every column; readers are quicker without them. */
 	if (memchr(column->block_nulls, true, scan->block_rows) == NULL)
 		column->block_nulls = NULL;
 	make_native(column, scan->block_rows);
@@ -73,6 +75,7 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
 	/* a sum may be wider than the values of its column's type */
+	/* Only values of the column's own type are converted: rows, and the keys of sums. */
 	if ((scan->part == PFS_PART_ROWS ||
 		 pfs_scan_is_key_of_sums(scan, scan->part, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
@@ -106,10 +109,12 @@ select_image_rows(PfsBlockScan *scan)
 
 	/* the last run that begins at or before the block */
 	PFS_BISECT(run, end, middle, runs[middle].first_row <= first);
+	/* PFS_BISECT() leaves the first run that begins after the block. */
 	run--;
 	scan->selected_count = 0;
 	for (uint32 row = 0; row < scan->block_rows; row++)
 	{
+		/* Every run has at least one row, so one step per row is enough. */
 		if (run + 1 < image->run_count && runs[run + 1].first_row <= first + row)
 			run++;
 		if (!IsMVCCSnapshot(scan->snapshot) || runs[run].command_id < scan->snapshot->curcid)
@@ -132,8 +137,13 @@ block_may_match(PfsBlockScan *scan)
 		bool has_values;
 
 		filter->is_idle_in_block = filter->is_idle_in_unit;
+		/* An image has no ranges, so its filters run on every block. */
 		if (filter->is_idle_in_unit || scan->input == NULL)
 			continue;
+		/*
+		 * The block's range stands in the stream, which is needed for the filter anyway unless the
+		 * range decides.
+		 */
 		pfs_scan_load_column(scan, column);
 		has_values = pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block,
 											&min, &max);
@@ -150,6 +160,7 @@ block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
 {
 	const PfsScanColumn *column = filter->column;
 
+	/* Only types whose int64 values do not sort like their SQL values need keys. */
 	if (filter->keys == NULL)
 		return column->block_values;
 	for (uint32 row = 0; row < scan->block_rows; row++)
@@ -176,6 +187,7 @@ select_rows(PfsBlockScan *scan)
 		if (filter->is_idle_in_block)
 			continue;
 		block_decode_column(scan, filter->column);
+		/* The first filter runs over all rows, and makes the selection. */
 		select = is_selection_made ? pfs_filter_select : pfs_filter_select_of_all;
 		scan->selected_count =
 			select(&filter->filter, block_keys(scan, filter), filter->column->block_nulls,
@@ -201,6 +213,7 @@ block_judge_rows(PfsBlockScan *scan)
 		return;
 	}
 	block_decode_column(scan, column);
+	/* If every row is selected, selection[] may not have been written. */
 	if (scan->selected_count == scan->block_rows)
 		for (uint32 row = 0; row < scan->block_rows; row++)
 			scan->selection[row] = (uint16) row;
@@ -212,6 +225,7 @@ block_judge_rows(PfsBlockScan *scan)
 		uint16 row = scan->selection[i];
 
 		scan->selection[kept] = row;
+		/* A null has no verdict, whatever judge() said about the value below it. */
 		kept += passes[i] && (column->block_nulls == NULL || !column->block_nulls[row]);
 	}
 	scan->selected_count = kept;
@@ -239,6 +253,10 @@ gather_column(PfsBlockScan *scan, PfsScanColumn *column)
 static void
 read_selected(PfsBlockScan *scan, PfsScanColumn *column)
 {
+	/*
+	 * The group of each selected row is known, so one value per group is decoded instead of one per
+	 * row.
+	 */
 	if (scan->groups.are_found && !column->is_decoded && pfs_scan_is_by_group(scan, column))
 	{
 		pfs_scan_load_column(scan, column);
@@ -259,6 +277,7 @@ pfs_scan_give_block(PfsBlockScan *scan, PfsBlock *block)
 		scan->result_values[i] = scan->attributes[i]->block_values;
 		scan->result_nulls[i] = scan->attributes[i]->block_nulls;
 	}
+	/* Numbers count blocks of rows over all units, so that a caller can return to a block. */
 	block->number = pfs_scan_current_unit(scan)->first_block + (uint64) scan->block;
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
@@ -272,17 +291,20 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 {
 	scan->block_rows = Min(PFS_BLOCK_ROWS, scan->unit_rows - (uint32) scan->block * PFS_BLOCK_ROWS);
 	for (uint32 i = 0; i < scan->column_count; i++)
+		/* Columns decoded for the block before are of no use. */
 		scan->columns[i]->is_decoded = false;
 
 	scan->selected_count = 0;
 	scan->groups.are_found = scan->groups.are_added_up = false;
 	if (block_may_match(scan) &&
+		/* If groups were summed, the selection is of groups, and filters are done. */
 		!(scan->adds_groups && pfs_scan_has_groups(scan) && pfs_scan_cut_groups(scan)))
 		select_rows(scan);
 	if (scan->verdicts != NULL && scan->selected_count > 0)
 		block_judge_rows(scan);
 	if (scan->selected_count == 0)
 	{
+		/* A block counts as read only if rows are left, even if its streams had to be fetched. */
 		scan->counters.blocks_skipped++;
 		return false;
 	}

@@ -119,6 +119,7 @@ pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 	values[COL_PIECES - 1] = array_of(rollup->pieces);
 	values[COL_HEADER - 1] = PointerGetDatum(rollup->header);
 	values[COL_PAYLOAD - 1] = PointerGetDatum(rollup->payload);
+	/* A row without sums records only that its bucket was tried. */
 	nulls[COL_HEADER - 1] = nulls[COL_PAYLOAD - 1] = rollup->stack_count == 0;
 	CatalogTupleInsert(heap, heap_form_tuple(RelationGetDescr(heap), values, nulls));
 	table_close(heap, NoLock);
@@ -146,6 +147,10 @@ read_rollup(Relation heap, HeapTuple tuple)
 	rollup->stack_count = DatumGetInt32(values[COL_STACK_COUNT - 1]);
 	if (nulls[COL_HEADER - 1] || nulls[COL_PAYLOAD - 1])
 		rollup->stack_count = 0;
+	/*
+	 * The arrays and the header are read from this copy when they are needed; most roll-ups are
+	 * never loaded.
+	 */
 	rollup->tuple = heap_copytuple(tuple);
 	return rollup;
 }
@@ -158,6 +163,7 @@ pfs_rollup_load(PfsRollup *rollup)
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT];
 
+	/* Loaded already: series is set last, so an error in between leaves it NULL. */
 	if (rollup->series.numbers != NULL)
 		return;
 	heap = pfs_table_open("rollups", AccessShareLock);
@@ -200,6 +206,7 @@ rollup_begin_scan(Relation heap, Snapshot snapshot, int64 storage_id, int parts,
 
 	ScanKeyInit(&keys[0], COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ,
 				Int64GetDatum(storage_id));
+	/* Keys beyond the given number of parts are set, and not used. */
 	if (rollup != NULL)
 	{
 		ScanKeyInit(&keys[1], COL_WIDTH, BTEqualStrategyNumber, F_INT8EQ,
@@ -237,6 +244,7 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 
 		CHECK_FOR_INTERRUPTS();
 		if (time_min >= low && time_max <= high &&
+			/* Piece 0 is the roll-up itself; its pieces are read one by one. */
 			DatumGetInt32(heap_getattr(tuple, COL_PIECE, RelationGetDescr(heap), &is_null)) == 0)
 			rollups = lappend(rollups, read_rollup(heap, tuple));
 	}
@@ -251,6 +259,7 @@ pfs_rollup_fits(const PfsRollup *rollup, Relation relation)
 {
 	PfsRowKey key = pfs_row_key(relation);
 
+	/* After a column was renamed, the roll-up has sums by other columns. */
 	return rollup->key.series == key.series && rollup->key.stack == key.stack &&
 		   rollup->key.time == key.time;
 }
@@ -265,6 +274,7 @@ series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
 		if (!pfs_filter_passes(filter, rollup->series.numbers[i]))
 			return false;
 	for (uint32 i = 0; i < rollup->others.count; i++)
+		/* The roll-up stands for whole segments. A wanted series that it lacks would be lost. */
 		if (pfs_filter_passes(filter, rollup->others.numbers[i]))
 			return false;
 	return true;
@@ -288,9 +298,12 @@ parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *pa
 	for (uint32 i = 0; i < pairs.count; i++)
 	{
 		int64 part = pairs.numbers[i] >> PFS_STACK_SERIES_BITS;
+		/* Pairs are sorted by part, so the series of a part are neighbours. */
 		bool is_first = i == 0 || pairs.numbers[i - 1] >> PFS_STACK_SERIES_BITS != part;
+		/* The lower 32 bits of a pair are the series. */
 		bool passes = pfs_filter_passes(filter, (int64) (uint32) pairs.numbers[i]);
 
+		/* Sums by stack cannot be divided among series of one part. */
 		if (!is_first && passes != last_passes)
 			return false;
 		if (is_first && passes)
@@ -318,6 +331,7 @@ rollup_find_series_filter(const PfsRollup *rollup, Relation relation, int filter
 			return false;
 		if (filters[i].attnum == key.time)
 		{
+			/* A roll-up that reaches over the end of the range would add samples outside it. */
 			if (!pfs_filter_contains(&filters[i], rollup->time_min, rollup->time_max))
 				return false;
 		}
@@ -339,6 +353,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 	if (rollup->stack_count <= 0 ||
 		!rollup_find_series_filter(rollup, relation, filter_count, filters, &by_series))
 		return false;
+	/* Without a filter, all series of the segments are wanted. */
 	if (by_series == NULL)
 		return rollup->others.count == 0;
 	return series_suit(rollup, by_series) || parts_suit(rollup, by_series, parts);
@@ -349,6 +364,7 @@ pfs_rollup_piece_series(const PfsRollup *rollup, int32 piece)
 {
 	PfsNumbers series = rollup->series;
 	PfsNumbers firsts = rollup->pieces;
+	/* A piece has the series from its own first one to that of the next piece. */
 	uint32 first =
 		pfs_lower_bound(series.numbers, 0, series.count, firsts.numbers[(uint32) piece - 1]);
 	uint32 end =
@@ -389,6 +405,7 @@ pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_co
 
 	if (rollup->pieces.count == 0 ||
 		!rollup_find_series_filter(rollup, relation, filter_count, filters, &by_series) ||
+		/* Without a filter on series the roll-up itself is the shorter choice. */
 		by_series == NULL || passes_any(by_series, rollup->others))
 		return false;
 	*pieces = list_pieces(rollup, by_series);
@@ -406,6 +423,7 @@ pfs_rollup_get_piece(int64 storage_id, Snapshot snapshot, const PfsRollup *rollu
 
 	wanted.piece = piece;
 	scan = rollup_begin_scan(heap, snapshot, storage_id, KEY_PIECE, &wanted);
+	/* A missing piece is not an error: rows of profstore.rollups may be deleted at any time. */
 	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		found = read_rollup(heap, tuple);
 	systable_endscan(scan);
@@ -453,6 +471,7 @@ delete_rows(int64 storage_id, int parts, const PfsRollup *rollup)
 	SysScanDesc scan;
 	HeapTuple tuple;
 
+	/* DROP EXTENSION … CASCADE may drop the roll-ups before the tables. */
 	if (!OidIsValid(relation_id))
 		return;
 	heap = table_open(relation_id, RowExclusiveLock);
@@ -482,6 +501,7 @@ rollup_delete(int64 storage_id, const PfsRollup *rollup)
 	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
+	/* The caller's lock excludes VACUUM FULL and CLUSTER, which would move the row. */
 	if (!rollup_is_at(heap, storage_id, rollup))
 		elog(ERROR, "a roll-up of storage " INT64_FORMAT " is not where it was read", storage_id);
 	CatalogTupleDelete(heap, &address);
@@ -495,6 +515,7 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 	List *rollups;
 	ListCell *cell;
 
+	/* Lock before reading: addresses hold only while rewrites of the table are excluded. */
 	pfs_rollups_lock();
 	rollups = pfs_rollups_list(storage_id, snapshot, PG_INT64_MIN, PG_INT64_MAX);
 	foreach(cell, rollups)

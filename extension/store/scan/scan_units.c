@@ -75,7 +75,11 @@ header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegme
 		int64 min;
 		int64 max;
 
+		/*
+		 * A segment without the column has its missing value in all rows, which open_unit.c tests.
+		 */
 		if (column >= 0)
+			/* A column without a range is null in all rows, which no range passes. */
 			rules_out = !pfs_reader_column_range(reader, column, &min, &max) ||
 						!range_overlaps(relation, filter, min, max);
 		pfs_reader_close(reader);
@@ -96,6 +100,7 @@ may_match(const PfsScanRequest *request, const PfsSegmentRow *row, const PfsRowK
 	for (int i = 0; i < request->filter_count; i++)
 	{
 		const PfsBlockFilter *filter = &request->filters[i];
+		/* Only time and series have ranges in the directory. */
 		const PfsRange *range = filter->attnum == key->time		? &row->time
 								: filter->attnum == key->series ? &row->key
 																: NULL;
@@ -137,6 +142,7 @@ scan_units_list_segments(const PfsScanRequest *request, PfsScanUnits *units)
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
+		/* Segments that the caller did not name are treated as if they did not exist. */
 		if (request->segments != NULL && !pfs_numbers_contain(*request->segments, row.segment_no))
 			continue;
 		note_visible(units, row.segment_no, &visible_capacity);
@@ -147,6 +153,7 @@ scan_units_list_segments(const PfsScanRequest *request, PfsScanUnits *units)
 			PfsScanUnit *unit = add_unit(units);
 
 			unit->is_skipped = true;
+			/* The number of rows gives the number of chunks, so processes number them alike. */
 			unit->row.row_count = row.row_count;
 		}
 		else
@@ -208,6 +215,10 @@ pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units)
 
 	memset(units, 0, sizeof(*units));
 	scan_units_list_segments(request, units);
+	/*
+	 * The leader has copied the waiting rows into shared memory; workers have no write buffer of
+	 * their own.
+	 */
 	if (shared != NULL)
 		list_images(pfs_shared_scan_images(shared), shared->image_bytes, units);
 	else if (request->segments == NULL)
@@ -219,6 +230,7 @@ pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units)
 static bool
 has_attributes(const PfsScanRequest *request, const PfsSegmentRow *row)
 {
+	/* Opening reads the header only, which is in memory. */
 	PfsSegmentReader *reader = pfs_segment_reader(pfs_segment_open(request->relation, row));
 
 	for (int i = 0; i < request->attribute_count; i++)
@@ -238,6 +250,10 @@ is_free(const PfsRollup *rollup, const PfsScanUnits *units, const bool *taken)
 	{
 		int64 position = pfs_numbers_find(units->visible, rollup->segments.numbers[i]);
 
+		/*
+		 * A segment that the snapshot does not see would add rows that must not be counted; one
+		 * that is taken would count twice.
+		 */
 		if (position < 0 || taken[position])
 			return false;
 	}
@@ -257,6 +273,7 @@ remove_units(const PfsRollup *rollup, PfsScanUnits *units)
 
 		if (unit->image != NULL || unit->is_rollup ||
 			!pfs_numbers_contain(rollup->segments, unit->row.segment_no))
+			/* Waiting rows and other roll-ups stay. */
 			units->units[kept++] = *unit;
 	}
 	removed = units->count - kept;
@@ -275,6 +292,7 @@ get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 	for (int i = 0; i < request->filter_count; i++)
 		if (request->filters[i].attnum == time)
 		{
+			/* Filters are combined by AND, so the range is their intersection. */
 			*low = Max(*low, request->filters[i].low);
 			*high = Min(*high, request->filters[i].high);
 		}
@@ -328,6 +346,7 @@ add_pieces(const PfsScanRequest *request, const PfsRollup *rollup, PfsNumbers pi
 		const PfsRollup *piece =
 			pfs_rollup_get_piece(storage_id, request->snapshot, rollup, (int32) pieces.numbers[i]);
 
+		/* All wanted pieces or none: the units that were added so far are dropped by the caller. */
 		if (piece == NULL || piece->stack_count == 0 ||
 			!add_sums(request, piece, (PfsScanUnit){ .has_series = true }, added))
 			return false;
@@ -344,6 +363,10 @@ list_sums(const PfsScanRequest *request, const PfsRollup *rollup)
 	PfsNumbers pieces = { 0 };
 	bool suit;
 
+	/*
+	 * The sums by stack are shorter than those by series and stack, so pieces are the second
+	 * choice.
+	 */
 	if (pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters,
 						 &unit.parts))
 		suit = add_sums(request, rollup, unit, &added);
@@ -362,7 +385,9 @@ take_sums(const PfsRollup *rollup, List *added, PfsScanUnits *units, bool *taken
 	ListCell *cell;
 
 	for (uint32 i = 0; i < rollup->segments.count; i++)
+		/* is_free() has found every one of these segments, so the position is valid. */
 		taken[pfs_numbers_find(units->visible, rollup->segments.numbers[i])] = true;
+	/* The range or the filters have skipped every segment of the roll-up already. */
 	if (rolled_up == 0)
 		return;
 	foreach(cell, added)
@@ -370,6 +395,7 @@ take_sums(const PfsRollup *rollup, List *added, PfsScanUnits *units, bool *taken
 		PfsScanUnit *unit = add_unit(units);
 
 		*unit = *(PfsScanUnit *) lfirst(cell);
+		/* The number of replaced segments is counted once, with the first unit. */
 		unit->rolled_up = cell == list_head(added) ? rolled_up : 0;
 	}
 }
@@ -394,6 +420,10 @@ pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 		List *added;
 
 		CHECK_FOR_INTERRUPTS();
+		/*
+		 * The list begins with the widest roll-ups. One without sums only marks a bucket that is
+		 * not worth rolling up.
+		 */
 		if (rollup->width >= request->rollup_width || rollup->stack_count == 0 ||
 			!pfs_rollup_fits(rollup, request->relation) || lies_within(rollup, chosen))
 			continue;

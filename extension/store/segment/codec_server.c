@@ -19,6 +19,10 @@ palloc_realloc(void *context, void *pointer, size_t bytes)
 		return NULL;
 	}
 	if (pointer == NULL)
+		/*
+		 * palloc raises an error if memory is out, so the codec's PFS_NO_MEMORY comes only from
+		 * zstd.
+		 */
 		return MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE);
 	return repalloc_huge(pointer, bytes);
 }

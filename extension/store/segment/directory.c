@@ -100,6 +100,10 @@ pfs_directory_try_lock(void)
 
 	for (size_t i = 0; i < lengthof(tables); i++)
 	{
+		/*
+		 * Locks already taken are kept until the transaction ends, which harms nobody: they exclude
+		 * only rewrites.
+		 */
 		if (!ConditionalLockRelationOid(pfs_relation_oid(tables[i]), RowExclusiveLock))
 			return false;
 	}
@@ -115,6 +119,7 @@ pfs_directory_writer_open(void)
 	writer->estate = CreateExecutorState();
 	writer->indexes = makeNode(ResultRelInfo);
 	InitResultRelInfo(writer->indexes, writer->heap, 0, NULL, 0);
+	/* The executor's functions maintain all indexes, also those that an administrator has added. */
 	ExecOpenIndices(writer->indexes, false);
 	writer->slot = MakeSingleTupleTableSlot(RelationGetDescr(writer->heap), &TTSOpsHeapTuple);
 	return writer;
@@ -141,13 +146,16 @@ next_segment_no(void)
 {
 	static TransactionId top_xid = InvalidTransactionId;
 	static uint32 count = 0;
+	/* A 64-bit id does not wrap, so the number never recurs in the life of the cluster. */
 	uint64 xid = U64FromFullTransactionId(GetCurrentFullTransactionId());
 
+	/* The first call in a new transaction starts the count again. */
 	if (top_xid != GetTopTransactionId())
 	{
 		top_xid = GetTopTransactionId();
 		count = 0;
 	}
+	/* One more would overlap the numbers of the next transaction id. */
 	if (count >= 1 << SEGMENT_NO_BITS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -194,6 +202,7 @@ insert_row(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *ro
 	nulls[COL_STREAM_IDS - 1] = row->stream_ids == NULL;
 	if (row->stream_ids != NULL)
 		values[COL_STREAM_IDS - 1] = oid_array(row->stream_ids, row->stream_count);
+	/* heap_form_tuple() ignores the value of a null column. */
 	nulls[COL_PAYLOAD - 1] = row->payload == NULL;
 	values[COL_PAYLOAD - 1] = PointerGetDatum(row->payload);
 	values[COL_SUMMARY_BYTE_COUNT - 1] = Int64GetDatum(row->summary_byte_count);
@@ -201,6 +210,10 @@ insert_row(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *ro
 	values[COL_SUMMARY - 1] = PointerGetDatum(row->summary);
 
 	tuple = heap_form_tuple(RelationGetDescr(writer->heap), values, nulls);
+	/*
+	 * The command id is that of the inserting command, which may be over: a cursor opened before it
+	 * must not see the segment.
+	 */
 	heap_insert(writer->heap, tuple, command_id, 0, NULL);
 	ExecStoreHeapTuple(tuple, writer->slot, false);
 	pfs_insert_index_entries(writer->indexes, writer->slot, writer->estate);
@@ -228,6 +241,10 @@ directory_is_at(Relation heap, const ItemPointerData *address, int64 storage_id,
 	bool is_null;
 	bool is_it;
 
+	/*
+	 * SnapshotAny also finds a row that another transaction has deleted; heap_delete() then reports
+	 * it.
+	 */
 	if (!pfs_heap_fetch(heap, SnapshotAny, &tuple, &buffer))
 		return false;
 	is_it = DatumGetInt64(heap_getattr(&tuple, COL_STORAGE_ID, RelationGetDescr(heap), &is_null)) ==
@@ -244,9 +261,17 @@ pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegm
 	ItemPointerData tid = row->address;
 	TM_FailureData failure;
 
+	/*
+	 * The caller's lock excludes VACUUM FULL and CLUSTER, so another row at this address means that
+	 * the lock was not taken before the read.
+	 */
 	if (!directory_is_at(writer->heap, &tid, storage_id, row->segment_no))
 		elog(ERROR, "segment " INT64_FORMAT " of storage " INT64_FORMAT " is not where it was read",
 			 row->segment_no, storage_id);
+	/*
+	 * wait is false: if another transaction is deleting the row, this one gives up instead of
+	 * waiting for it.
+	 */
 	return heap_delete(writer->heap, &tid, GetCurrentCommandId(true), InvalidSnapshot, false,
 					   &failure, false) == TM_Ok;
 }
@@ -285,6 +310,7 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 		InitNonVacuumableSnapshot(scan->nonvacuumable, GlobalVisTestFor(scan->heap));
 		snapshot = &scan->nonvacuumable;
 	}
+	/* The primary key is (storage_id, segment_no), so rows come in order of their numbers. */
 	scan->index = index_open(pfs_primary_key_index(scan->heap), AccessShareLock);
 	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
 	scan->scan = systable_beginscan_ordered(scan->heap, scan->index, snapshot, 1, &key);
@@ -322,6 +348,7 @@ static void
 directory_read_row(Relation heap, HeapTuple tuple, PfsSegmentRow *row)
 {
 	Datum values[COL_COUNT] = { 0 };
+	/* The initial values matter only for a tuple with fewer columns than the table. */
 	bool nulls[COL_COUNT] = { [COL_SUMMARY - 1] = true };
 
 	heap_deform_tuple(tuple, RelationGetDescr(heap), values, nulls);
@@ -354,6 +381,7 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 {
 	HeapTuple tuple;
 
+	/* scan_begin() opens nothing during pg_upgrade. */
 	if (scan->scan == NULL)
 		return false;
 	tuple = systable_getnext_ordered(scan->scan, ForwardScanDirection);
@@ -385,6 +413,10 @@ void
 pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
 {
 	*copy = *row;
+	/*
+	 * Header and sums are needed whole, so they are detoasted here; of the payload only the pointer
+	 * is copied.
+	 */
 	copy->header = DatumGetByteaPCopy(PointerGetDatum(row->header));
 	if (row->summary != NULL)
 		copy->summary = DatumGetByteaPCopy(PointerGetDatum(row->summary));
@@ -402,6 +434,7 @@ pfs_directory_fetch(PfsDirectoryWriter *writer, Snapshot snapshot, const ItemPoi
 
 	if (!pfs_heap_fetch(writer->heap, snapshot, &tuple, &buffer))
 		return false;
+	/* The row points into the buffer page, so it is copied before the buffer is released. */
 	directory_read_row(writer->heap, &tuple, &in_buffer);
 	pfs_segment_row_copy(row, &in_buffer);
 	ReleaseBuffer(buffer);
@@ -421,6 +454,7 @@ pfs_directory_delete(int64 storage_id)
 	ScanKeyData key;
 	HeapTuple tuple;
 
+	/* DROP EXTENSION … CASCADE may drop the directory before the tables. */
 	if (!OidIsValid(directory_id))
 		return;
 

@@ -52,6 +52,9 @@ ledger_append(Relation ledger, int64 storage_id, int64 row_count, CommandId comm
 	bool nulls[COL_COUNT] = { false };
 	HeapTuple tuple = heap_form_tuple(RelationGetDescr(ledger), values, nulls);
 
+	/*
+	 * The command id is that of the segment's directory row, so each snapshot sees both or neither.
+	 */
 	heap_insert(ledger, tuple, command_id, 0, NULL);
 	heap_freetuple(tuple);
 }
@@ -99,6 +102,10 @@ pfs_ledger_fold(int64 storage_id, Snapshot snapshot)
 	uint32 entry_count;
 
 	(void) ledger_add_up(ledger, storage_id, snapshot, false, &entry_count);
+	/*
+	 * Count first: deleting and appending a few entries at each merge would leave more dead rows
+	 * than it saves.
+	 */
 	if (entry_count > FOLD_ENTRIES)
 	{
 		int64 total = ledger_add_up(ledger, storage_id, snapshot, true, &entry_count);

@@ -67,6 +67,7 @@ pfs_row_buffer_reserve(PfsRowBuffer *buffer, uint32 row_count)
 
 		column->values =
 			pfs_array_resize(buffer->context, column->values, sizeof(int64) * (Size) capacity);
+		/* Most columns never have a null, and so no array of flags. */
 		if (column->nulls != NULL)
 			column->nulls = repalloc_huge(column->nulls, sizeof(bool) * (Size) capacity);
 	}
@@ -81,9 +82,11 @@ pfs_row_buffer_set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint32 ro
 	{
 		column->nulls =
 			MemoryContextAllocHuge(buffer->context, sizeof(bool) * (Size) buffer->row_capacity);
+		/* Rows before this one have values; each later row sets its own flag. */
 		memset(column->nulls, 0, sizeof(bool) * (Size) row);
 	}
 	column->nulls[row] = true;
+	/* Sorting and encoding read the value of a null, so it must be defined. */
 	column->values[row] = 0;
 }
 
@@ -115,10 +118,14 @@ pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count
 	PfsRun *last;
 
 	for (uint32 i = 0; i < count; i++)
+		/*
+		 * Reserve and deform before anything is changed: an error must leave the buffer as it was.
+		 */
 		slot_getallattrs(slots[i]);
 
 	pfs_row_buffer_reserve(buffer, buffer->row_count + count);
 	PFS_RESERVE_IN(buffer->context, buffer->runs, buffer->run_capacity, buffer->run_count + 1);
+	/* Reserving may move the runs, so the pointer is taken afterwards. */
 	last = buffer->run_count > 0 ? &buffer->runs[buffer->run_count - 1] : NULL;
 	for (uint32 i = 0; i < buffer->column_count; i++)
 		append_column(buffer, &buffer->columns[i], slots, count);
@@ -130,6 +137,10 @@ pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count
 
 		run->first_row = buffer->row_count;
 		run->group_row =
+			/*
+			 * Runs of one subtransaction are neighbours, because a child's runs join its parent's
+			 * when it ends.
+			 */
 			last != NULL && last->subxact == subxact ? last->group_row : run->first_row;
 		run->command_id = command_id;
 		run->subxact = subxact;
@@ -140,6 +151,7 @@ pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count
 void
 pfs_row_buffer_truncate(PfsRowBuffer *buffer, uint32 row_count)
 {
+	/* Rows are cut at the start of a subtransaction, which is always the start of a run. */
 	while (buffer->run_count > 0 && buffer->runs[buffer->run_count - 1].first_row >= row_count)
 		buffer->run_count--;
 	buffer->row_count = row_count;
@@ -159,6 +171,7 @@ pfs_row_buffer_reparent(PfsRowBuffer *buffer, SubTransactionId child, SubTransac
 	uint32 first = buffer->run_count;
 	uint32 group_row;
 
+	/* The child's runs are the last ones, because only the current subtransaction appends. */
 	while (first > 0 && buffer->runs[first - 1].subxact == child)
 		first--;
 	if (first == buffer->run_count)
@@ -232,6 +245,9 @@ pfs_row_image_make(const PfsRowBuffer *buffer, PfsRowImage *image)
 
 		attnums[i] = column->attnum;
 		memcpy(values + offset, column->values, sizeof(int64) * (Size) buffer->row_count);
+		/*
+		 * Each image has null flags for all columns, so that a reader can compute their position.
+		 */
 		if (column->nulls != NULL)
 			memcpy(nulls + offset, column->nulls, sizeof(bool) * (Size) buffer->row_count);
 		else

@@ -20,6 +20,10 @@ pfs_row_key(Relation relation)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 
+		/*
+		 * Rows are sorted by their int64 values, whose order is that of the type only for ordered
+		 * kinds.
+		 */
 		if (attribute->attisdropped || !pfs_value_is_ordered(pfs_value_kind(attribute->atttypid)))
 			continue;
 		if (strcmp(NameStr(attribute->attname), "time") == 0)
@@ -52,6 +56,7 @@ row_order_column_range(const PfsBufferColumn *column, uint32 first, uint32 count
 	{
 		int64 value = column->values[row];
 
+		/* Nulls do not count for a range, so a column of nulls has none. */
 		if (column->nulls != NULL && column->nulls[row])
 			continue;
 		if (!range.known)
@@ -82,6 +87,7 @@ varying_bits(const int64 *values, uint32 count)
 	uint64 bits = 0;
 
 	for (uint32 i = 1; i < count; i++)
+		/* Comparing all values with the first one finds every bit that varies. */
 		bits |= (uint64) values[i] ^ (uint64) values[0];
 	return bits;
 }
@@ -109,6 +115,7 @@ row_order_distribute(const int64 *values, int shift, const uint32 *from, uint32 
 	{
 		uint32 rows = next[digit];
 
+		/* Numbers of rows become the place of each digit's first row. */
 		next[digit] = sum;
 		sum += rows;
 	}
@@ -127,10 +134,15 @@ sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uin
 	const PfsBufferColumn *series = row_order_find_column(buffer, key->series);
 	const PfsBufferColumn *stack = row_order_find_column(buffer, key->stack);
 	const PfsBufferColumn *time = row_order_find_column(buffer, key->time);
+	/*
+	 * The least significant key comes first: each pass is stable, so it keeps the order of the
+	 * passes before.
+	 */
 	const PfsBufferColumn *keys[] = { time, stack, series };
 	uint32 *order;
 	uint32 *spare;
 
+	/* If the rows arrive in order, one pass over them spares the sort and the copies. */
 	if (series == NULL || stack == NULL || time == NULL ||
 		in_order(series->values + first, stack->values + first, time->values + first, count))
 		return NULL;
@@ -148,6 +160,10 @@ sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uin
 		{
 			uint32 *sorted = spare;
 
+			/*
+			 * Ids and times of one batch agree in their upper bits, so most of the six digits need
+			 * no pass.
+			 */
 			if ((varying >> shift & (DIGIT_COUNT - 1)) == 0)
 				continue;
 			CHECK_FOR_INTERRUPTS();
@@ -200,7 +216,12 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 
 		columns[i].attnum = source->attnum;
 		columns[i].width = pfs_value_width(source->kind);
+		/*
+		 * Time is not a key of the codec: it changes with each row, so groups of equal keys would
+		 * have one row.
+		 */
 		columns[i].is_key = source->attnum == key->series || source->attnum == key->stack;
+		/* Rows in order are encoded from the buffer itself, without a copy. */
 		if (order == NULL)
 		{
 			columns[i].values = source->values + first;
@@ -218,6 +239,7 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 	rows->columns = columns;
 	rows->column_count = buffer->column_count;
 	rows->row_count = count;
+	/* The range does not depend on the order, so it is taken from the buffer. */
 	rows->time = row_order_column_range(row_order_find_column(buffer, key->time), first, count);
 	rows->key = row_order_column_range(row_order_find_column(buffer, key->series), first, count);
 }

@@ -73,10 +73,12 @@ pfs_segment_open(Relation relation, const PfsSegmentRow *row)
 
 	input->relation = relation;
 	input->row = row;
+	/* Streams are numbered through all parts of the segment, beginning with those of the rows. */
 	stream_count = open_part(input, &input->parts[PFS_PART_ROWS], 0, VARDATA(row->header),
 							 VARSIZE(row->header) - VARHDRSZ);
 	if (pfs_reader_row_count(input->parts[PFS_PART_ROWS].reader) != (uint32) row->row_count)
 		row_error(input, "directory and header disagree on the number of rows");
+	/* With sums, the total is known only after their headers have been opened (open_summary()). */
 	if (row->stream_ids != NULL && (row->summary == NULL ? row->stream_count != stream_count
 														 : row->stream_count < stream_count))
 		row_error(input, "directory and header disagree on the number of streams");
@@ -106,6 +108,7 @@ open_summary(PfsSegmentInput *input)
 		int part = (unsigned char) *next;
 		uint32 length;
 
+		/* The part's number has been read already: the loop condition leaves at least one byte. */
 		if ((size_t) (end - next) < PFS_SUMMARY_PREFIX_BYTES)
 			row_error(input, "the headers of sums are cut off");
 		memcpy(&length, next + 1, sizeof(length));
@@ -115,6 +118,7 @@ open_summary(PfsSegmentInput *input)
 		if (part <= PFS_PART_ROWS || part >= PFS_PART_COUNT || input->parts[part].reader != NULL)
 			row_error(input, "a table of sums is of an unknown kind, or occurs twice");
 		stream_count += open_part(input, &input->parts[part], stream_count, next, length);
+		/* Sums may share their keys and sums with the groups of the rows. */
 		pfs_reader_set_base(input->parts[part].reader, input->parts[PFS_PART_ROWS].reader);
 		next += length;
 	}
@@ -166,6 +170,7 @@ packed_offset(PfsSegmentInput *input, const InputPart *part)
 		const InputPart *other = &input->parts[i];
 
 		total += input_part_length(other);
+		/* Parts lie in the value in the order of their first streams. */
 		if (other->reader != NULL && other->first_stream < part->first_stream)
 			offset += input_part_length(other);
 	}
@@ -180,6 +185,7 @@ fetch_slice(PfsSegmentInput *input, size_t offset, size_t length)
 {
 	struct varlena *value = detoast_attr_slice(input->row->payload, (int32) offset, (int32) length);
 
+	/* detoast_attr_slice() returns fewer bytes without an error if the value is shorter. */
 	if (VARSIZE_ANY_EXHDR(value) != length)
 		row_error(input, "the payload has another length than its header says");
 	return (const uint8 *) VARDATA_ANY(value);
@@ -194,11 +200,13 @@ packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
 {
 	size_t offset = 0;
 
+	/* Streams of a part lie one after the other, so an offset is the sum of the lengths before. */
 	for (uint32 i = 0; i < stream; i++)
 		offset += pfs_reader_stream_length(part->reader, i);
 	if (input->row->row_count > PFS_FETCHED_WHOLE_ROWS)
 		return fetch_slice(input, packed_offset(input, part) + offset,
 						   pfs_reader_stream_length(part->reader, stream));
+	/* One fetch reads the TOAST index once, which for small streams costs more than their bytes. */
 	if (part->packed == NULL)
 		part->packed = fetch_slice(input, packed_offset(input, part), input_part_length(part));
 	return part->packed + offset;
@@ -242,6 +250,7 @@ pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream)
 {
 	size_t length = stream_length(input, stream);
 
+	/* The length comes from the stored header. */
 	if (length > MaxAllocSize - VARHDRSZ)
 		row_error(input, "a stream is longer than a value can be");
 	if (!OidIsValid(input->relation->rd_rel->reltoastrelid))
@@ -265,6 +274,7 @@ load_stream(PfsSegmentInput *input, InputPart *part, int stream)
 	const uint8 *bytes;
 	size_t length;
 
+	/* -1 stands for a stream that the column does not have. */
 	if (stream < 0 || part->loaded[stream])
 		return 0;
 	length = pfs_reader_stream_length(part->reader, (uint32) stream);
@@ -295,7 +305,11 @@ pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int co
 	int base_values;
 	int base_groups;
 
-	/* sums may be stored in the rows' streams, or relative to them, so load those, too */
+	/*
+	 * Sums may be stored in the rows' streams, or relative to them, so those are loaded, too. Each
+	 * stream counts when it is loaded first, so the result is the number of bytes that this call
+	 * has fetched.
+	 */
 	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
 	pfs_reader_base_streams(loaded->reader, column, &base_values, &base_groups);
 	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +

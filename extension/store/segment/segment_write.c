@@ -51,6 +51,7 @@ pack_streams(const PfsBytes *streams, uint32 count, size_t byte_count)
 static Oid
 save_value(Relation relation, struct varlena *value)
 {
+	/* Streams are compressed by the codec, so toast_compress_datum() is not called before. */
 	Datum saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
 	struct varatt_external pointer;
 
@@ -69,6 +70,7 @@ save_streams(Relation relation, const PfsBytes *streams, uint32 count)
 	{
 		struct varlena *value;
 
+		/* A constant column without nulls has an empty stream: its value stands in the header. */
 		if (streams[i].length == 0)
 			continue;
 		value = value_of(&streams[i]);
@@ -119,6 +121,10 @@ encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegment
 				encoded->stream_count + segment.stream_count);
 	for (uint32 i = 0; i < segment.stream_count; i++)
 	{
+		/*
+		 * The streams belong to the memory context of the segment write, so pfs_segment_free() is
+		 * not called.
+		 */
 		encoded->streams[encoded->stream_count++] = segment.streams[i];
 		encoded->byte_count += segment.streams[i].length;
 	}
@@ -162,6 +168,7 @@ join_headers(bytea *const *headers)
 		if (headers[part] == NULL)
 			continue;
 		header_length = VARSIZE(headers[part]) - VARHDRSZ;
+		/* Each header has a prefix: a byte with its part, and its length in four bytes. */
 		*end++ = (char) part;
 		memcpy(end, &header_length, sizeof(header_length));
 		memcpy(end + sizeof(header_length), VARDATA(headers[part]), header_length);
@@ -231,10 +238,15 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	bool has_summary = manner.level > 0;
 	PfsSegmentRow row = { 0 };
 	PfsRows marked = *rows;
+	/* A table that had no TOAST relation before SET ACCESS METHOD does not get one. */
 	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);
 	/* a part that is fetched alone must be readable without the others */
 	bool is_shared = !packed || rows->row_count > PFS_FETCHED_WHOLE_ROWS;
 
+	/*
+	 * A shared table of pairs takes its sums from the rows' stream of sums, so the rows must store
+	 * it.
+	 */
 	if (has_summary && is_shared)
 		marked = mark_summed(relation, rows);
 	row.byte_count = encode_part(relation, &marked, manner.effort, PFS_PART_ROWS, &encoded);
@@ -272,6 +284,10 @@ void
 pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 						 const PfsRows *rows, CommandId command_id, int16 level)
 {
+	/*
+	 * Large segments of level 1 stay for a while and are encoded densely; otherwise they would
+	 * dominate the size on disk.
+	 */
 	bool dense = level >= 2 || rows->row_count > PFS_QUICK_MAX_ROWS;
 
 	write_segment(relation, storage_id, writer, rows, command_id,

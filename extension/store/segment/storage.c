@@ -58,6 +58,10 @@ write_metapage(Buffer buffer, int64 storage_id, const PfsMissingValue *missing,
 	Page page = BufferGetPage(buffer);
 	PfsMetapage *meta;
 
+	/*
+	 * The page must not stay in shared buffers without its WAL record, so an error from here on is
+	 * a PANIC.
+	 */
 	START_CRIT_SECTION();
 	PageInit(page, BLCKSZ, 0);
 	meta = (PfsMetapage *) PageGetContents(page);
@@ -67,6 +71,7 @@ write_metapage(Buffer buffer, int64 storage_id, const PfsMissingValue *missing,
 	meta->missing_count = missing_count;
 	if (missing_count > 0)
 		memcpy(meta->missing, missing, sizeof(PfsMissingValue) * missing_count);
+	/* A standard page: log_newpage_buffer() leaves out the hole after pd_lower. */
 	((PageHeader) page)->pd_lower =
 		(LocationIndex) ((char *) &meta->missing[missing_count] - (char *) page);
 	MarkBufferDirty(buffer);
@@ -86,6 +91,7 @@ pfs_storage_create(const RelFileLocator *locator, char persistence)
 
 	/* the relation's cache entry still names the old file, or no file */
 	relation = CreateFakeRelcacheEntry(*locator);
+	/* The file is new, so P_NEW is block 0, the metapage. */
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
 	write_metapage(buffer, storage_id, NULL, 0);
 	UnlockReleaseBuffer(buffer);
@@ -104,6 +110,10 @@ pfs_storage_take_over(Relation old_table, Relation new_table)
 	{
 		int64 value;
 
+		/*
+		 * A rewrite clears attmissingval in the catalog, but the segments that are taken over still
+		 * lack these columns.
+		 */
 		if (TupleDescAttr(desc, attnum - 1)->attisdropped ||
 			!pfs_storage_missing_value(old_table, attnum, &value))
 			continue;
@@ -119,6 +129,7 @@ pfs_storage_take_over(Relation old_table, Relation new_table)
 
 	buffer = ReadBuffer(new_table, 0);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	/* The new file gets the old id, so the directory rows of the old file belong to it. */
 	write_metapage(buffer, pfs_storage_id(old_table), missing, count);
 	UnlockReleaseBuffer(buffer);
 }
@@ -148,6 +159,7 @@ read_metapage(Relation relation)
 	PfsMetapage *meta = palloc0(METAPAGE_BYTES);
 	Buffer buffer;
 
+	/* A file without blocks is a damaged one: zeros fail the check of the magic number. */
 	if (RelationGetNumberOfBlocks(relation) > 0)
 	{
 		buffer = ReadBuffer(relation, 0);
@@ -161,6 +173,7 @@ read_metapage(Relation relation)
 static bool
 is_readable(const PfsMetapage *meta)
 {
+	/* The count is checked before missing[] is read. */
 	return meta->magic == PFS_STORAGE_MAGIC && meta->version == PFS_STORAGE_VERSION &&
 		   meta->missing_count <= MAX_MISSING_VALUES;
 }
@@ -192,6 +205,9 @@ pfs_storage_id_if_readable(Relation relation)
 	IdRead read = { relation, 0 };
 	int64 storage_id;
 
+	/*
+	 * The read may raise an error for a bad checksum, which must not keep DROP TABLE from working.
+	 */
 	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
 		(void) pfs_attempt(metapage_read_id, &read, "a table's metapage was not read");
 	storage_id = read.storage_id;
@@ -232,12 +248,19 @@ pfs_storage_cache(Relation relation)
 	PfsMetapage *meta;
 	Size missing_bytes;
 
+	/*
+	 * A rewrite or TRUNCATE gives the table another file, with another metapage, while the relcache
+	 * entry may stay.
+	 */
 	if (cache != NULL && cache->file == relation->rd_locator.relNumber)
 		return cache;
 
 	meta = read_metapage(relation);
 	metapage_check(relation, meta);
 	missing_bytes = sizeof(PfsMissingValue) * meta->missing_count;
+	/*
+	 * rd_amcache is freed with pfree() when the relcache entry is rebuilt, so it must be one chunk.
+	 */
 	cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache) + missing_bytes);
 	cache->file = relation->rd_locator.relNumber;
 	cache->storage_id = meta->storage_id;
@@ -276,6 +299,7 @@ pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value)
 
 	if (pfs_desc_missing_value(RelationGetDescr(relation), attnum, value))
 		return true;
+	/* The catalog has no default: a rewrite may have moved it to the metapage. */
 	cache = pfs_storage_cache(relation);
 	for (uint32 i = 0; i < cache->missing_count; i++)
 		if (cache->missing[i].attnum == attnum)

@@ -101,6 +101,9 @@ pfs_summary_adds_up(Relation relation, const PfsColumn *column)
 	PfsRowKey key = pfs_row_key(relation);
 	Oid type = getBaseType(TupleDescAttr(RelationGetDescr(relation), column->attnum - 1)->atttypid);
 
+	/*
+	 * Without all three key columns there is no table of sums that would read the sums of groups.
+	 */
 	if (key.series == InvalidAttrNumber || key.stack == InvalidAttrNumber ||
 		key.time == InvalidAttrNumber)
 		return false;
@@ -130,6 +133,7 @@ summary_begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part,
 		key.time == InvalidAttrNumber || table->series->nulls != NULL ||
 		table->second->nulls != NULL || (other != NULL && other->nulls != NULL))
 		return false;
+	/* A limit of 0 means so few rows that a table of sums would not be shorter. */
 	table->limit = limit;
 	if (limit == 0)
 		return false;
@@ -168,6 +172,7 @@ summary_add_row(SumTable *table, uint32 position, uint32 row)
 	{
 		SumColumn *column = &table->columns[i];
 
+		/* An overflow leaves the column out of the table, and scans then read it from the rows. */
 		column->is_out_of_range |=
 			pg_add_s64_overflow(column->sums[position], column->source->values[row],
 								&column->sums[position]);
@@ -190,6 +195,7 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 			series != table->series_values[table->count - 1] ||
 			stack != table->second_values[table->count - 1])
 		{
+			/* So many pairs would not be worth their bytes. */
 			if (table->count == table->limit)
 				return false;
 			summary_add_entry(table, series, stack);
@@ -211,6 +217,7 @@ summary_add_series(SumTable *table, times_hash *positions, int64 *distinct, uint
 	uint32 count = 0;
 	bool found;
 
+	/* Positions are those of one series; the table of the series before is of no use. */
 	times_reset(positions);
 	for (uint32 row = first; row < end; row++)
 	{
@@ -244,6 +251,7 @@ summary_add_scrapes(SumTable *table, uint32 row_count)
 	for (uint32 first = 0; first < row_count; first = end)
 	{
 		CHECK_FOR_INTERRUPTS();
+		/* Rows are sorted by series, so those of one series are neighbours. */
 		for (end = first + 1; end < row_count && series[end] == series[first]; end++)
 			;
 		if (!summary_add_series(table, positions, distinct, first, end))
@@ -281,6 +289,9 @@ finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 	Assert(count == ROW_COUNT_POSITION);
 	put_column(&columns[count++], PFS_ROW_COUNT_ATTNUM, sizeof(int32), table->row_counts);
 	for (uint32 i = 0; i < count; i++)
+		/*
+		 * The base has series and stack as its keys, and the row count as the length of each group.
+		 */
 		columns[i].is_shared = base != NULL;
 	for (uint32 i = 0; i < table->column_count; i++)
 	{
@@ -289,6 +300,10 @@ finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 		if (column->is_out_of_range)
 			continue;
 		put_column(&columns[count], column->source->attnum, sizeof(int64), column->sums);
+		/*
+		 * Otherwise store only the difference from a multiple of the row count, with which sums of
+		 * samples grow.
+		 */
 		if (has_sums(base, column->source->attnum))
 			columns[count].is_shared = true;
 		else
@@ -317,6 +332,7 @@ pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, ui
 	if (part == PFS_PART_PAIRS ? !add_pairs(&table, rows->row_count, by_groups)
 							   : !summary_add_scrapes(&table, rows->row_count))
 		return false;
+	/* Shared columns are read by the number of the group, so pairs and groups must be the same. */
 	if (by_groups && table.count != group_count)
 		elog(ERROR, "segment of %u groups has %u pairs", group_count, table.count);
 	finish_table(&table, by_groups ? base : NULL, sums);
@@ -330,6 +346,10 @@ pfs_summary_fits(Relation relation, const PfsSegmentReader *sums, PfsSegmentPart
 	AttrNumber second = part == PFS_PART_PAIRS ? key.stack : key.time;
 	AttrNumber other = part == PFS_PART_PAIRS ? key.time : key.stack;
 
+	/*
+	 * Columns may have been renamed since the sums were made: positions 0 and 1 show by which
+	 * columns they were summed.
+	 */
 	return other != InvalidAttrNumber && pfs_reader_find_column(sums, key.series) == 0 &&
 		   pfs_reader_find_column(sums, second) == 1 && pfs_reader_find_column(sums, other) < 0;
 }

@@ -13,6 +13,7 @@
 PfsValueKind
 pfs_value_kind(Oid type_id)
 {
+	/* A domain is stored like its base type; constraints were checked before the insert. */
 	switch (getBaseType(type_id))
 	{
 		case BOOLOID:
@@ -81,6 +82,10 @@ pfs_value_native(PfsValueKind kind, int64 value)
 {
 	switch (kind)
 	{
+		/*
+		 * A column altered from int4 to oid, or back, keeps stored values: only their lower 32 bits
+		 * count.
+		 */
 		case PFS_VALUE_UINT32:
 			return (int64) (uint32) value;
 		case PFS_VALUE_INT32:
@@ -102,6 +107,7 @@ float8_key(double value)
 {
 	int64 bits;
 
+	/* PostgreSQL sorts NaN after all other numbers, and -0 equal to 0. */
 	if (isnan(value))
 		return PG_INT64_MAX;
 	if (value == 0)

@@ -36,6 +36,7 @@ static uint32 observer_capacity = 0;
 void
 pfs_observers_add(const QueryDesc *query)
 {
+	/* Utility statements have no snapshot and read no rows. */
 	if (query->snapshot == NULL)
 		return;
 	PFS_RESERVE_IN(TopMemoryContext, observers, observer_capacity, observer_count + 1);
@@ -50,6 +51,10 @@ pfs_observers_remove(const QueryDesc *query)
 	for (uint32 i = observer_count; i > 0; i--)
 		if (observers[i - 1].query == query)
 		{
+			/*
+			 * Order does not matter. The search begins at the end, because the latest query usually
+			 * ends first.
+			 */
 			observers[i - 1] = observers[--observer_count];
 			return;
 		}
@@ -59,6 +64,9 @@ void
 pfs_observers_clear(void)
 {
 	observer_count = 0;
+	/*
+	 * TopTransactionContext frees the spans; the observers' array is kept for the next transaction.
+	 */
 	spans = NULL;
 	span_count = span_capacity = 0;
 }
@@ -73,9 +81,11 @@ pfs_observers_note_merged(int64 storage_id, CommandId min, CommandId max)
 void
 pfs_observers_check(Relation relation, int64 storage_id, Snapshot snapshot)
 {
+	/* Other snapshots see rows whatever their command. */
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
 		return;
 	for (uint32 i = 0; i < span_count; i++)
+		/* The snapshot sees commands before curcid: those from min on, but not those up to max. */
 		if (spans[i].storage_id == storage_id && spans[i].min < snapshot->curcid &&
 			snapshot->curcid <= spans[i].max)
 			ereport(ERROR,
@@ -92,6 +102,7 @@ bool
 pfs_observers_between(CommandId min, CommandId max)
 {
 	for (uint32 i = 0; i < observer_count; i++)
+		/* This query sees the rows of min and not those of max. */
 		if (min < observers[i].command_id && observers[i].command_id <= max)
 			return true;
 	return false;

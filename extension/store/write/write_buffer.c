@@ -88,6 +88,10 @@ get_table(Relation relation)
 	PfsRowBuffer rows;
 	PendingTable *table;
 
+	/*
+	 * ADD COLUMN and DROP COLUMN change the layout within the transaction, so both counts belong to
+	 * the key.
+	 */
 	for (int i = 0; i < desc->natts; i++)
 		key.live_count = (int16) (key.live_count + !TupleDescAttr(desc, i)->attisdropped);
 
@@ -130,6 +134,10 @@ buffer_write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTa
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	PfsRowKey key = pfs_row_key(relation);
 
+	/*
+	 * The ledger's entry has the command id of the segments, so each snapshot sees all of them or
+	 * none.
+	 */
 	pfs_ledger_add(table->key.storage_id, end - first, command_id);
 	while (first < end)
 	{
@@ -139,6 +147,7 @@ buffer_write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTa
 		pfs_rows_order(&table->rows, &key, first, count, &rows);
 		pfs_segment_write(relation, table->key.storage_id, writer, &rows, command_id);
 		first += count;
+		/* A flush may write many segments, so the memory of each is freed before the next. */
 		MemoryContextReset(context);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -153,10 +162,15 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 	const PfsRowBuffer *rows = &table->rows;
 	uint32 run = rows->run_count;
 
+	/* Find the first run of the current subtransaction. */
 	while (run > 0 && rows->runs[run - 1].first_row >= first)
 		run--;
 	while (run < rows->run_count)
 	{
+		/*
+		 * Command ids need not ascend: an INSERT goes on under its own after its trigger has
+		 * inserted rows under a later one.
+		 */
 		CommandId min = rows->runs[run].command_id;
 		CommandId max = min;
 		uint32 end = rows->row_count;
@@ -177,8 +191,16 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 			min = Min(min, command_id);
 			max = Max(max, command_id);
 		}
+		/*
+		 * A snapshot between min and max that is taken later must not read this segment:
+		 * pfs_observers_check() looks for it.
+		 */
 		if (min < max)
 			pfs_observers_note_merged(table->key.storage_id, min, max);
+		/*
+		 * Under the greatest command id no query sees the segment before it would see all of its
+		 * rows.
+		 */
 		buffer_write_rows(relation, writer, table, first, end, max);
 		first = end;
 	}
@@ -191,6 +213,10 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 static void
 flush_table(PendingTable *table)
 {
+	/*
+	 * Rows of outer subtransactions stay: written now, they would vanish with a rollback of this
+	 * one.
+	 */
 	uint32 first = pfs_row_buffer_first_row(&table->rows, GetCurrentSubTransactionId());
 	bool push_snapshot = !ActiveSnapshotSet();
 	Relation relation;
@@ -201,6 +227,10 @@ flush_table(PendingTable *table)
 
 	/* no lock is needed here, because the inserting command holds one until the transaction ends */
 	relation = table_open(table->relation_id, NoLock);
+	/*
+	 * pfs_write_buffer_drop() marks the rows of a replaced file, so this would be a row that got
+	 * lost.
+	 */
 	if (pfs_storage_id(relation) != table->key.storage_id)
 		elog(ERROR,
 			 "rows for storage " INT64_FORMAT " wait, but table \"%s\" has storage " INT64_FORMAT,
@@ -245,6 +275,7 @@ limit_memory(void)
 			Size table_bytes = pfs_row_buffer_bytes(&table->rows);
 
 			bytes += table_bytes;
+			/* Only rows of this subtransaction, in a file that still exists, can be written. */
 			if (table_bytes > largest_bytes && table->dropped_by == InvalidSubTransactionId &&
 				pfs_row_buffer_first_row(&table->rows, subxact) < table->rows.row_count)
 			{
@@ -257,6 +288,7 @@ limit_memory(void)
 		 */
 		if (bytes <= (Size) write_buffer_kb * 1024 || largest == NULL)
 			return;
+		/* flush_table() may remove the entry, so the next round searches the hash table anew. */
 		flush_table(largest);
 	}
 }
@@ -270,11 +302,13 @@ pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
 
 	while (count > 0)
 	{
+		/* flush_table() removes an emptied buffer, so it is looked up again in each round. */
 		PendingTable *table = get_table(relation);
 		uint32 waiting = table->rows.row_count - pfs_row_buffer_first_row(&table->rows, subxact);
 		uint32 taken = Min(count, PFS_BUFFER_MAX_ROWS - Min(waiting, PFS_BUFFER_MAX_ROWS));
 		Size bytes_before = pfs_row_buffer_bytes(&table->rows);
 
+		/* The buffer has PFS_BUFFER_MAX_ROWS rows of this subtransaction. */
 		if (taken == 0)
 		{
 			flush_table(table);
@@ -306,6 +340,7 @@ pfs_write_buffer_flush(Relation relation)
 		return;
 	storage_id = pfs_storage_id(relation);
 	hash_seq_init(&status, pending_tables);
+	/* dynahash allows a scan to remove the entry that it has just returned. */
 	while ((table = hash_seq_search(&status)) != NULL)
 		if (is_waiting(table, storage_id))
 			flush_table(table);
@@ -331,6 +366,10 @@ pfs_write_buffer_drop(int64 storage_id)
 
 		if (!is_waiting(table, storage_id))
 			continue;
+		/*
+		 * Rows of outer subtransactions are kept: they are needed again if this one, and with it
+		 * the drop, is rolled back.
+		 */
 		if (first == 0)
 			remove_table(table);
 		else
@@ -396,6 +435,7 @@ buffers_on_transaction(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
+			/* Queries have ended, so all rows of a table can become one segment. */
 			pfs_observers_clear();
 			pfs_write_buffer_flush_all();
 			break;
@@ -424,6 +464,7 @@ commit_subtransaction(SubTransactionId child, SubTransactionId parent)
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
+		/* The rows wait on, as rows of the parent. */
 		pfs_row_buffer_reparent(&table->rows, child, parent);
 		if (table->dropped_by == child)
 			table->dropped_by = parent;
@@ -442,6 +483,10 @@ abort_subtransaction(SubTransactionId child)
 		uint32 first = pfs_row_buffer_first_row(&table->rows, child);
 
 		if (table->dropped_by == child)
+			/*
+			 * The drop was rolled back, so the file exists again, with the rows of outer
+			 * subtransactions.
+			 */
 			table->dropped_by = InvalidSubTransactionId;
 		if (first == 0)
 			remove_table(table);
@@ -454,6 +499,7 @@ static void
 buffers_on_subtransaction(SubXactEvent event, SubTransactionId child, SubTransactionId parent,
 						  void *arg)
 {
+	/* A subtransaction that ends before the first insert changes nothing. */
 	if (pending_tables == NULL)
 		return;
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
