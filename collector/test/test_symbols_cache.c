@@ -121,6 +121,49 @@ keeps_what_is_used(void **state)
 	result_cache_free(cache);
 }
 
+/* Sorted ranges that do not overlap are found by bisection, however they overlapped before. */
+static void
+expect_no_overlap(const AddressRanges *ranges, size_t added)
+{
+	assert_true(ranges->count < 2 * added);
+	for (size_t i = 1; i < ranges->count; i++)
+		assert_true(ranges->items[i].low - ranges->items[i - 1].low >=
+					ranges->items[i - 1].size_bytes);
+}
+
+/* One range covers many that begin later, and each of others covers all that follow. */
+static void
+cuts_ranges_that_cover_many(void **state)
+{
+	const uint32_t count = 50000;
+	AddressRanges flat = { 0 };
+	AddressRanges nested = { 0 };
+	uint32_t value;
+
+	assert_int_equal(address_ranges_add(&flat, 0, 4 * count, count), 0);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		assert_int_equal(address_ranges_add(&flat, 2 * i, 2 * i + 1, i), 0);
+		assert_int_equal(address_ranges_add(&nested, i, 2 * count - i, i), 0);
+	}
+	assert_int_equal(address_ranges_sort(&flat), 0);
+	assert_int_equal(address_ranges_sort(&nested), 0);
+	expect_no_overlap(&flat, count + 1);
+	expect_no_overlap(&nested, count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		assert_true(address_ranges_find(&flat, 2 * i, &value) && value == i);
+		assert_true(address_ranges_find(&flat, 2 * i + 1, &value) && value == count);
+		assert_true(address_ranges_find(&nested, i, &value) && value == i);
+		assert_true(address_ranges_find(&nested, 2 * count - 1 - i, &value) && value == i);
+	}
+	assert_true(address_ranges_find(&flat, 4 * count - 1, &value) && value == count);
+	assert_false(address_ranges_find(&flat, 4 * count, &value));
+	assert_false(address_ranges_find(&nested, 2 * count, &value));
+	address_ranges_fini(&flat);
+	address_ranges_fini(&nested);
+}
+
 static void
 finds_the_innermost_range(void **state)
 {
@@ -137,7 +180,8 @@ finds_the_innermost_range(void **state)
 		naive[i].high = naive[i].low + next_random() % (i % 10 == 0 ? 2000 : 60);
 		assert_int_equal(address_ranges_add(&ranges, naive[i].low, naive[i].high, i), 0);
 	}
-	address_ranges_sort(&ranges);
+	assert_int_equal(address_ranges_sort(&ranges), 0);
+	expect_no_overlap(&ranges, 300);
 	for (uint64_t address = 0; address < 7100; address++)
 	{
 		uint32_t value = 0;
@@ -185,9 +229,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_all_within_budget),
-		cmocka_unit_test(keeps_what_is_used),
-		cmocka_unit_test(finds_the_innermost_range),
+		cmocka_unit_test(keeps_all_within_budget),	 cmocka_unit_test(keeps_what_is_used),
+		cmocka_unit_test(finds_the_innermost_range), cmocka_unit_test(cuts_ranges_that_cover_many),
 		cmocka_unit_test(prefers_plain_names),
 	};
 

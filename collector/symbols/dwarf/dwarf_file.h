@@ -37,8 +37,9 @@ typedef struct DwarfFile
 	struct DwarfFile *supplement; /* supplement made by dwz; NULL: none */
 	DwarfUnit *units;			  /* sorted by offset */
 	uint32_t unit_count;
-	Budget budget; /* only counts memory */
-	Table abbrevs; /* DwarfAbbrevs *, one for each offset */
+	Budget budget;			  /* only counts memory */
+	Table abbrevs;			  /* DwarfAbbrevs *, one for each offset */
+	uint64_t list_bytes_read; /* of lists of address ranges, each time that one is read */
 } DwarfFile;
 
 /*

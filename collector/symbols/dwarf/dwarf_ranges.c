@@ -6,6 +6,10 @@
 
 #include <dwarf.h>
 
+/* How often each byte of a file's lists may be read, on average. Blocks in blocks share lists. */
+#define LIST_READS_MAX 64
+#define LIST_BYTES_MIN 4096 /* smaller sections count as large as this */
+
 /* Finds the end of the range of an entry that has low_pc. */
 static bool
 range_end(const DwarfEntry *entry, uint64_t low, uint64_t *high)
@@ -40,18 +44,19 @@ list_offset(const DwarfUnit *unit, const DwarfValue *value)
 static void
 begin_list(DwarfRanges *ranges, const DwarfUnit *unit, const DwarfValue *value)
 {
-	const DwarfUnit *skeleton = unit->skeleton;
+	bool is_new = unit->sizes.version >= 5;
+	const DwarfUnit *owner = is_new || unit->skeleton == NULL ? unit : unit->skeleton;
+	const DwarfSpan *lists = &owner->file->sections[is_new ? DWARF_RNGLISTS : DWARF_RANGES];
 
-	ranges->is_list = true;
+	ranges->file = owner->file;
 	ranges->base = unit->low_pc;
-	if (unit->sizes.version >= 5)
-		ranges->cursor =
-			dwarf_cursor(&unit->file->sections[DWARF_RNGLISTS], list_offset(unit, value));
-	else if (skeleton == NULL)
-		ranges->cursor = dwarf_cursor(&unit->file->sections[DWARF_RANGES], value->number);
+	if (owner->file->list_bytes_read / LIST_READS_MAX > lists->size_bytes + LIST_BYTES_MIN)
+		ranges->cursor = (DwarfCursor){ .failed = true };
+	else if (is_new)
+		ranges->cursor = dwarf_cursor(lists, list_offset(unit, value));
 	else
-		ranges->cursor = dwarf_cursor(&skeleton->file->sections[DWARF_RANGES],
-									  skeleton->ranges_base + value->number);
+		ranges->cursor =
+			dwarf_cursor(lists, (owner != unit ? owner->ranges_base : 0) + value->number);
 }
 
 void
@@ -147,9 +152,15 @@ next_entry(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 bool
 dwarf_ranges_next(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 {
-	if (ranges->is_list)
-		return ranges->unit->sizes.version >= 5 ? next_entry(ranges, low, high)
-												: next_pair(ranges, low, high);
+	if (ranges->file != NULL)
+	{
+		const uint8_t *before = ranges->cursor.at;
+		bool found = ranges->unit->sizes.version >= 5 ? next_entry(ranges, low, high)
+													  : next_pair(ranges, low, high);
+
+		ranges->file->list_bytes_read += (uint64_t) (ranges->cursor.at - before);
+		return found;
+	}
 	*low = ranges->low;
 	*high = ranges->high;
 	ranges->low = ranges->high = 0;

@@ -15,10 +15,13 @@ typedef struct DwarfRanges
 	uint64_t base;		/* address to which pairs of the list are relative */
 	uint64_t low;		/* start of the only range, if the entry has no list */
 	uint64_t high;
-	bool is_list;
+	DwarfFile *file; /* has the list; NULL: the entry has no list */
 } DwarfRanges;
 
-/* Begins a walk. If the entry has no ranges, the walk has none. */
+/*
+ * Begins a walk. If the entry has no ranges, the walk has none; likewise if the file's lists were
+ * read too often, which happens only if many entries of a hostile file share long lists.
+ */
 void dwarf_ranges_begin(DwarfRanges *ranges, const DwarfEntry *entry);
 
 /* Sets *low and *high (exclusive) to the next range. Returns false after the last one. */

@@ -1,6 +1,6 @@
 /*
  * address_ranges.c
- *		Keeps ranges in a sorted array; finds one by binary search, then backwards.
+ *		Keeps ranges in a sorted array, cut so that none overlap; finds one by binary search.
  */
 #include "symbols/worker/address_ranges.h"
 
@@ -25,13 +25,13 @@ address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t 
 	}
 	if (high - low > UINT32_MAX)
 		high = low + UINT32_MAX;
-	ranges->items[ranges->count++] = (AddressRange){ low, high, (uint32_t) (high - low), value };
+	ranges->items[ranges->count++] = (AddressRange){ low, (uint32_t) (high - low), value };
 	return 0;
 }
 
 /*
- * Compares the starts of ranges; at equal starts the longest range comes first, so that a search
- * backwards finds the innermost range first.
+ * Compares the starts of ranges, then the ends. Of ranges that cover an address the last one is the
+ * innermost: at equal starts the longest comes first, of equal ranges that with the largest value.
  */
 static int
 compare_ranges(const void *a, const void *b)
@@ -46,21 +46,94 @@ compare_ranges(const void *a, const void *b)
 	return (left->value < right->value) - (left->value > right->value);
 }
 
-void
+/* The sorted ranges while they are cut. */
+typedef struct RangeCutting
+{
+	const AddressRange *items;
+	size_t *open; /* ranges that began and may not have ended, the innermost last */
+	size_t open_count;
+	uint64_t at; /* all addresses before it are done */
+	AddressRange *parts;
+	size_t part_count;
+} RangeCutting;
+
+/* Makes the parts of open ranges up to an address. */
+static void
+cutting_advance(RangeCutting *cutting, uint64_t limit)
+{
+	while (cutting->open_count > 0 && cutting->at < limit)
+	{
+		const AddressRange *range = &cutting->items[cutting->open[cutting->open_count - 1]];
+		uint64_t end = range->low + range->size_bytes;
+		uint64_t high = end < limit ? end : limit;
+
+		if (high > cutting->at)
+		{
+			cutting->parts[cutting->part_count++] =
+				(AddressRange){ cutting->at, (uint32_t) (high - cutting->at), range->value };
+			cutting->at = high;
+		}
+		if (end <= limit)
+			cutting->open_count--;
+	}
+	cutting->at = limit;
+}
+
+static bool
+address_ranges_overlap(const AddressRanges *ranges)
+{
+	for (size_t i = 1; i < ranges->count; i++)
+		if (ranges->items[i].low - ranges->items[i - 1].low < ranges->items[i - 1].size_bytes)
+			return true;
+	return false;
+}
+
+/*
+ * Replaces sorted ranges that overlap by parts that do not. A part ends where a range begins or
+ * ends, so there are fewer than two for each range.
+ */
+static int
+address_ranges_cut(AddressRanges *ranges)
+{
+	RangeCutting cutting = { .items = ranges->items };
+
+	cutting.open = malloc(ranges->count * sizeof(*cutting.open));
+	cutting.parts = malloc(2 * ranges->count * sizeof(*cutting.parts));
+	if (cutting.open == NULL || cutting.parts == NULL)
+	{
+		free(cutting.open);
+		free(cutting.parts);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < ranges->count; i++)
+	{
+		cutting_advance(&cutting, ranges->items[i].low);
+		cutting.open[cutting.open_count++] = i;
+	}
+	cutting_advance(&cutting, UINT64_MAX);
+	free(cutting.open);
+	free(ranges->items);
+	*ranges = (AddressRanges){ cutting.parts, cutting.part_count, 2 * ranges->count };
+	return 0;
+}
+
+int
 address_ranges_sort(AddressRanges *ranges)
 {
-	AddressRange *items = realloc(ranges->items, (ranges->count + 1) * sizeof(*items));
+	AddressRange *items;
 
+	if (ranges->count == 0)
+		return 0;
+	qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
+	if (address_ranges_overlap(ranges) && address_ranges_cut(ranges) != 0)
+		return -ENOMEM;
+	items = realloc(ranges->items, ranges->count * sizeof(*items));
 	if (items != NULL)
 	{
 		ranges->items = items;
-		ranges->room = ranges->count + 1;
+		ranges->room = ranges->count;
 	}
-	if (ranges->count > 0)
-		qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
-	for (size_t i = 1; i < ranges->count; i++)
-		if (ranges->items[i].reach < ranges->items[i - 1].reach)
-			ranges->items[i].reach = ranges->items[i - 1].reach;
+	return 0;
 }
 
 void
@@ -85,14 +158,8 @@ address_ranges_find(const AddressRanges *ranges, uint64_t address, uint32_t *val
 		else
 			high = middle;
 	}
-	while (low > 0 && ranges->items[low - 1].reach > address)
-	{
-		low--;
-		if (address - ranges->items[low].low < ranges->items[low].size_bytes)
-		{
-			*value = ranges->items[low].value;
-			return true;
-		}
-	}
-	return false;
+	if (low == 0 || address - ranges->items[low - 1].low >= ranges->items[low - 1].size_bytes)
+		return false;
+	*value = ranges->items[low - 1].value;
+	return true;
 }

@@ -12,8 +12,6 @@
 typedef struct AddressRange
 {
 	uint64_t low;
-	/* largest end of this range and those before it; a search backwards stops there */
-	uint64_t reach;
 	uint32_t size_bytes;
 	uint32_t value;
 } AddressRange;
@@ -31,14 +29,19 @@ typedef struct AddressRanges
  * range. Returns 0 or -ENOMEM.
  */
 int address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t value);
-/* call it once, after all ranges were added and before the first search */
-void address_ranges_sort(AddressRanges *ranges);
+
+/*
+ * Sorts the ranges and cuts them where others cover them, which at most doubles their number:
+ * afterwards no two overlap. Call it once, after all ranges were added and before the first search.
+ * Returns 0 or -ENOMEM.
+ */
+int address_ranges_sort(AddressRanges *ranges);
 void address_ranges_fini(AddressRanges *ranges);
 
 /*
- * Finds the value of the range that covers an address. If several do, chooses the one that begins
- * last; among those the shortest; among those the one with the smallest value. Returns false if no
- * range covers the address.
+ * Finds the value of the range that covers an address. If several did when they were added, chooses
+ * the one that begins last; among those the shortest; among those the one with the smallest value.
+ * Returns false if no range covers the address.
  */
 bool address_ranges_find(const AddressRanges *ranges, uint64_t address, uint32_t *value);
 

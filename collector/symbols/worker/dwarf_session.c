@@ -90,8 +90,7 @@ index_code(DwarfSession *session)
 			err = address_ranges_add(&session->code, header.sh_addr,
 									 header.sh_addr + header.sh_size, 0);
 	}
-	address_ranges_sort(&session->code);
-	return err;
+	return err != 0 ? err : address_ranges_sort(&session->code);
 }
 
 /*
@@ -146,8 +145,7 @@ index_units(DwarfSession *session)
 			dwarf_unit_read_root(unit, NULL) && unit->kind != DWARF_UNIT_OTHER)
 			err = add_unit(session, unit);
 	}
-	address_ranges_sort(&session->ranges);
-	return err;
+	return err != 0 ? err : address_ranges_sort(&session->ranges);
 }
 
 /* Opens the supplement; without it some names are missing. Returns 0, -EFBIG or -ENOMEM. */

@@ -17,6 +17,13 @@
 
 #define DEPTH_MAX 128 /* limit of the nesting of entries in a function; deeper ones are ignored */
 
+/*
+ * How often inlined calls may be read from each byte of a unit, on average. Functions in functions
+ * are read several times. In a damaged unit all functions may contain the rest of the unit, so that
+ * reading each of them would take time that is quadratic in the unit's size.
+ */
+#define WALKS_MAX 16
+
 struct IndexedFunction
 {
 	uint32_t entry; /* offset of its entry, relative to the unit's root */
@@ -28,7 +35,7 @@ struct IndexedFunction
 /* The scopes of a function that are being read. */
 typedef struct ScopeReading
 {
-	const FunctionIndex *index;
+	FunctionIndex *index;
 	IndexedFunction *function;
 	size_t count;
 	size_t room;
@@ -123,13 +130,14 @@ function_index_list(FunctionIndex *index, bool everywhere)
 		err = function_index_add(index, &entry);
 		at = everywhere ? entry.next : dwarf_entry_after(&entry);
 	}
+	if (err == 0)
+		err = address_ranges_sort(&index->ranges);
 	if (err != 0)
 	{
 		/* drop the functions of this attempt, because the next one would add them again */
 		function_index_clear(index);
 		return err;
 	}
-	address_ranges_sort(&index->ranges);
 	index->is_listed = true;
 	index->is_whole = everywhere;
 	return 0;
@@ -180,6 +188,7 @@ static int
 add_calls(ScopeReading *reading, uint64_t at)
 {
 	uint32_t around[DEPTH_MAX] = { 0 }; /* the innermost scope at each depth of entries */
+	const uint64_t begin = at;
 	unsigned depth = 1;
 	DwarfEntry entry;
 	int err = 0;
@@ -207,7 +216,15 @@ add_calls(ScopeReading *reading, uint64_t at)
 				around[depth] = scope;
 		}
 	}
+	reading->index->walked_bytes += at - begin;
 	return err;
+}
+
+/* Returns true if inlined calls of another function of the unit may be read. */
+static bool
+may_walk(const FunctionIndex *index)
+{
+	return index->walked_bytes / WALKS_MAX <= index->unit->end - index->unit->root;
 }
 
 static void
@@ -221,7 +238,7 @@ scope_reading_shrink(ScopeReading *reading)
 
 /* Reads the inlined calls of a function. Returns 0, -ENOENT if its entry is damaged, or -ENOMEM. */
 static int
-read_scopes(const FunctionIndex *index, IndexedFunction *function)
+read_scopes(FunctionIndex *index, IndexedFunction *function)
 {
 	ScopeReading reading = { .index = index, .function = function };
 	DwarfEntry entry;
@@ -233,8 +250,10 @@ read_scopes(const FunctionIndex *index, IndexedFunction *function)
 	if (!dwarf_entry_read(index->unit, index->unit->root + function->entry, &entry))
 		return -ENOENT;
 	err = add_scope(&reading, &entry, 0, &number);
-	if (err == 0 && entry.has_children)
+	if (err == 0 && entry.has_children && may_walk(index))
 		err = add_calls(&reading, entry.next);
+	if (err == 0)
+		err = address_ranges_sort(&function->ranges);
 	if (err != 0)
 	{
 		free(function->scopes);
@@ -243,7 +262,6 @@ read_scopes(const FunctionIndex *index, IndexedFunction *function)
 		return err;
 	}
 	scope_reading_shrink(&reading);
-	address_ranges_sort(&function->ranges);
 	function->is_read = true;
 	return 0;
 }

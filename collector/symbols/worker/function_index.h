@@ -24,7 +24,8 @@ typedef struct FunctionIndex
 	IndexedFunction *functions;
 	size_t count;
 	size_t room;
-	AddressRanges ranges; /* ranges of functions */
+	AddressRanges ranges;  /* ranges of functions */
+	uint64_t walked_bytes; /* bytes of entries over which reading of inlined calls went */
 } FunctionIndex;
 
 /* A function, or a call that is inlined in one. */
