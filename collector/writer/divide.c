@@ -34,6 +34,7 @@ mark_series(const Batch *batch, bool *marks)
 
 	for (size_t i = 0; i < count; i++)
 	{
+		/* counts each series once, at its first sample */
 		marked += !marks[samples[i].series];
 		marks[samples[i].series] = true;
 	}
@@ -53,6 +54,10 @@ find_middle(const Batch *batch, uint32_t *middle)
 	if (marks == NULL)
 		return -ENOMEM;
 	half = mark_series(batch, marks) / 2;
+	/*
+	 * Stops after the series with which half of the series that have samples are in the first
+	 * piece. Series without samples in between go with them.
+	 */
 	for (uint32_t i = 0; half > 0; i++)
 	{
 		half -= marks[i];
@@ -68,6 +73,7 @@ batch_is_divisible(const Batch *batch)
 	const BatchSample *samples;
 	size_t count = batch_samples(batch, &samples);
 
+	/* samples and counts can be stored apart, even if there is one series */
 	if (count > 0 && has_counts(batch))
 		return true;
 	for (size_t i = 1; i < count; i++)
@@ -84,6 +90,10 @@ fill_pieces(const Batch *batch, Batch *first, Batch *second)
 	uint32_t middle;
 	int err;
 
+	/*
+	 * The counts are divided from the samples first: they are not the fault of a series, and must
+	 * not be lost with one.
+	 */
 	if (has_counts(batch))
 	{
 		err = batch_add_counts_of(first, batch);
@@ -109,6 +119,7 @@ batch_divide(const Batch *batch, Batch **first, Batch **second)
 		err = fill_pieces(batch, *first, *second);
 	if (err == 0)
 		return 0;
+	/* batch_free() accepts NULL */
 	batch_free(*first);
 	batch_free(*second);
 	*first = *second = NULL;

@@ -30,9 +30,14 @@ endings_report_loss(struct Writer *writer, const Batch *batch, uint64_t count, B
 {
 	const BatchLoss *losses;
 	const BatchUnwound *unwound;
+	/*
+	 * The batch's own losses and counts were not stored with it, and go on to the next report.
+	 * NULL: the content of the batch could not be read from disk.
+	 */
 	size_t loss_count = batch != NULL ? batch_losses(batch, &losses) : 0;
 	size_t unwound_count = batch != NULL ? batch_unwound(batch, &unwound) : 0;
 
+	/* Out of memory, the losses are in the statistics and in the log only. */
 	if (writer->unreported == NULL && batch_create(UNREPORTED_BYTES, &writer->unreported) != 0)
 		return;
 	for (size_t i = 0; i < loss_count; i++)
@@ -60,6 +65,7 @@ endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item)
 		writer->stats.batches_dropped++;
 		writer->stats.samples_dropped += item->samples;
 	}
+	/* A refused report is not reported again: it would be refused again, for ever. */
 	if (end != BATCH_STORED && item->callback.function == NULL &&
 		!(item->is_report && end == BATCH_REFUSED))
 		endings_report_loss(writer, item->batch, item->samples, end);
@@ -74,6 +80,7 @@ endings_notify(struct Writer *writer, const Endings *endings)
 {
 	for (QueuedBatch *item = endings->head, *next; item != NULL; item = next)
 	{
+		/* The item has left the queue, so only the spooler may still use it. */
 		const BatchResult result = {
 			.number = item->id.number,
 			.end = endings->end,
@@ -84,10 +91,15 @@ endings_notify(struct Writer *writer, const Endings *endings)
 		};
 		bool is_spooling;
 
+		/* before the callback, after which the spooler may free the item */
 		next = item->next;
 		if (item->callback.function != NULL)
 			item->callback.function(item->callback.context, &result);
 		pthread_mutex_lock(&writer->lock);
+		/*
+		 * Both flags under one lock: either the spooler finds has_ended and frees the item, or this
+		 * function finds is_spooling cleared and does.
+		 */
 		is_spooling = item->is_spooling;
 		item->has_ended = is_spooling;
 		pthread_mutex_unlock(&writer->lock);

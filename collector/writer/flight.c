@@ -21,10 +21,18 @@ flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 	size_t bytes = head->batch_bytes;
 	uint32_t count = 1;
 
+	/*
+	 * A piece goes alone to find the series at fault. A doubtful batch goes alone, because a merged
+	 * one has the number of its last batch.
+	 */
 	if (head->is_piece || head->is_doubtful)
 		return 1;
 	for (const QueuedBatch *item = head->next; item != NULL && count < count_max; item = item->next)
 	{
+		/*
+		 * begin_batch() has one number for each writer, so batches of two writers cannot share a
+		 * transaction.
+		 */
 		if (item->order > last ||
 			memcmp(item->id.writer, head->id.writer, sizeof(head->id.writer)) != 0)
 			break;
@@ -39,6 +47,10 @@ flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 static bool
 flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *report)
 {
+	/*
+	 * The sum of the batches is at most FLIGHT_BYTES unless the first one is larger; the rest is
+	 * for tables that grow by doubling.
+	 */
 	if (batch_create(2 * FLIGHT_BYTES + batch_bytes(head->batch), &flight->merged) != 0)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
@@ -46,6 +58,7 @@ flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batc
 		if (i > 0)
 			/* do not read "next" of the last batch, which the queue may change at the same time */
 			head = head->next;
+		/* the last batch's id is left */
 		flight->id = head->id;
 		flight->order = head->order;
 		if (batch_add_batch(flight->merged, head->batch) != 0)
@@ -58,6 +71,7 @@ bool
 flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *report)
 {
 	*flight = (Flight){ .batch = head->batch, .item = head, .id = head->id, .order = head->order };
+	/* one batch needs no copy */
 	if (count == 1 && report == NULL)
 		return true;
 	if (!flight_merge(flight, head, count, report))

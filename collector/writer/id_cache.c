@@ -39,6 +39,7 @@ id_cache_init(IdCache *cache, size_t budget_bytes)
 	{
 		IdGeneration *generation = &cache->generations[i];
 
+		/* Each generation takes half of the memory; a new one begins when the young one is full. */
 		generation->budget = (Budget){ .limit_bytes = budget_bytes / 2 };
 		arena_init(&generation->keys, &generation->budget);
 		table_init(&generation->entries, &generation->budget, sizeof(IdEntry));
@@ -71,6 +72,10 @@ generation_put(IdGeneration *generation, const IdEntry *entry)
 	IdEntry own = *entry;
 	void *key;
 
+	/*
+	 * Room first: table_append() cannot fail then, and the key is not left in the arena without an
+	 * entry.
+	 */
 	if (table_reserve(&generation->entries) != 0)
 		return false;
 	key = arena_alloc(&generation->keys, entry->key_bytes);
@@ -87,6 +92,11 @@ put_young(IdCache *cache, const IdEntry *entry)
 {
 	if (generation_put(&cache->generations[cache->young], entry))
 		return;
+	/*
+	 * The old generation is cleared and becomes the young one. The full one becomes the old one,
+	 * from which id_cache_find() copies entries that are still used. An entry larger than a
+	 * generation is not kept.
+	 */
 	cache->young = 1 - cache->young;
 	generation_clear(&cache->generations[cache->young]);
 	generation_put(&cache->generations[cache->young], entry);
@@ -101,6 +111,7 @@ id_cache_find(IdCache *cache, const void *key, size_t key_bytes, int64_t *id)
 		return true;
 	if (!generation_find(&cache->generations[1 - cache->young], &entry, id))
 		return false;
+	/* an entry that is used moves to the young generation and so survives the next change */
 	entry.id = *id;
 	put_young(cache, &entry);
 	return true;

@@ -83,6 +83,7 @@ intern_begin(InternWork *work, Interner *interner, const Batch *batch)
 		[KIND_STACK] = &interner->stacks,
 	};
 
+	/* The arrays belong to the batch, whose indexes are used until ids are known. */
 	*work = (InternWork){ .stack_seeds = interner->stack_seeds, .key = &interner->key };
 	for (int i = 0; i < KIND_COUNT; i++)
 		work->kinds[i] = (InternKind){ .rule = &rules[i], .cache = caches[i] };
@@ -112,8 +113,10 @@ kind_look_up(InternWork *work, InternKind *kind)
 {
 	Buffer *key = work->key;
 
+	/* intern_look_up() has done it */
 	if (kind->ids != NULL)
 		return true;
+	/* plus one, because calloc(0) may return NULL */
 	kind->ids = calloc(kind->count + 1, sizeof(kind->ids[0]));
 	kind->missing = calloc(kind->count + 1, sizeof(kind->missing[0]));
 	if (kind->ids == NULL || kind->missing == NULL)
@@ -142,6 +145,11 @@ kind_remember(InternWork *work, const InternKind *kind)
 	for (uint32_t i = 0; i < kind->missing_count; i++)
 	{
 		buffer_reset(key);
+		/*
+		 * The key is made again, because keeping all keys of a batch would take more memory than
+		 * making them costs time. The keys of locations and stacks contain ids, which are known by
+		 * now.
+		 */
 		kind->rule->make_key(work, kind->missing[i], key);
 		if (!key->failed)
 			id_cache_put(kind->cache, key->bytes, key->length, kind->ids[kind->missing[i]]);
@@ -174,6 +182,10 @@ bool
 intern_look_up(InternWork *work, bool *all)
 {
 	*all = true;
+	/*
+	 * The key of a location contains ids of mappings and functions, so later kinds can only be
+	 * looked up while nothing is missing.
+	 */
 	for (int i = 0; *all && i < KIND_COUNT; i++)
 	{
 		if (!kind_look_up(work, &work->kinds[i]))
@@ -195,6 +207,10 @@ intern_names(InternWork *work, Trip *trip, Connection *connection, DbError *erro
 		is_missing = is_missing || work->kinds[i].missing_count > 0;
 		trip_add_kind(trip, work, &work->kinds[i]);
 	}
+	/*
+	 * Otherwise the statements that the caller collected wait for the next round, which saves a
+	 * round trip.
+	 */
 	return is_missing ? trip_run(trip, connection, error) : DB_OK;
 }
 
@@ -205,6 +221,7 @@ intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *err
 	InternKind *stacks = &work->kinds[KIND_STACK];
 	DbOutcome outcome = DB_OK;
 
+	/* round 2 */
 	if (!kind_look_up(work, locations))
 		return intern_out_of_memory(error);
 	trip_add_kind(trip, work, locations);
@@ -212,6 +229,7 @@ intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *err
 		outcome = trip_run(trip, connection, error);
 	if (outcome != DB_OK)
 		return outcome;
+	/* round 3 */
 	if (!kind_look_up(work, stacks))
 		return intern_out_of_memory(error);
 	qsort_r(stacks->missing, stacks->missing_count, sizeof(uint32_t), compare_partitions,
@@ -239,6 +257,7 @@ interner_init(Interner *interner, size_t cache_bytes)
 	id_cache_init(&interner->stacks, share * STACK_SHARES);
 	id_cache_init(&interner->notes, share * NOTE_SHARES);
 	interner->key = (Buffer){ NULL };
+	/* secret, so that nobody can construct two stacks with one key */
 	interner->stack_seeds[0] = hash_seed();
 	interner->stack_seeds[1] = hash_word(hash_seed(), 1);
 }

@@ -51,6 +51,10 @@ intern_location_key(const InternWork *work, uint32_t index, Buffer *key)
 {
 	const BatchLocation *location = &work->locations[index];
 
+	/*
+	 * Ids instead of contents: they are shorter, and all ids of the cache belong to one identity of
+	 * the database.
+	 */
 	buffer_put_int4(key, intern_mapping_id(work, location));
 	buffer_put_int8(key, (int64_t) location->address);
 	for (uint32_t i = 0; i < location->line_count; i++)
@@ -77,6 +81,7 @@ intern_stack_key(const InternWork *work, uint32_t index, Buffer *key)
 
 		for (uint32_t depth = 0; depth < stack->depth; depth++)
 			hash = hash_word(hash, (uint32_t) intern_location_id(work, stack->locations[depth]));
+		/* the depth last, so that a stack and its beginning have unrelated hashes */
 		buffer_put_int8(key, (int64_t) hash_word(hash, stack->depth));
 	}
 }

@@ -72,6 +72,10 @@ intern_encode_locations(const InternWork *work, const uint32_t *indexes, uint32_
 {
 	size_t line_count = 0;
 
+	/*
+	 * The lines of all locations are two flat arrays, whose length must be known before their first
+	 * element; the third array has the number of lines of each location.
+	 */
 	for (uint32_t i = 0; i < count; i++)
 		line_count += work->locations[indexes[i]].line_count;
 	wire_array(&buffers[0], WIRE_INT4, count);
@@ -113,6 +117,10 @@ intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t c
 	uint32_t partition_count = 0;
 	size_t frame_count = 0;
 
+	/*
+	 * Stacks are sorted by partition. A run of stacks of one partition is one element of the first
+	 * two arrays: name and number of stacks.
+	 */
 	for (uint32_t i = 0; i < count; i += partition_length(work, indexes, i, count))
 		partition_count++;
 	for (uint32_t i = 0; i < count; i++)
@@ -124,6 +132,7 @@ intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t c
 		wire_text_element(&buffers[0], work->stacks[indexes[i]].partition);
 		wire_int4_element(&buffers[1], (int32_t) partition_length(work, indexes, i, count));
 	}
+	/* depth of each stack, and the locations of all stacks, one after the other */
 	wire_array(&buffers[2], WIRE_INT4, count);
 	wire_array(&buffers[3], WIRE_INT4, frame_count);
 	for (uint32_t i = 0; i < count; i++)

@@ -26,6 +26,7 @@ make_note_key(const NotesWork *work, uint32_t index)
 	const BatchNote *note = &work->notes[index];
 
 	buffer_reset(work->key);
+	/* a note is known if its series has been stored with equal content */
 	buffer_put_int4(work->key, (int32_t) work->series->ids[note->series]);
 	put_note_content(work->key, note);
 }
@@ -44,6 +45,7 @@ content_equal(const BatchNote *a, const BatchNote *b)
 static void
 encode_notes(const NotesWork *work, const uint32_t *indexes, uint32_t count, Buffer *params)
 {
+	/* the notes of the run have equal content, so the first one stands for all */
 	const BatchNote *note = &work->notes[indexes[0]];
 	const char *texts[] = { note->default_type, note->doc_url, note->drop_frames,
 							note->keep_frames };
@@ -86,6 +88,7 @@ add_statements(NotesWork *work, Trip *trip)
 	{
 		const BatchNote *note = &work->notes[work->missing[first]];
 
+		/* the series of a file are adjacent, so most files need one statement */
 		for (count = 1; first + count < work->missing_count &&
 						content_equal(note, &work->notes[work->missing[first + count]]);
 			 count++)
@@ -104,9 +107,11 @@ notes_begin(NotesWork *work, Interner *interner, const InternWork *ids, const Ba
 						 .cache = &interner->notes,
 						 .key = &interner->key };
 	count = batch_notes(batch, &work->notes);
+	/* only imports have notes */
 	if (count == 0)
 		return true;
 	work->missing = calloc(count, sizeof(work->missing[0]));
+	/* one set of parameters for each statement, which live until the trip has run */
 	work->params = calloc(count, sizeof(work->params[0]));
 	if (work->missing == NULL || work->params == NULL)
 		return false;
@@ -131,6 +136,7 @@ notes_remember(const NotesWork *work)
 	{
 		make_note_key(work, work->missing[i]);
 		if (!work->key->failed)
+			/* only the presence of the key counts */
 			id_cache_put(work->cache, work->key->bytes, work->key->length, 1);
 	}
 }

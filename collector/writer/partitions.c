@@ -26,6 +26,7 @@ partitions_forget(Partitions *partitions)
 static int64_t
 day_of(int64_t time_us)
 {
+	/* rounds down, also before 1970; C's division rounds towards 0 */
 	return time_us >= 0 ? time_us / DAY_US : -((-(time_us + 1)) / DAY_US) - 1;
 }
 
@@ -74,6 +75,7 @@ ensure_day(Partitions *partitions, Connection *connection, int64_t day, DbError 
 
 	if (day_is_known(partitions, day))
 		return DB_OK;
+	/* the server refuses such a time with an error that names it */
 	if (__builtin_mul_overflow(day, DAY_US, &start_us))
 		start_us = day < 0 ? INT64_MIN : INT64_MAX;
 	wire_timestamp_param(&from, start_us);
@@ -100,6 +102,7 @@ partitions_ensure(Partitions *partitions, Connection *connection, const Batch *b
 		int64_t day = day_of(samples[i].time_us);
 		DbOutcome outcome;
 
+		/* samples are mostly of one day, so this avoids almost all look-ups */
 		if (day == last_day)
 			continue;
 		last_day = day;

@@ -19,6 +19,7 @@ queued_batch_create(Batch *batch, const BatchCallback *callback)
 		return NULL;
 	item->batch = batch;
 	item->samples = batch_samples(batch, &samples);
+	/* measured once: a batch does not change while it is queued */
 	item->batch_bytes = batch_bytes(batch);
 	item->bytes = sizeof(QueuedBatch) + item->batch_bytes;
 	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
@@ -50,6 +51,7 @@ queued_batch_of_file(const SpooledBatch *file)
 	if (age_ns > 0 && file->put_us >= PLAUSIBLE_US)
 		item->queued_ns -= age_ns;
 	item->on_disk = *file;
+	/* numbers of whole batches are multiples of QUEUE_NUMBER_STEP */
 	item->is_piece = file->id.number % QUEUE_NUMBER_STEP != 0;
 	item->is_report = file->samples == 0;
 	item->is_on_disk = true;
@@ -69,6 +71,7 @@ queued_batch_free(QueuedBatch *item)
 bool
 queue_has_room(const Queue *queue, size_t bytes)
 {
+	/* a reload may have lowered the limit below the bytes in use */
 	return queue->bytes <= queue->limit_bytes && bytes <= queue->limit_bytes - queue->bytes;
 }
 
@@ -91,6 +94,7 @@ queue_push_found(Queue *queue, QueuedBatch *item)
 		queue->head = item;
 	queue->tail = item;
 	queue->bytes += item->bytes;
+	/* The item is last, so it is the first one in memory only if there was none. */
 	if (!item->is_on_disk && queue->in_memory++ == 0)
 		queue->first_in_memory = item;
 }
@@ -100,6 +104,10 @@ static void
 leave_memory(Queue *queue, const QueuedBatch *item)
 {
 	queue->in_memory--;
+	/*
+	 * first_in_memory saves the spooler a search from the head, where 100,000 batches on disk may
+	 * wait.
+	 */
 	if (queue->first_in_memory != item)
 		return;
 	do
@@ -133,6 +141,7 @@ queue_note_on_disk(Queue *queue, QueuedBatch *item, const SpooledBatch *file)
 {
 	item->on_disk = *file;
 	item->is_on_disk = true;
+	/* remove_behind() has counted it otherwise */
 	if (!item->has_left)
 		leave_memory(queue, item);
 }
@@ -158,6 +167,7 @@ queue_unload(Queue *queue, QueuedBatch *item)
 	Batch *batch = item->batch;
 
 	item->batch = NULL;
+	/* 0 for content that was read from disk, which queue_load() does not charge */
 	queue->bytes -= item->bytes;
 	item->bytes = 0;
 	return batch;
@@ -197,6 +207,10 @@ last_piece(const Queue *queue)
 bool
 queue_may_divide_head(const Queue *queue)
 {
+	/*
+	 * The pieces get the two numbers after the last piece's. Both must be below the next batch's
+	 * number.
+	 */
 	return last_piece(queue)->id.number % QUEUE_NUMBER_STEP < QUEUE_NUMBER_STEP - 2;
 }
 
@@ -209,6 +223,10 @@ queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
 	first->id.number++;
 	second->id.number += 2;
 	first->order = second->order = last->order;
+	/*
+	 * Behind the other pieces, so that all pieces of one size are tried before any is divided
+	 * further.
+	 */
 	first->next = second;
 	second->next = last->next;
 	last->next = first;
@@ -216,9 +234,14 @@ queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
 		queue->tail = second;
 	queue->bytes += first->bytes + second->bytes;
 	queue->in_memory += 2;
+	/*
+	 * The pieces are in memory, and may be before the batch that was the first one there. The head
+	 * itself is removed below, which moves first_in_memory on if necessary.
+	 */
 	queue->first_in_memory = queue->head;
 	while (queue->first_in_memory->is_on_disk)
 		queue->first_in_memory = queue->first_in_memory->next;
+	/* the head was the only batch in flight */
 	queue->in_flight = 0;
 	return remove_behind(queue, NULL);
 }
@@ -252,6 +275,7 @@ find_behind_flight(const Queue *queue, bool is_on_disk, QueuedBatch **previous)
 	QueuedBatch *item;
 
 	*previous = NULL;
+	/* *previous becomes the last batch in flight */
 	for (uint32_t i = 0; i < queue->in_flight; i++)
 		*previous = *previous ? (*previous)->next : queue->head;
 	for (item = *previous ? (*previous)->next : queue->head;

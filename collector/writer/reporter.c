@@ -32,6 +32,7 @@ put_figures(const Figures *figures, Buffer *names, Buffer *values)
 {
 	size_t count = 0;
 
+	/* the number of elements precedes them in PostgreSQL's format */
 	for (size_t i = 0; i < figures->count; i++)
 		count += figures->items[i].reason == NULL;
 	wire_array(names, WIRE_TEXT, count);
@@ -70,6 +71,7 @@ reporter_store(const Reporter *reporter, Target *target, bool is_last, DbError *
 	report_put_text(&buffers[2], collector_version());
 	wire_timestamp_param(&buffers[3], reporter->started_us);
 	wire_timestamp_param(&buffers[4], clock_ns(CLOCK_REALTIME) / 1000);
+	/* as text with a cast, because the wire module has no type bool */
 	report_put_text(&buffers[5], is_last ? "true" : "false");
 	put_figures(&figures, &buffers[6], &buffers[7]);
 	outcome = connection_execute(&target->session.connection, &statement, error);
@@ -89,6 +91,7 @@ reporter_send(Reporter *reporter, Target *target, bool is_last)
 	outcome = target_open(target, &error);
 	if (outcome == DB_OK)
 		outcome = reporter_store(reporter, target, is_last, &error);
+	/* from the end of the attempt on, so that a slow database is not asked without a pause */
 	reporter->due_ns = clock_ns(CLOCK_MONOTONIC) + WRITER_REPORT_NS;
 	if (outcome == DB_OK || outcome == DB_AWAY || outcome == DB_STOPPED || outcome == DB_TIMEOUT)
 		return;

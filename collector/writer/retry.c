@@ -53,6 +53,10 @@ retry_begin_batch(Retry *retry, bool is_divisible, bool is_piece)
 static int
 refusals_max(const Retry *retry)
 {
+	/*
+	 * 3 attempts for an ordinary batch, 2 for one that can be divided or is a piece, 1 for a piece
+	 * that can be divided further
+	 */
 	return REFUSALS_MAX - retry->is_divisible - retry->is_piece;
 }
 
@@ -72,6 +76,7 @@ jitter_delay(int delay_ms)
 	uint32_t random = 0;
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t) sizeof(random))
+		/* early in the boot; the numbers only have to differ between processes */
 		random = (uint32_t) getpid() * UINT32_C(2654435761);
 	return delay_ms / 2 + (int) (random % (uint32_t) (delay_ms / 2 + 1));
 }
@@ -88,6 +93,7 @@ verdict_again(Retry *retry, bool at_once)
 static bool
 is_new_reason(const Retry *retry, const DbError *error)
 {
+	/* messages of failures are literals, so the pointer identifies them */
 	return retry->message != error->failure.message ||
 		   strcmp(retry->sqlstate, error->sqlstate) != 0;
 }
@@ -174,10 +180,12 @@ judge_denied(Retry *retry, const DbError *error, int64_t now_ns)
 static RetryVerdict
 judge_refused(Retry *retry, const DbError *error, bool at_once, int64_t now_ns)
 {
+	/* an answer shows that the database is available, so a state "away" ends here */
 	retry_succeed(retry, now_ns);
 	retry->attempts++;
 	if (retry->refusals == 0 && !retry->is_piece)
 		log_reason(retry, "could not store a batch; will retry", error);
+	/* a refusal because of an expired epoch is not the batch's fault, and is not counted */
 	if (!at_once && ++retry->refusals == refusals_max(retry))
 		return VERDICT_GIVE_UP;
 	return verdict_again(retry, at_once || retry->is_divisible || retry->is_piece);
@@ -194,6 +202,10 @@ retry_judge(Retry *retry, DbOutcome outcome, const DbError *error, bool at_once,
 	if (outcome == DB_STOPPED)
 		return VERDICT_END;
 	retry->attempts++;
+	/*
+	 * a flight of several batches is halved, a single batch dropped, so that later batches are not
+	 * blocked
+	 */
 	if (outcome == DB_TIMEOUT && ++retry->timeouts == TIMEOUTS_MAX)
 		return VERDICT_GIVE_UP;
 	if (outcome == DB_AWAY || outcome == DB_TIMEOUT)

@@ -34,6 +34,10 @@ typedef struct Writer Writer;
 static bool
 may_be_spooled(const QueuedBatch *item)
 {
+	/*
+	 * A submitter that does not accept the spool as an outcome, such as a client of receive without
+	 * --acknowledge spool, must learn whether its batch was stored.
+	 */
 	return !item->is_on_disk && !item->is_spooling && item->batch != NULL &&
 		   (item->callback.function == NULL || item->callback.takes_spooled);
 }
@@ -47,6 +51,7 @@ spooler_has_all(const Writer *writer)
 static bool
 is_urgent(const Writer *writer)
 {
+	/* waiting is pointless if the database is known to be unavailable */
 	return writer->stop_now || writer->spooler_must_end || writer->stats.state == RETRY_AWAY ||
 		   writer->stats.state == RETRY_DENIED || writer->stats.state == RETRY_ENDED;
 }
@@ -63,8 +68,10 @@ find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
 	{
 		int64_t due_ns = is_urgent(writer) ? now_ns : item->queued_ns + SPOOL_AFTER_MS * NS_PER_MS;
 
+		/* batches on disk may stand between those in memory */
 		if (!may_be_spooled(item))
 			continue;
+		/* also if urgent: a full disk would be written to without a pause */
 		due_ns = MAX(due_ns, item->spool_retry_ns);
 		if (due_ns <= now_ns)
 			return item;
@@ -89,6 +96,10 @@ log_failure(const Writer *writer, int err)
 static void
 note_failure(Writer *writer, QueuedBatch *item, int err)
 {
+	/*
+	 * one line for each time that writing begins to fail, and for each batch that can never be
+	 * written
+	 */
 	if (!writer->spool_is_failing || err == -EFBIG)
 		log_failure(writer, err);
 	writer->spool_is_failing = err != -EFBIG;
@@ -105,6 +116,10 @@ notify_spooled(Writer *writer, QueuedBatch *item)
 		.number = item->id.number, .end = BATCH_SPOOLED, .batch = item->batch, .sqlstate = ""
 	};
 
+	/*
+	 * Under the lock, before the call: if the batch is stored meanwhile, endings_notify() must not
+	 * notify a second time.
+	 */
 	item->callback.function = NULL;
 	pthread_mutex_unlock(&writer->lock);
 	callback.function(callback.context, &result);
@@ -118,6 +133,7 @@ note_on_disk(Writer *writer, QueuedBatch *item, const SpooledBatch *file)
 	if (writer->stats.spooled_batches == 0)
 		log_event(LOG_INFO, MODULE, "batches wait in the spool directory for the database",
 				  log_text("target", writer->name));
+	/* the batch may have been stored while it was written; it is not counted as waiting then */
 	queue_note_on_disk(&writer->queue, item, file);
 	writer->stats.batches_spooled++;
 	writer->spool_is_failing = false;
@@ -135,6 +151,7 @@ spool_one(Writer *writer, QueuedBatch *item)
 
 	item->is_spooling = true;
 	pthread_mutex_unlock(&writer->lock);
+	/* Without the lock: the batch is not changed, and is_spooling keeps it from being freed. */
 	err = spool_put(writer->spool, item->batch, &file);
 	pthread_mutex_lock(&writer->lock);
 	if (err == 0)
@@ -147,11 +164,13 @@ spool_one(Writer *writer, QueuedBatch *item)
 		note_failure(writer, item, err);
 	item->is_spooling = false;
 	has_ended = item->has_ended;
+	/* a batch in flight is being read by the writer's thread, which unloads or ends it */
 	if (!item->has_left && err == 0 && !queue_is_in_flight(&writer->queue, item))
 		unloaded = queue_unload(&writer->queue, item);
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 	batch_free(unloaded);
+	/* endings_notify() has left the item to this function */
 	if (has_ended)
 	{
 		if (err == 0)
@@ -170,6 +189,7 @@ spool_one(Writer *writer, QueuedBatch *item)
 static bool
 spool_is_full_but(const Writer *writer, uint64_t tenths)
 {
+	/* divided first, so that a limit near 2^64 cannot overflow */
 	uint64_t spare_bytes = writer->spool_limit_bytes / 10 * tenths;
 
 	return spool_bytes(writer->spool) > writer->spool_limit_bytes - spare_bytes ||
@@ -213,6 +233,10 @@ trim_spool(Writer *writer)
 		Endings endings = { .tail = &endings.head, .end = end };
 
 		pthread_mutex_unlock(&writer->lock);
+		/*
+		 * A failure is ignored: the batch's own losses are then lost, its samples are counted all
+		 * the same.
+		 */
 		if (item->batch == NULL)
 			(void) spool_take(writer->spool, &item->on_disk, &item->batch);
 		pthread_mutex_lock(&writer->lock);
@@ -248,6 +272,7 @@ spooler_main(void *arg)
 
 		if (item != NULL)
 			spool_one(writer, item);
+		/* each batch that was written may exceed a limit */
 		trim_spool(writer);
 		if (item != NULL)
 			continue;
@@ -264,10 +289,15 @@ spooler_main(void *arg)
 			has_reported = true;
 			continue;
 		}
+		/* next_ns is at most a minute ahead, so that old batches expire without an event */
 		deadline = clock_timespec(next_ns);
 		pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline);
 	}
 	pthread_mutex_unlock(&writer->lock);
+	/*
+	 * removals that are not flushed are harmless; this saves the next process from examining such
+	 * files
+	 */
 	(void) spool_sync(writer->spool);
 	pthread_mutex_lock(&writer->lock);
 	writer->spooler_ended = true;
@@ -289,6 +319,7 @@ spooler_finish(Writer *writer, int deadline_ms)
 	bool has_ended;
 
 	pthread_mutex_lock(&writer->lock);
+	/* the last attempt does not wait for the pause after a failure */
 	for (QueuedBatch *item = writer->queue.first_in_memory; item != NULL; item = item->next)
 		if (item->spool_retry_ns != INT64_MAX)
 			item->spool_retry_ns = 0;
@@ -318,6 +349,7 @@ spooler_queue_found(Writer *writer)
 	{
 		QueuedBatch *item = queued_batch_of_file(&found[i]);
 
+		/* the batches stay on disk for the next process */
 		if (item == NULL)
 			return -ENOMEM;
 		queue_push_found(&writer->queue, item);
@@ -352,11 +384,13 @@ spooler_load_flight(Writer *writer, int *err)
 
 		if (loaded > 0)
 			item = item->next;
+		/* batches in memory, and those of an attempt before */
 		if (item->batch != NULL)
 			continue;
 		*err = spool_take(writer->spool, &item->on_disk, &batch);
 		if (*err != 0)
 			break;
+		/* the spooler reads item->batch under the lock */
 		pthread_mutex_lock(&writer->lock);
 		queue_load(item, batch);
 		pthread_mutex_unlock(&writer->lock);
@@ -390,6 +424,10 @@ spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]
 		written += err == 0;
 	}
 	/* from here on the pieces count instead of the whole batch */
+	/*
+	 * After both pieces: in a crash before, the whole batch still exists, and spool_open() removes
+	 * its pieces.
+	 */
 	(void) spool_remove(writer->spool, whole);
 	if (spool_sync(writer->spool) != 0 && err == 0)
 		err = -EIO;
@@ -401,6 +439,7 @@ spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]
 	}
 	for (int i = 0; i < 2; i++)
 	{
+		/* a piece that is not on disk is in memory, and find_due() tries it again */
 		if (i < written)
 		{
 			queue_note_on_disk(&writer->queue, pieces[i], &files[i]);

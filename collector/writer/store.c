@@ -158,6 +158,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	const BatchLoss *losses;
 	size_t sample_count = batch_samples(batch, &samples);
 	size_t loss_count = batch_losses(batch, &losses);
+	/* losses without samples are of the current time */
 	int64_t first_us = sample_count ? samples[0].time_us : now_us();
 	int64_t last_us = first_us;
 
@@ -242,6 +243,10 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 	const BatchUnwound *unwound_items;
 
 	trip_add(trip, &begin, NULL);
+	/*
+	 * right after BEGIN: its lock on the writer's row must precede everything that the transaction
+	 * changes
+	 */
 	trip_add(trip, &begin_batch, is_new);
 	if (opening->loss_count > 0)
 		trip_add(trip, &losses, NULL);
@@ -288,6 +293,7 @@ put_times(Opening *opening, const InternKind *series, const Batch *batch)
 	{
 		TimeRange *range = &ranges[samples[i].series];
 
+		/* a range without times is inverted, so this counts each series once */
 		count += range->last_us < range->first_us;
 		range->first_us = MIN(range->first_us, samples[i].time_us);
 		range->last_us = MAX(range->last_us, samples[i].time_us);
@@ -424,6 +430,7 @@ copy_samples(Store *store, Session *session, const Batch *batch, const InternWor
 		char *row = buffer_extend(&store->rows, WIRE_SAMPLE_BYTES);
 		int64_t timestamp_us;
 
+		/* rows.failed is set, and connection_copy_data() below reports it */
 		if (row == NULL)
 			break;
 
@@ -434,6 +441,7 @@ copy_samples(Store *store, Session *session, const Batch *batch, const InternWor
 			timestamp_us = INT64_MIN;
 		wire_copy_sample(row, timestamp_us, (int32_t) series[sample->series], stacks[sample->stack],
 						 sample->value);
+		/* empties the buffer, whose memory is used again */
 		if (store->rows.length >= COPY_PIECE_BYTES)
 		{
 			outcome = connection_copy_data(connection, &store->rows, error);
@@ -476,12 +484,18 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 
 	storing->is_new = true;
 	storing->is_first = true;
+	/* 1. Collected, and sent together with the first round that has a question. */
 	add_opening(&trip, &storing->opening, storing->batch, &storing->is_new);
 	if (batch_receipts(storing->batch, &receipts) > 0)
 		store_add_receipts(&trip, &storing->opening, &storing->is_first);
+	/*
+	 * 2. Series, mappings and functions. If all are known nothing was sent yet, and is_new and
+	 * is_first keep their initial values.
+	 */
 	outcome = intern_names(&storing->ids, &trip, connection, error);
 	if (outcome == DB_OK && storing->is_new && storing->is_first)
 	{
+		/* 3. Series have ids: their times and notes, then locations and stacks. */
 		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
 			outcome = store_out_of_memory(error);
@@ -493,6 +507,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 			store_add_traces(&trip, &storing->opening);
 		}
 	}
+	/* 4. Everything that no round has sent. */
 	if (outcome == DB_OK)
 		outcome = trip_run(&trip, connection, error);
 	trip_fini(&trip);
@@ -511,6 +526,10 @@ enter_gate(const Store *store, InternWork *ids, int wake_fd, bool *is_inside, Db
 	if (!intern_look_up(ids, &knows_all))
 		return store_out_of_memory(error);
 	*is_inside = !knows_all && gate_enter(store->gate, wake_fd);
+	/*
+	 * A batch without new content needs no gate, which only keeps writers from interning equal
+	 * content at the same time.
+	 */
 	if (knows_all || *is_inside)
 		return DB_OK;
 	db_error_set(error, NULL, "stopped", NULL, NULL);
@@ -581,6 +600,7 @@ store_health(const Store *store, Session *session, const char *from, const char 
 	};
 	DbOutcome outcome;
 
+	/* the writer is no target */
 	if (store->node[0] == '\0')
 		return DB_OK;
 	buffer_put_bytes(&node, store->node, strlen(store->node));

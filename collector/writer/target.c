@@ -50,6 +50,7 @@ target_open(Target *target, DbError *error)
 
 	if (outcome != DB_OK)
 		return outcome;
+	/* ids of another epoch, database or extension would name other content */
 	if (!identity_equal(&target->session.identity, &target->interned_under))
 	{
 		forget_ids(target);
@@ -104,6 +105,7 @@ target_prepare_retry(Target *target, DbOutcome outcome)
 	Identity before = target->session.identity;
 	DbError ignored;
 
+	/* the ids are not the reason, and the identity is compared after reconnecting */
 	if (outcome == DB_AWAY || outcome == DB_TIMEOUT || outcome == DB_STOPPED)
 		return false;
 	forget_ids(target);
@@ -111,6 +113,7 @@ target_prepare_retry(Target *target, DbOutcome outcome)
 		connection_close(&target->session.connection);
 	if (outcome != DB_EPOCH || target->session.connection.pg == NULL)
 		return false;
+	/* If the epoch is still the same, repeating at once would only fail again. */
 	return session_refresh(&target->session, &ignored) == DB_OK &&
 		   !identity_equal(&before, &target->session.identity);
 }
@@ -120,6 +123,10 @@ target_adopt(Target *target, char *conninfo, DbError *error)
 {
 	if (connection_stands(&target->session.connection))
 	{
+		/*
+		 * A usable connection is closed only after the new one stands. An unusable one needs no
+		 * care: target_open() connects with the new string.
+		 */
 		Session session = { .connection.wake_fd = target->session.connection.wake_fd };
 
 		if (session_open(&session, conninfo, error) != DB_OK)

@@ -46,6 +46,10 @@ trip_reserve(Trip *trip)
 
 	if (trip->failed || trip->count < trip->capacity)
 		return !trip->failed;
+	/*
+	 * Each array is kept as soon as it has grown: if the second one fails, the first is only larger
+	 * than needed.
+	 */
 	requests = realloc(trip->requests, capacity * sizeof(requests[0]));
 	trip->requests = requests ? requests : trip->requests;
 	statements = realloc(trip->statements, capacity * sizeof(statements[0]));
@@ -83,6 +87,7 @@ add_request(Trip *trip, const InternWork *work, InternKind *kind, uint32_t first
 		trip->failed = true;
 		return;
 	}
+	/* The parameters live until trip_empty(), because libpq reads them when the trip runs. */
 	rule->encode(work, kind->missing + first, count, buffers);
 	for (int i = 0; i < rule->param_count; i++)
 		statement.params[i] = (StatementParam){ rule->param_types[i], &buffers[i] };
@@ -116,6 +121,7 @@ ids_from_result(const TripRequest *request, const Result *result)
 		size_t length;
 		const char *bytes = result_bytes(result, 0, &length);
 
+		/* checks type and length of the array, whose content comes from the server */
 		good = wire_ints(bytes, length, kind->rule->result_type, count, ids);
 	}
 	for (size_t i = 0; good && i < count; i++)
@@ -134,6 +140,7 @@ take_answers(const Trip *trip, Result *const *results, Connection *connection, D
 	{
 		const TripRequest *request = &trip->requests[i];
 
+		/* result_is() is false for NULL, too */
 		if (request->is_true != NULL)
 			*request->is_true = result_is(results[i], 0, true);
 		if (request->kind != NULL && !ids_from_result(request, results[i]))
@@ -153,6 +160,7 @@ trip_run(Trip *trip, Connection *connection, DbError *error)
 	Result **results;
 	DbOutcome outcome;
 
+	/* nothing to send is not a failure */
 	if (trip->count == 0 && !trip->failed)
 		return DB_OK;
 	results = trip->failed ? NULL : calloc(trip->count, sizeof(Result *));

@@ -64,6 +64,7 @@ note_newest(Writer *writer, const Batch *batch)
 	size_t count = batch_samples(batch, &samples);
 
 	for (size_t i = 0; i < count; i++)
+		/* batches of an import are not in the order of time */
 		if (samples[i].time_us > writer->stats.newest_sample_us)
 			writer->stats.newest_sample_us = samples[i].time_us;
 }
@@ -94,6 +95,10 @@ wait_for_retry(Writer *writer)
 
 	pthread_mutex_lock(&writer->lock);
 	writer->stats.retries++;
+	/*
+	 * ends early for a reload or a stop; other changes, such as new batches, do not shorten the
+	 * wait
+	 */
 	while (!may_end(writer) && !writer->hurry &&
 		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
 		;
@@ -127,6 +132,7 @@ adopt_conninfo(Writer *writer)
 	conninfo = writer->new_conninfo;
 	writer->new_conninfo = NULL;
 	pthread_mutex_unlock(&writer->lock);
+	/* a reload that left the string as it was must not reconnect */
 	if (conninfo == NULL || strcmp(conninfo, writer->target.conninfo) == 0)
 	{
 		free(conninfo);
@@ -153,9 +159,14 @@ is_divisible(Writer *writer, const Flight *flight)
 	const BatchReceipt *receipts;
 	bool has_numbers;
 
+	/*
+	 * A batch with receipts is a request of one sender, who expects it to be stored as a whole or
+	 * not at all.
+	 */
 	if (flight->merged != NULL || flight->item->callback.function != NULL ||
 		batch_receipts(flight->batch, &receipts) > 0 || !batch_is_divisible(flight->batch))
 		return false;
+	/* a new batch has not been divided yet */
 	if (!flight->item->is_piece)
 		writer->divisions = 0;
 	pthread_mutex_lock(&writer->lock);
@@ -181,9 +192,14 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 		bool at_once;
 
 		adopt_conninfo(writer);
+		/*
+		 * a flight is repeated unchanged, so begin_batch() recognizes it if a COMMIT whose answer
+		 * was lost took effect
+		 */
 		outcome = flight ? target_write(&writer->target, flight->batch, &flight->id, error)
 						 : target_open(&writer->target, error);
 		writer->repeated = outcome == DB_REPEATED;
+		/* stored before: for the queue this is success */
 		if (writer->repeated)
 			outcome = DB_OK;
 		at_once = outcome != DB_OK && target_prepare_retry(&writer->target, outcome);
@@ -231,6 +247,7 @@ wait_for_batch(Writer *writer)
 {
 	while (!writer->stop_now)
 	{
+		/* Losses go with the next flight. If no batch comes, they become a batch of their own. */
 		if (writer->queue.head == NULL && writer->unreported != NULL)
 		{
 			endings_queue_report(writer, writer->unreported);
@@ -240,6 +257,9 @@ wait_for_batch(Writer *writer)
 			return true;
 		if (writer->stopping)
 			return false;
+		/*
+		 * without waiting for a batch, so that an operator sees the outcome of a reload in the log
+		 */
 		if (writer->new_conninfo != NULL)
 		{
 			pthread_mutex_unlock(&writer->lock);
@@ -305,13 +325,19 @@ put_in_flight(Writer *writer)
 	uint32_t loaded;
 	int err;
 
+	/*
+	 * Up to careful_until batches were refused together, and go in smaller flights. A flight must
+	 * not extend beyond that batch.
+	 */
 	writer->queue.in_flight =
 		head->order > writer->careful_until
 			? flight_count(&writer->queue, FLIGHT_COUNT_MAX, UINT64_MAX)
 			: flight_count(&writer->queue, writer->careful_count, writer->careful_until);
+	/* without a spool all batches are in memory */
 	if (writer->spool == NULL)
 		return writer->queue.in_flight;
 	pthread_mutex_unlock(&writer->lock);
+	/* Reading may take long. Batches in flight stay in the queue meanwhile, whoever trims it. */
 	loaded = spooler_load_flight(writer, &err);
 	pthread_mutex_lock(&writer->lock);
 	writer->queue.in_flight = loaded;
@@ -335,6 +361,7 @@ take_flight(Writer *writer, Flight *flight)
 	uint32_t count;
 
 	pthread_mutex_lock(&writer->lock);
+	/* A reload during the last flight must not shorten the waits of the next one. */
 	writer->hurry = false;
 	do
 	{
@@ -346,6 +373,10 @@ take_flight(Writer *writer, Flight *flight)
 		count = put_in_flight(writer);
 	} while (count == 0);
 	head = writer->queue.head;
+	/*
+	 * Not with a flight that may be refused: the report is not at fault, and would be sent again
+	 * with each attempt.
+	 */
 	if (head->order > writer->careful_until && !head->is_piece)
 	{
 		report = writer->unreported;
@@ -372,6 +403,7 @@ static void
 end_flight(Writer *writer, Endings *endings, BatchEnd end)
 {
 	endings->end = end;
+	/* queue_pop() counts in_flight down */
 	while (writer->queue.in_flight > 0)
 		endings_add(writer, endings, queue_pop(&writer->queue));
 }
@@ -383,8 +415,15 @@ replace_head(Writer *writer, QueuedBatch *pieces[2])
 	QueuedBatch *whole;
 
 	pthread_mutex_lock(&writer->lock);
+	/*
+	 * The spooler reads the batch, and its file does not exist yet: whether the pieces need files
+	 * is known afterwards.
+	 */
 	while (writer->queue.head->is_spooling)
 		pthread_cond_wait(&writer->changed, &writer->lock);
+	/*
+	 * marks the pieces as being written by spooler_divide(), so that the spooler leaves them alone
+	 */
 	pieces[0]->is_spooling = pieces[1]->is_spooling = writer->queue.head->is_on_disk;
 	whole = queue_divide_head(&writer->queue, pieces[0], pieces[1]);
 	writer->stats.spooled_batches -= whole->is_on_disk;
@@ -413,6 +452,7 @@ divide_flight(Writer *writer, const Flight *flight)
 		{
 			pieces[i]->is_piece = true;
 			pieces[i]->is_report = pieces[i]->samples == 0;
+			/* the age of a piece is that of its batch */
 			pieces[i]->queued_ns = flight->item->queued_ns;
 		}
 	}
@@ -452,6 +492,7 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Endings *end
 		 */
 		if (flight->item->is_doubtful && writer->target.store.was_new)
 			queue_clear_doubt(&writer->queue, flight->id.writer);
+		/* after a success flights grow again, by doubling */
 		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);
 		end_flight(writer, endings, BATCH_STORED);
 		return;
@@ -461,9 +502,11 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Endings *end
 		end_flight(writer, endings, BATCH_REFUSED);
 		return;
 	}
+	/* The flight was not stored: its batches stay in the queue, and its report returns there. */
 	flight->report = NULL;
 	if (writer->spool != NULL)
 		spooler_unload(writer, writer->queue.in_flight);
+	/* halves: a batch at fault among 64 is alone after six of them */
 	if (verdict == VERDICT_GIVE_UP)
 	{
 		writer->careful_until = MAX(writer->careful_until, flight->order);
@@ -486,6 +529,7 @@ describe_series(const Batch *batch, char *text, size_t room)
 	if (batch_samples(batch, &samples) == 0)
 		return;
 	(void) batch_series(batch, &series);
+	/* the series at fault, if the batch was divided down to one series */
 	series += samples[0].series;
 	length = (size_t) snprintf(text, room, "%s{", series->profile_type);
 	for (uint32_t i = 0; i < series->label_count && length < room; i++)
@@ -518,6 +562,10 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 {
 	Endings endings = { .tail = &endings.head, .error = verdict == VERDICT_DONE ? NULL : error };
 
+	/*
+	 * A batch that was given up because of timeouts is not divided: its pieces would run into the
+	 * timeout, too.
+	 */
 	if (verdict == VERDICT_GIVE_UP && retry_was_refused(&writer->retry) &&
 		is_divisible(writer, flight) && divide_flight(writer, flight))
 	{
@@ -581,6 +629,7 @@ writer_main(void *arg)
 {
 	Writer *writer = arg;
 	DbError error = { "" };
+	/* Connects before the first batch, so that a wrong password is reported at once. */
 	RetryVerdict verdict = try_until_done(writer, NULL, &error);
 	Flight flight;
 
@@ -601,6 +650,7 @@ writer_main(void *arg)
 	if (is_asked_to_end(writer) && connection_stands(&writer->target.session.connection))
 		reporter_send(&writer->reporter, &writer->target, true);
 	pthread_mutex_lock(&writer->lock);
+	/* read by writer_failure() */
 	if (writer->retry.state == RETRY_ENDED)
 		writer->failure = error.failure;
 	writer->finished = true;
@@ -646,6 +696,7 @@ writer_init(Writer *writer, const WriterOptions *options)
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = writer->wake_fd < 0 ? -errno : draw_uuid(writer->queue.writer);
 	target.wake_fd = writer->wake_fd;
+	/* also after an error: writer_free() expects an initialized target */
 	if (target_init(&writer->target, &target) != 0)
 		err = -ENOMEM;
 	return err;
@@ -695,6 +746,7 @@ writer_create(const WriterOptions *options, Writer **writer, Failure *failure)
 int
 writer_start(Writer *writer)
 {
+	/* the spooler first: if its thread cannot be started, no batch has been taken yet */
 	int err = spooler_start(writer);
 
 	if (err != 0)
@@ -727,6 +779,7 @@ writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback)
 		pthread_cond_broadcast(&writer->changed);
 	}
 	pthread_mutex_unlock(&writer->lock);
+	/* the item only: the batch still belongs to the caller */
 	if (err != 0)
 		free(item);
 	return err;
@@ -742,6 +795,7 @@ trim_queue(Writer *writer, Endings *endings)
 	uint64_t before = writer->stats.samples_dropped;
 	QueuedBatch *item;
 
+	/* may end above the limit: batches in flight or being written to the spool stay */
 	while (writer->queue.bytes > writer->queue.limit_bytes &&
 		   (item = queue_pop_waiting(&writer->queue)) != NULL)
 		endings_add(writer, endings, item);
@@ -757,6 +811,7 @@ writer_submit_newest(Writer *writer, Batch *batch)
 	uint64_t dropped;
 
 	pthread_mutex_lock(&writer->lock);
+	/* pushed first, then trimmed, so that the newest batch is the last one to be dropped */
 	if (item != NULL)
 	{
 		queue_push(&writer->queue, item);
@@ -794,6 +849,7 @@ writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure 
 	if (copy == NULL)
 		return failure_out_of_memory(failure);
 	pthread_mutex_lock(&writer->lock);
+	/* an earlier reload that has not been adopted yet */
 	free(writer->new_conninfo);
 	writer->new_conninfo = copy;
 	writer->queue.limit_bytes = queue_bytes;
@@ -824,9 +880,11 @@ stop_thread(Writer *writer, int deadline_ms)
 	pthread_mutex_lock(&writer->lock);
 	writer->stopping = true;
 	pthread_cond_broadcast(&writer->changed);
+	/* 1. Until the queue is empty, or may be left to the spool. */
 	while (!writer->finished && !may_leave_to_spool(writer) &&
 		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
 		;
+	/* 2. The thread may be in a query: wake_fd ends its wait for the server. */
 	writer->stop_now = true;
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
@@ -852,6 +910,7 @@ writer_drain(Writer *writer, int deadline_ms)
 	writer->queue.in_flight = 0;
 	while ((item = queue_pop(&writer->queue)) != NULL)
 	{
+		/* the file is for the next process; its submitter was notified when it was written */
 		if (item->is_on_disk && !item->is_spooling)
 			queued_batch_free(item);
 		else
