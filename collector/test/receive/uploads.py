@@ -212,6 +212,8 @@ def test_upload_recorded():
     same(ask("ShouldInitiateUpload", questions[0]).get(1), 1, "the file is wanted")
     upload_id = fields(ask("InitiateUpload", initiations[0])[1])[2]
     same(len(upload_id), len(recorded_id), "ids have one length")
+    answer = ask("ShouldInitiateUpload", questions[1])
+    same((answer.get(1, 0), answer[2].decode()), (0, IN_PROGRESS), "a question meanwhile is put off, by the reason after which agents ask again")
     with grpc.insecure_channel(receiver.address) as channel:
         answer = fields(channel.stream_unary(SERVICE + "Upload")((part.replace(recorded_id, upload_id) for part in parts), timeout=60, metadata=GOOD))
     data = fields(parts[1])[2]
