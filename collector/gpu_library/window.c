@@ -9,8 +9,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
+#include "base/unaligned.h"
 #include "gpu_library/names.h"
 
 #define SEEN_SLOTS (1U << 18)
@@ -158,24 +158,6 @@ window_note_launch(uint32_t correlation, bool is_graph, uint32_t *period)
 	return keeps;
 }
 
-static uint64_t
-record_u64(const uint8_t *record, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
-
-static uint32_t
-record_u32(const uint8_t *record, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
-
 /*
  * Returns whether a launch was noted in the window, and marks that a kernel of it was reported.
  * With the mutex.
@@ -218,19 +200,19 @@ add_sum(struct pfs_gpu_row *row)
 static void
 take_kernel(const uint8_t *record, uint64_t now_ns)
 {
-	uint64_t start_ns = record_u64(record, KERNEL_START);
-	uint64_t end_ns = record_u64(record, KERNEL_END);
-	uint32_t device = record_u32(record, KERNEL_DEVICE);
-	uint64_t name_pointer = record_u64(record, KERNEL_NAME);
+	uint64_t start_ns = bytes_u64_at(record, KERNEL_START);
+	uint64_t end_ns = bytes_u64_at(record, KERNEL_END);
+	uint32_t device = bytes_u32_at(record, KERNEL_DEVICE);
+	uint64_t name_pointer = bytes_u64_at(record, KERNEL_NAME);
 	struct pfs_gpu_row row = { .kind = PFS_GPU_ROW_KERNELS,
 							   .version = PFS_GPU_ROW_VERSION,
 							   .device = (uint16_t) device,
-							   .stream = record_u32(record, KERNEL_STREAM),
+							   .stream = bytes_u32_at(record, KERNEL_STREAM),
 							   .count = 1,
 							   .ns = end_ns - start_ns,
 							   .start_ns = start_ns,
-							   .graph = record_u32(record, KERNEL_GRAPH) != 0 };
-	uint32_t correlation = record_u32(record, KERNEL_CORRELATION);
+							   .graph = bytes_u32_at(record, KERNEL_GRAPH) != 0 };
+	uint32_t correlation = bytes_u32_at(record, KERNEL_CORRELATION);
 	bool is_kept = false;
 
 	if (device >= PFS_GPU_DEVICES_MAX || !times_are_of_window(start_ns, end_ns, now_ns) ||
@@ -270,15 +252,15 @@ copy_direction(uint8_t kind)
 static void
 take_copy(const uint8_t *record, uint32_t kind, uint64_t now_ns)
 {
-	uint64_t start_ns = record_u64(record, COPY_START);
-	uint64_t end_ns = record_u64(record, COPY_END);
-	uint32_t device = record_u32(record, COPY_DEVICE);
+	uint64_t start_ns = bytes_u64_at(record, COPY_START);
+	uint64_t end_ns = bytes_u64_at(record, COPY_END);
+	uint32_t device = bytes_u32_at(record, COPY_DEVICE);
 	struct pfs_gpu_row row = { .kind = kind == CUPTI_MEMSET ? PFS_GPU_ROW_SETS : PFS_GPU_ROW_COPIES,
 							   .version = PFS_GPU_ROW_VERSION,
 							   .device = (uint16_t) device,
 							   .count = 1,
 							   .ns = end_ns - start_ns,
-							   .bytes = record_u64(record, COPY_SIZE),
+							   .bytes = bytes_u64_at(record, COPY_SIZE),
 							   .start_ns = start_ns };
 
 	if (device >= PFS_GPU_DEVICES_MAX || !times_are_of_window(start_ns, end_ns, now_ns))
@@ -304,7 +286,7 @@ window_take_records(const Cupti *cupti, uint8_t *buffer, size_t valid)
 	now_ns = window.clock != NULL ? window.clock() : 0;
 	while (cupti->next_record(buffer, valid, &record) == CUPTI_DONE)
 	{
-		uint32_t kind = record_u32(record, 0);
+		uint32_t kind = bytes_u32_at(record, 0);
 
 		if (window.taking == 0)
 			window.late++;

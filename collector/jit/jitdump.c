@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/unaligned.h"
+
 #define MAGIC			 0x4a695444U
 #define VERSION			 1
 #define HEADER_BYTES_MAX 4096
@@ -31,24 +33,6 @@
 #define DEBUG_BYTES		  32
 #define DEBUG_ENTRY_BYTES 16 /* size of an entry before its file name */
 
-static uint32_t
-jitdump_u32_at(const uint8_t *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-static uint64_t
-u64_at(const uint8_t *bytes)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
 int
 jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_length)
 {
@@ -56,15 +40,15 @@ jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_lengt
 
 	if (length < JITDUMP_HEADER_BYTES)
 		return -EAGAIN;
-	magic = jitdump_u32_at(bytes);
+	magic = bytes_u32_at(bytes, 0);
 	if (magic == __builtin_bswap32(MAGIC))
 		return -ENOTSUP;
-	*header_length = jitdump_u32_at(bytes + 8);
+	*header_length = bytes_u32_at(bytes, 8);
 	if (magic != MAGIC || *header_length < JITDUMP_HEADER_BYTES ||
 		*header_length > HEADER_BYTES_MAX)
 		return -EBADMSG;
-	if (jitdump_u32_at(bytes + 4) != VERSION || jitdump_u32_at(bytes + 12) != MACHINE ||
-		(u64_at(bytes + 32) & FLAG_OWN_CLOCK) != 0)
+	if (bytes_u32_at(bytes, 4) != VERSION || bytes_u32_at(bytes, 12) != MACHINE ||
+		(bytes_u64_at(bytes, 32) & FLAG_OWN_CLOCK) != 0)
 		return -ENOTSUP;
 	return 0;
 }
@@ -110,10 +94,10 @@ parse_load(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 
 	if (length < LOAD_BYTES)
 		return record->length < LOAD_BYTES ? -EBADMSG : -EAGAIN;
-	size = u64_at(bytes + 40);
+	size = bytes_u64_at(bytes, 40);
 	/* the record must have room for a name, its NUL and the code */
 	if (record->length < LOAD_BYTES + 1 || size > record->length - LOAD_BYTES - 1 ||
-		!set_code(record, u64_at(bytes + 32), size))
+		!set_code(record, bytes_u64_at(bytes, 32), size))
 		return -EBADMSG;
 	return take_text(bytes, length, LOAD_BYTES, record);
 }
@@ -123,8 +107,8 @@ parse_move(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 {
 	if (length < MOVE_BYTES)
 		return record->length < MOVE_BYTES ? -EBADMSG : -EAGAIN;
-	record->from = u64_at(bytes + 32);
-	return set_code(record, u64_at(bytes + 40), u64_at(bytes + 48)) ? 0 : -EBADMSG;
+	record->from = bytes_u64_at(bytes, 32);
+	return set_code(record, bytes_u64_at(bytes, 40), bytes_u64_at(bytes, 48)) ? 0 : -EBADMSG;
 }
 
 /* Parses a DEBUG record. Its first entry describes the beginning of the code. */
@@ -136,15 +120,15 @@ parse_debug(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 
 	if (length < DEBUG_BYTES)
 		return record->length < DEBUG_BYTES ? -EBADMSG : -EAGAIN;
-	entries = u64_at(bytes + 24);
+	entries = bytes_u64_at(bytes, 24);
 	if (entries > (record->length - DEBUG_BYTES) / (DEBUG_ENTRY_BYTES + 1) ||
-		!set_code(record, u64_at(bytes + 16), 0))
+		!set_code(record, bytes_u64_at(bytes, 16), 0))
 		return -EBADMSG;
 	if (entries == 0)
 		return 0;
 	if (length < DEBUG_BYTES + DEBUG_ENTRY_BYTES)
 		return -EAGAIN;
-	line = jitdump_u32_at(bytes + DEBUG_BYTES + 8);
+	line = bytes_u32_at(bytes, DEBUG_BYTES + 8);
 	record->line = line <= INT32_MAX ? (int32_t) line : 0;
 	return take_text(bytes, length, DEBUG_BYTES + DEBUG_ENTRY_BYTES, record);
 }
@@ -156,10 +140,10 @@ jitdump_parse_record(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 
 	if (length < PREFIX_BYTES)
 		return -EAGAIN;
-	kind = jitdump_u32_at(bytes);
+	kind = bytes_u32_at(bytes, 0);
 	*record = (JitdumpRecord){ .kind = JITDUMP_OTHER,
-							   .length = jitdump_u32_at(bytes + 4),
-							   .time_ns = u64_at(bytes + 8) };
+							   .length = bytes_u32_at(bytes, 4),
+							   .time_ns = bytes_u64_at(bytes, 8) };
 	if (record->length < PREFIX_BYTES)
 		return -EBADMSG;
 	if (kind == KIND_LOAD)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 #define ROOM_FIRST 64
 void

@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unaligned.h"
 #include "code/code_object.h"
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 /* The objects that a code object refers to. */
 typedef enum Part
@@ -79,10 +80,9 @@ read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
 	if (batch->layout->walk.code_name == 0)
 		return;
 	for (size_t i = 0; i < batch->count; i++)
-		ranges[i] =
-			(RemoteRange){ remote_word_at(batch->objects[i].bytes, batch->layout->code_name) +
-							   batch->layout->walk.name_hash,
-						   sizeof(uint64_t), false };
+		ranges[i] = (RemoteRange){ bytes_u64_at(batch->objects[i].bytes, batch->layout->code_name) +
+									   batch->layout->walk.name_hash,
+								   sizeof(uint64_t), false };
 	remote_memory_gather(batch->memory, ranges, batch->count, hashes);
 }
 
@@ -92,7 +92,7 @@ python_is_as_sampled(const Batch *batch, size_t i)
 	const Object *object = &batch->objects[i];
 
 	return (batch->type == 0 ||
-			remote_word_at(object->bytes, batch->layout->object_type) == batch->type) &&
+			bytes_u64_at(object->bytes, batch->layout->object_type) == batch->type) &&
 		   python_layout_check(batch->layout, object->bytes, object->name_hash) ==
 			   batch->wanted[i].key.check;
 }
@@ -119,9 +119,9 @@ python_code_read_codes(Batch *batch)
 
 		object->name_hash = hashes[i];
 		object->valid = had[i] && python_is_as_sampled(batch, i);
-		object->parts[PART_NAME] = remote_word_at(object->bytes, name);
-		object->parts[PART_FILE] = remote_word_at(object->bytes, layout->code_file);
-		object->parts[PART_LINES] = remote_word_at(object->bytes, layout->code_lines);
+		object->parts[PART_NAME] = bytes_u64_at(object->bytes, name);
+		object->parts[PART_FILE] = bytes_u64_at(object->bytes, layout->code_file);
+		object->parts[PART_LINES] = bytes_u64_at(object->bytes, layout->code_lines);
 	}
 }
 
@@ -129,8 +129,8 @@ python_code_read_codes(Batch *batch)
 static void
 find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
-	uint64_t length = remote_word_at(head, layout->object_length);
-	uint32_t state = remote_number_at(head, layout->string_state) >> layout->string_kind;
+	uint64_t length = bytes_u64_at(head, layout->object_length);
+	uint32_t state = bytes_u32_at(head, layout->string_state) >> layout->string_kind;
 	uint8_t width = state & 7;
 	bool compact = (state >> 3 & 1) != 0;
 	bool ascii = (state >> 4 & 1) != 0;
@@ -147,7 +147,7 @@ find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t addres
 static void
 find_bytes(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
-	uint64_t length = remote_word_at(head, layout->object_length);
+	uint64_t length = bytes_u64_at(head, layout->object_length);
 
 	if (length <= PYTHON_LINES_BYTES)
 		*content = (Content){ address + layout->bytes_data, (size_t) length, 1 };
@@ -320,7 +320,7 @@ python_drop_changed(Batch *batch)
 			runtime_code_fini(code);
 		else
 			code->first_line =
-				(int32_t) remote_number_at(object->bytes, batch->layout->code_first_line);
+				(int32_t) bytes_u32_at(object->bytes, batch->layout->code_first_line);
 	}
 	free(bytes);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "runtimes/common/beside_thread.h"
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 #define VARIABLES_MINOR 15
 

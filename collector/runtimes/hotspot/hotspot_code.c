@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unaligned.h"
 #include "base/utf8.h"
 #include "code/code_namer.h"
 #include "code/code_object.h"
 #include "runtimes/common/remote_reads.h"
 #include "runtimes/hotspot/hotspot_streams.h"
-#include "unwind/remote_words.h"
 
 /* limit of a compiled method's table; beyond it, frames have only its name */
 #define PLACES_BYTES_MAX   (256 * 1024)
@@ -110,15 +110,6 @@ typedef struct Batch
 	size_t function_count;
 } Batch;
 
-static uint16_t
-short_at(const uint8_t *bytes, uint64_t offset)
-{
-	uint16_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
-}
-
 static uint32_t
 frame_kind(const Batch *batch, size_t i)
 {
@@ -157,34 +148,33 @@ parse_compiled(const HotSpotLayout *layout, uint64_t address, const uint8_t *byt
 	const uint64_t *fields = layout->fields;
 	uint64_t end;
 
-	compiled->id = remote_number_at(bytes, fields[HOTSPOT_CODE_ID]);
-	compiled->method = remote_word_at(bytes, fields[HOTSPOT_CODE_METHOD]);
+	compiled->id = bytes_u32_at(bytes, fields[HOTSPOT_CODE_ID]);
+	compiled->method = bytes_u64_at(bytes, fields[HOTSPOT_CODE_METHOD]);
 	if (hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE))
 	{
-		uint64_t immutable = remote_word_at(bytes, fields[HOTSPOT_CODE_IMMUTABLE]);
+		uint64_t immutable = bytes_u64_at(bytes, fields[HOTSPOT_CODE_IMMUTABLE]);
 
-		compiled->places = immutable + remote_number_at(bytes, fields[HOTSPOT_CODE_PLACES]);
-		compiled->scopes = immutable + remote_number_at(bytes, fields[HOTSPOT_CODE_SCOPES_OFFSET]);
+		compiled->places = immutable + bytes_u32_at(bytes, fields[HOTSPOT_CODE_PLACES]);
+		compiled->scopes = immutable + bytes_u32_at(bytes, fields[HOTSPOT_CODE_SCOPES_OFFSET]);
 		end = compiled->scopes;
 	}
 	else
 	{
-		compiled->places = address + remote_number_at(bytes, fields[HOTSPOT_CODE_PLACES]);
-		compiled->scopes =
-			hotspot_has(layout, HOTSPOT_CODE_SCOPES_OFFSET)
-				? address + remote_number_at(bytes, fields[HOTSPOT_CODE_SCOPES_OFFSET])
-				: remote_word_at(bytes, fields[HOTSPOT_CODE_SCOPES]);
-		end = address + remote_number_at(bytes, fields[HOTSPOT_CODE_DEPENDENCIES]);
+		compiled->places = address + bytes_u32_at(bytes, fields[HOTSPOT_CODE_PLACES]);
+		compiled->scopes = hotspot_has(layout, HOTSPOT_CODE_SCOPES_OFFSET)
+							   ? address + bytes_u32_at(bytes, fields[HOTSPOT_CODE_SCOPES_OFFSET])
+							   : bytes_u64_at(bytes, fields[HOTSPOT_CODE_SCOPES]);
+		end = address + bytes_u32_at(bytes, fields[HOTSPOT_CODE_DEPENDENCIES]);
 	}
 	compiled->places_bytes = end > compiled->places ? end - compiled->places : 0;
 	if (hotspot_has(layout, HOTSPOT_BLOB_MUTABLE))
-		compiled->metadata = remote_word_at(bytes, fields[HOTSPOT_BLOB_MUTABLE]) +
-							 remote_number_at(bytes, fields[HOTSPOT_BLOB_RELOCATION]);
+		compiled->metadata = bytes_u64_at(bytes, fields[HOTSPOT_BLOB_MUTABLE]) +
+							 bytes_u32_at(bytes, fields[HOTSPOT_BLOB_RELOCATION]);
 	else if (hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE))
-		compiled->metadata = address + remote_number_at(bytes, fields[HOTSPOT_BLOB_DATA_OFFSET]) +
-							 short_at(bytes, fields[HOTSPOT_CODE_METADATA]);
+		compiled->metadata = address + bytes_u32_at(bytes, fields[HOTSPOT_BLOB_DATA_OFFSET]) +
+							 bytes_u16_at(bytes, fields[HOTSPOT_CODE_METADATA]);
 	else
-		compiled->metadata = address + remote_number_at(bytes, fields[HOTSPOT_CODE_METADATA]);
+		compiled->metadata = address + bytes_u32_at(bytes, fields[HOTSPOT_CODE_METADATA]);
 }
 
 /* Reads the descriptions: those of compiled methods whole, those of stubs up to the name. */
@@ -229,7 +219,7 @@ find_descriptions(Batch *batch)
 		else if (bytes != NULL && frame_kind(batch, i) == PFS_HOTSPOT_FRAME_STUB)
 		{
 			frame->valid = true;
-			frame->stub_name = remote_word_at(bytes, 0);
+			frame->stub_name = bytes_u64_at(bytes, 0);
 		}
 		else if (bytes != NULL && frame_kind(batch, i) == PFS_HOTSPOT_FRAME_COMPILED)
 		{
@@ -252,8 +242,8 @@ scope_of_place(const HotSpotLayout *layout, const uint8_t *places, size_t bytes,
 
 	for (size_t at = 0; at + step <= bytes; at += step)
 	{
-		int32_t place = (int32_t) remote_number_at(places, at + layout->fields[HOTSPOT_PLACE_PC]);
-		uint32_t scope = remote_number_at(places, at + layout->fields[HOTSPOT_PLACE_SCOPE]);
+		int32_t place = (int32_t) bytes_u32_at(places, at + layout->fields[HOTSPOT_PLACE_PC]);
+		uint32_t scope = bytes_u32_at(places, at + layout->fields[HOTSPOT_PLACE_SCOPE]);
 
 		if (place < pc)
 		{
@@ -380,7 +370,7 @@ find_methods(Batch *batch)
 			const uint8_t *method = remote_reads_get(&batch->reads, at++);
 
 			if (method != NULL)
-				hotspot_add_scope(batch, frame, remote_word_at(method, 0), frame->scopes[j].place);
+				hotspot_add_scope(batch, frame, bytes_u64_at(method, 0), frame->scopes[j].place);
 		}
 		if (frame->count == 0)
 			hotspot_add_scope(batch, frame, frame->compiled.method, -1);
@@ -393,10 +383,10 @@ parse_constant(const HotSpotLayout *layout, const uint8_t *bytes, Function *func
 {
 	const uint64_t *fields = layout->fields;
 
-	function->pool = remote_word_at(bytes, fields[HOTSPOT_CONSTANT_POOL]);
-	function->name_index = short_at(bytes, fields[HOTSPOT_CONSTANT_NAME]);
-	function->code_bytes = short_at(bytes, fields[HOTSPOT_CONSTANT_CODE_BYTES]);
-	function->constant_words = remote_number_at(bytes, fields[HOTSPOT_CONSTANT_WORDS]);
+	function->pool = bytes_u64_at(bytes, fields[HOTSPOT_CONSTANT_POOL]);
+	function->name_index = bytes_u16_at(bytes, fields[HOTSPOT_CONSTANT_NAME]);
+	function->code_bytes = bytes_u16_at(bytes, fields[HOTSPOT_CONSTANT_CODE_BYTES]);
+	function->constant_words = bytes_u32_at(bytes, fields[HOTSPOT_CONSTANT_WORDS]);
 	function->has_lines = (bytes[fields[HOTSPOT_CONSTANT_FLAGS]] & CONSTANT_HAS_LINES) != 0;
 }
 
@@ -418,7 +408,7 @@ read_constants(Batch *batch, Function *functions)
 		const uint8_t *constant = remote_reads_get(&batch->reads, i);
 
 		functions[i] = (Function){ .method = batch->functions[i].method,
-								   .constant = constant != NULL ? remote_word_at(constant, 0) : 0 };
+								   .constant = constant != NULL ? bytes_u64_at(constant, 0) : 0 };
 	}
 	remote_reads_clear(&batch->reads);
 	for (size_t i = 0; i < batch->function_count; i++)
@@ -451,9 +441,9 @@ find_pools(Batch *batch)
 
 		if (bytes == NULL)
 			continue;
-		batch->functions[i].holder = remote_word_at(bytes, layout->fields[HOTSPOT_POOL_HOLDER]);
+		batch->functions[i].holder = bytes_u64_at(bytes, layout->fields[HOTSPOT_POOL_HOLDER]);
 		if (hotspot_has(layout, HOTSPOT_POOL_FILE))
-			batch->functions[i].file_index = short_at(bytes, layout->fields[HOTSPOT_POOL_FILE]);
+			batch->functions[i].file_index = bytes_u16_at(bytes, layout->fields[HOTSPOT_POOL_FILE]);
 	}
 }
 
@@ -493,10 +483,10 @@ hotspot_find_names(Batch *batch)
 		const uint8_t *file = remote_reads_get(&batch->reads, 3 * i + 2);
 		Function *function = &batch->functions[i];
 
-		function->symbols[TEXT_CLASS] = class != NULL ? remote_word_at(class, 0) : 0;
-		function->symbols[TEXT_NAME] = name != NULL ? remote_word_at(name, 0) & ~UINT64_C(1) : 0;
+		function->symbols[TEXT_CLASS] = class != NULL ? bytes_u64_at(class, 0) : 0;
+		function->symbols[TEXT_NAME] = name != NULL ? bytes_u64_at(name, 0) & ~UINT64_C(1) : 0;
 		if (file != NULL)
-			function->file_index = short_at(file, 0);
+			function->file_index = bytes_u16_at(file, 0);
 	}
 }
 
@@ -517,17 +507,16 @@ find_files(Batch *batch)
 		const uint8_t *file = remote_reads_get(&batch->reads, i);
 
 		if (file != NULL)
-			batch->functions[i].symbols[TEXT_FILE] = remote_word_at(file, 0) & ~UINT64_C(1);
+			batch->functions[i].symbols[TEXT_FILE] = bytes_u64_at(file, 0) & ~UINT64_C(1);
 	}
 }
 
 static uint16_t
 symbol_length(const HotSpotLayout *layout, const uint8_t *head)
 {
-	uint32_t length =
-		hotspot_has(layout, HOTSPOT_SYMBOL_LENGTH)
-			? short_at(head, layout->fields[HOTSPOT_SYMBOL_LENGTH])
-			: remote_number_at(head, layout->fields[HOTSPOT_SYMBOL_LENGTH_COUNT]) >> 16;
+	uint32_t length = hotspot_has(layout, HOTSPOT_SYMBOL_LENGTH)
+						  ? bytes_u16_at(head, layout->fields[HOTSPOT_SYMBOL_LENGTH])
+						  : bytes_u32_at(head, layout->fields[HOTSPOT_SYMBOL_LENGTH_COUNT]) >> 16;
 
 	return (uint16_t) (length < CODE_TEXT_BYTES ? length : CODE_TEXT_BYTES);
 }
@@ -693,7 +682,7 @@ drop_changed_code(Batch *batch)
 		if (bytes == NULL)
 			frame->valid = false;
 		else if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_STUB)
-			frame->valid = frame->valid && remote_word_at(bytes, 0) == frame->stub_name;
+			frame->valid = frame->valid && bytes_u64_at(bytes, 0) == frame->stub_name;
 		else
 		{
 			parse_compiled(batch->layout, batch->wanted[i].key.address, bytes, &again);

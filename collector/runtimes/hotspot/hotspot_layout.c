@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unaligned.h"
 #include "runtimes/common/remote_reads.h"
-#include "unwind/remote_words.h"
 
 #define ENTRIES_MAX		4096 /* real tables have up to 840 */
 #define STRIDE_MAX		256
@@ -77,7 +77,7 @@ find_end(Entries *entries, size_t read, size_t name)
 {
 	for (; entries->count < read; entries->count++)
 	{
-		if (remote_word_at(entries->bytes, entries->count * entries->stride + name) == 0)
+		if (bytes_u64_at(entries->bytes, entries->count * entries->stride + name) == 0)
 			return true;
 	}
 	return false;
@@ -168,9 +168,9 @@ take_fields(const Tables *tables, const Entries *entries, const RemoteReads *nam
 		field = field_of(type, name);
 		if (field == HOTSPOT_FIELDS_COUNT)
 			continue;
-		layout->fields[field] = remote_number_at(entry, values[HOTSPOT_STRUCT_IS_STATIC]) != 0
-									? remote_word_at(entry, values[HOTSPOT_STRUCT_ADDRESS])
-									: remote_word_at(entry, values[HOTSPOT_STRUCT_OFFSET]);
+		layout->fields[field] = bytes_u32_at(entry, values[HOTSPOT_STRUCT_IS_STATIC]) != 0
+									? bytes_u64_at(entry, values[HOTSPOT_STRUCT_ADDRESS])
+									: bytes_u64_at(entry, values[HOTSPOT_STRUCT_OFFSET]);
 	}
 }
 
@@ -190,9 +190,9 @@ read_fields(const Tables *tables, HotSpotLayout *layout)
 	{
 		const uint8_t *entry = entries.bytes + i * entries.stride;
 
-		(void) remote_reads_add(&names, remote_word_at(entry, values[HOTSPOT_STRUCT_TYPE]),
+		(void) remote_reads_add(&names, bytes_u64_at(entry, values[HOTSPOT_STRUCT_TYPE]),
 								NAME_BYTES);
-		(void) remote_reads_add(&names, remote_word_at(entry, values[HOTSPOT_STRUCT_FIELD]),
+		(void) remote_reads_add(&names, bytes_u64_at(entry, values[HOTSPOT_STRUCT_FIELD]),
 								NAME_BYTES);
 	}
 	remote_reads_run(&names, tables->memory);
@@ -218,8 +218,8 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 		return false;
 	for (size_t i = 0; i < entries.count; i++)
 		(void) remote_reads_add(&names,
-								remote_word_at(entries.bytes,
-											   i * entries.stride + values[HOTSPOT_TYPE_NAME]),
+								bytes_u64_at(entries.bytes,
+											 i * entries.stride + values[HOTSPOT_TYPE_NAME]),
 								NAME_BYTES);
 	remote_reads_run(&names, tables->memory);
 	for (size_t i = 0; i < entries.count; i++)
@@ -230,7 +230,7 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 		{
 			if (strcmp(name, wanted[j]) == 0)
 				layout->sizes[j] =
-					remote_number_at(entries.bytes, i * entries.stride + values[HOTSPOT_TYPE_SIZE]);
+					bytes_u32_at(entries.bytes, i * entries.stride + values[HOTSPOT_TYPE_SIZE]);
 		}
 	}
 	remote_reads_fini(&names);

@@ -17,7 +17,7 @@
 #include "code/user_frame.h"
 #include "perl_frame.h"
 #include "runtimes/common/remote_text.h"
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 /* A name (HEK): hash and length, and the characters. */
 #define NAME_CHARACTERS 8

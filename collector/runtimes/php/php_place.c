@@ -9,7 +9,7 @@
 #include "runtimes/common/beside_thread.h"
 #include "runtimes/php/php_code.h"
 #include "runtimes/php/php_file.h"
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 #define WORDS		   (BESIDE_VARIABLES_BYTES / sizeof(uint64_t))
 #define DISTANCE_MOST  (1U << 20)

@@ -16,13 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unaligned.h"
 #include "base/utf8.h"
 #include "code/code_object.h"
 #include "code/user_frame.h"
 #include "ruby_check.h"
 #include "runtimes/common/fetch.h"
 #include "runtimes/ruby/ruby_lines.h"
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 #define TYPE_CLASS	2
 #define TYPE_MODULE 3
@@ -368,7 +369,7 @@ fetch_characters(Fetch *fetch, const RubyLayout *layout, Text *text)
 static uint32_t
 ruby_line_count(const Batch *batch, const Object *object)
 {
-	return remote_number_at(object->facts.body, batch->layout->line_count);
+	return bytes_u32_at(object->facts.body, batch->layout->line_count);
 }
 
 /* Returns the number of words of the object's code. */

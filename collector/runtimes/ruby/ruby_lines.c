@@ -7,9 +7,7 @@
  */
 #include "runtimes/ruby/ruby_lines.h"
 
-#include <string.h>
-
-#include "unwind/remote_words.h"
+#include "base/unaligned.h"
 
 #define FIRST_WORDS		6
 #define FIRST_OF_WORD	9
@@ -34,7 +32,7 @@ ruby_ranks_bytes(uint32_t size)
 static uint32_t
 rank_of_first(const uint8_t *ranks, uint32_t position)
 {
-	uint64_t word = remote_word_at(ranks, position / FIRST_OF_WORD * sizeof(uint64_t));
+	uint64_t word = bytes_u64_at(ranks, position / FIRST_OF_WORD * sizeof(uint64_t));
 
 	return (uint32_t) (word >> position % FIRST_OF_WORD * FIRST_BITS) & ((1U << FIRST_BITS) - 1);
 }
@@ -58,7 +56,7 @@ ruby_lines_of_ranks(const uint8_t *ranks, uint32_t size, const int32_t *lines, s
 	{
 		for (uint32_t i = 0; i < BLOCK_POSITIONS / 64; i++)
 		{
-			uint64_t bits = remote_word_at(block, BLOCK_WORDS + 8 * i);
+			uint64_t bits = bytes_u64_at(block, BLOCK_WORDS + 8 * i);
 
 			for (; bits != 0 && found < count; bits &= bits - 1, found++)
 				result[found] =

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "runtimes/common/beside_thread.h"
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 #define WORDS_MAX (BESIDE_VARIABLES_BYTES / 8)
 

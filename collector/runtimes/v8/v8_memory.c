@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "unwind/remote_words.h"
+#include "unwind/remote_address.h"
 
 #define TYPE_UNKNOWN UINT16_MAX
 

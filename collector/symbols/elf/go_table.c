@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unaligned.h"
 #include "symbols/elf/go_module.h"
 #include "symbols/elf/symbol_table.h"
 #include "unwind/cfi/cfi_sections.h"
@@ -448,15 +449,6 @@ go_table_read_string(GoTable *table, uint64_t offset, uint64_t at, size_t size_m
 	return text;
 }
 
-static uint32_t
-u32_at(const uint8_t *bytes, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
-}
-
 static const char *
 function_name(GoTable *table, uint32_t at)
 {
@@ -472,7 +464,8 @@ file_name(GoTable *table, const Entry *entry, int32_t file)
 {
 	uint64_t place =
 		table->parts[PART_UNITS] +
-		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, table->layout->unit) + (uint32_t) file);
+		sizeof(uint32_t) *
+			((uint64_t) bytes_u32_at(entry->bytes, table->layout->unit) + (uint32_t) file);
 	uint32_t name;
 
 	if (file < 0 || !go_table_read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE)
@@ -490,7 +483,7 @@ inlined_call(const GoTable *table, const Entry *entry, uint64_t distance)
 	uint64_t place = entry->offset + table->layout->bytes + sizeof(uint32_t) * DATA_INLINED;
 	uint32_t offset;
 
-	if (u32_at(entry->bytes, table->layout->data_count) <= DATA_INLINED ||
+	if (bytes_u32_at(entry->bytes, table->layout->data_count) <= DATA_INLINED ||
 		!go_table_read_bytes(table, place, &offset, sizeof(offset)))
 		return -1;
 	return value_at(table, offset, distance);
@@ -501,7 +494,7 @@ static uint64_t
 entry_data(const GoTable *table, const Entry *entry)
 {
 	return entry->offset + table->layout->bytes +
-		   sizeof(uint32_t) * (uint64_t) u32_at(entry->bytes, table->layout->data_count);
+		   sizeof(uint32_t) * (uint64_t) bytes_u32_at(entry->bytes, table->layout->data_count);
 }
 
 /* Reads an inlined call whose offset in the module's data the entry has. */
@@ -553,11 +546,11 @@ read_call(GoTable *table, const Entry *entry, int32_t number, GoFunction *functi
 		!(layout->has_addresses ? read_call_at_address(table, entry, number, call)
 								: read_call_in_data(table, entry, number, call)))
 		return false;
-	*function =
-		(GoFunction){ .name = function_name(table, u32_at(call, layout->call_name)), .file = "" };
-	if (layout->start_line > 0 && u32_at(call, layout->call_start_line) <= INT32_MAX)
-		function->start_line = (int32_t) u32_at(call, layout->call_start_line);
-	*distance = u32_at(call, layout->call_place);
+	*function = (GoFunction){ .name = function_name(table, bytes_u32_at(call, layout->call_name)),
+							  .file = "" };
+	if (layout->start_line > 0 && bytes_u32_at(call, layout->call_start_line) <= INT32_MAX)
+		function->start_line = (int32_t) bytes_u32_at(call, layout->call_start_line);
+	*distance = bytes_u32_at(call, layout->call_place);
 	return function->name[0] != '\0';
 }
 
@@ -565,12 +558,12 @@ read_call(GoTable *table, const Entry *entry, int32_t number, GoFunction *functi
 static void
 set_place(GoTable *table, const Entry *entry, uint64_t distance, GoFunction *function)
 {
-	function->line = value_at(table, u32_at(entry->bytes, table->layout->lines), distance);
+	function->line = value_at(table, bytes_u32_at(entry->bytes, table->layout->lines), distance);
 	if (function->line < 0)
 		function->line = 0;
 	function->file =
 		file_name(table, entry,
-				  value_at(table, u32_at(entry->bytes, table->layout->files), distance));
+				  value_at(table, bytes_u32_at(entry->bytes, table->layout->files), distance));
 }
 
 /* Finds the function whose code contains an offset. Returns false if there is none. */
@@ -620,12 +613,12 @@ go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max)
 	table->text_used = 0;
 	if (!go_table_find_entry(table, address, &entry, &distance))
 		return 0;
-	function.name = function_name(table, u32_at(entry.bytes, table->layout->name));
+	function.name = function_name(table, bytes_u32_at(entry.bytes, table->layout->name));
 	if (function.name[0] == '\0')
 		return 0;
 	if (table->layout->start_line > 0 &&
-		u32_at(entry.bytes, table->layout->start_line) <= INT32_MAX)
-		function.start_line = (int32_t) u32_at(entry.bytes, table->layout->start_line);
+		bytes_u32_at(entry.bytes, table->layout->start_line) <= INT32_MAX)
+		function.start_line = (int32_t) bytes_u32_at(entry.bytes, table->layout->start_line);
 
 	/*
 	 * The place of each call's caller is that of the instruction with the call's line. The number
@@ -647,7 +640,8 @@ go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max)
 		set_place(table, &entry, distance, &function);
 	else
 		function.file =
-			file_name(table, &entry, value_at(table, u32_at(entry.bytes, table->layout->files), 0));
+			file_name(table, &entry,
+					  value_at(table, bytes_u32_at(entry.bytes, table->layout->files), 0));
 	functions[count++] = function;
 	return count;
 }
