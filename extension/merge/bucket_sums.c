@@ -19,8 +19,10 @@ pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to) || from >= to)
 		return NULL;
 	first = pfs_buckets_start(buckets, from);
+	/* The unsigned difference cannot overflow; a span beyond int64 is refused below. */
 	span = (uint64) (to - 1) - (uint64) first;
 	bucket_count = span / (uint64) step_us + 1;
+	/* The array must not exceed bytes. The caller then uses the hash table for all sums. */
 	if (span > PG_INT64_MAX || bucket_count > bytes / sizeof(int64) / (Size) Max(series_count, 1))
 		return NULL;
 	sums = palloc(sizeof(PfsBucketSums));
@@ -62,6 +64,7 @@ pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,
 		uint64 offset = (uint64) times[i] - first;
 		uint64 bucket = (uint64) (int64) (((double) (int64) offset + 0.5) * per_us);
 
+		/* The product was rounded up to the next bucket. */
 		if (unlikely(offset < bucket * step_us))
 			bucket--;
 		else if (unlikely(offset - bucket * step_us >= step_us))
@@ -69,6 +72,10 @@ pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,
 		Assert(bucket < sums->bucket_count);
 		if (unlikely(__builtin_add_overflow(cells[bucket], values[i], &cells[bucket])))
 		{
+			/*
+			 * The builtin has stored the wrapped sum, so subtracting the value gives the old sum
+			 * again.
+			 */
 			cells[bucket] = (int64) ((uint64) cells[bucket] - (uint64) values[i]);
 			bucket_sums_make_room(sums, series, bucket, &cells[bucket]);
 			cells[bucket] = values[i];
@@ -80,6 +87,7 @@ void
 pfs_bucket_sums_end(PfsBucketSums *sums)
 {
 	for (Size cell = 0; cell < sums->cell_count; cell++)
+		/* An empty bucket and one whose values add up to 0 look alike: neither is moved to rest. */
 		if (sums->cells[cell] != 0)
 			pfs_series_sums_add(sums->rest, (int32) (cell / sums->bucket_count),
 								sums->first + (int64) (cell % sums->bucket_count) * sums->step_us,

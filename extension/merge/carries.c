@@ -13,6 +13,7 @@ pfs_carry(PfsCarries *carries, int32 series, int64 id, int64 carry)
 {
 	bool found;
 
+	/* Most queries have no carry at all. */
 	if (carries->table == NULL)
 		carries->table = pfs_series_table_create(carries->context, INITIAL_CARRIES, NULL);
 	pfs_series_table_get(carries->table, series, id, &found)->value += carry;
@@ -22,6 +23,7 @@ void
 pfs_add_wide_carrying(int64 *sum, int128 value, PfsCarries *carries, int32 series, int64 id)
 {
 	int64 low = (int64) (uint64) value;
+	/* low is signed, so value - low is a multiple of 2^64 even for a negative value. */
 	int64 high = (int64) ((value - low) >> CARRY_BITS);
 
 	pfs_add_carrying(sum, low, carries, series, id);

@@ -70,6 +70,10 @@ state_begin_table(State *state)
 {
 	Size bytes = TABLE_SHARE(pfs_hash_memory_bytes());
 
+	/*
+	 * A table at least as large as the packed bytes is merged with them ever less often, so each
+	 * sum is packed a few times only.
+	 */
 	if (state->packed != NULL)
 		bytes = Max(bytes, VARSIZE(state->packed));
 	state->max_members = Max(bytes / sizeof(PfsSeriesEntry) / 2, PFS_SERIES_TABLE_INITIAL);
@@ -92,6 +96,7 @@ get_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
+	/* The state must live as long as the aggregate's group. */
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "merge_stacks called outside of an aggregate");
 	return PG_ARGISNULL(0) ? state_create(context) : (State *) PG_GETARG_POINTER(0);
@@ -125,6 +130,7 @@ static int64
 state_sum(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
 {
 	if (is_result)
+		/* The carry belongs to packed and added together, so it counts once. */
 		return pfs_clip(pfs_with_carry(&state->carries, 0, stack_id, packed) + added);
 	pfs_add_carrying(&packed, added, &state->carries, 0, stack_id);
 	return packed;
@@ -149,6 +155,7 @@ list_carries(State *state)
 	PfsSeriesEntry *entry;
 	bool found;
 
+	/* No sum has exceeded int8. */
 	if (state->carries.table == NULL)
 		return;
 	pfs_series_table_start_iterate(state->carries.table, &iterator);
@@ -167,6 +174,7 @@ encode_state(State *state, bool is_result)
 	PfsMergedWriter writer;
 	uint32 next = 0;
 
+	/* Before the table is listed: the call adds stacks to it. */
 	list_carries(state);
 	sums = list_table(state->table);
 	pfs_merged_begin(&writer);
@@ -177,6 +185,10 @@ encode_state(State *state, bool is_result)
 
 		while (pfs_merged_next(&reader, &sum))
 		{
+			/*
+			 * Both lists ascend, so this is a merge: stacks before the packed one, the packed one,
+			 * and in the end the rest.
+			 */
 			for (; next < sums.count && sums.sums[next].stack_id < sum.stack_id; next++)
 				put_sum(&writer, state, &sums.sums[next], 0, is_result);
 			if (next < sums.count && sums.sums[next].stack_id == sum.stack_id)
@@ -188,6 +200,7 @@ encode_state(State *state, bool is_result)
 	}
 	for (; next < sums.count; next++)
 		put_sum(&writer, state, &sums.sums[next], 0, is_result);
+	/* Table, list and both packed values exist at this moment. */
 	pfs_memory_look();
 	pfree(sums.sums);
 	return pfs_merged_finish(&writer);
@@ -200,9 +213,14 @@ state_pack(State *state)
 	struct varlena *packed;
 
 	CHECK_FOR_INTERRUPTS();
+	/*
+	 * The new bytes are complete before the old ones are freed: an error leaves the state as it
+	 * was.
+	 */
 	packed = encode_state(state, false);
 	if (state->packed != NULL)
 		pfree(state->packed);
+	/* The buffer in which the bytes were built may be twice as large. */
 	state->packed = repalloc(packed, VARSIZE(packed));
 	pfs_series_table_destroy(state->table);
 	state_begin_table(state);
@@ -231,6 +249,7 @@ add_packed(State *state, const struct varlena *packed)
 	PfsMergedReader reader = read_packed(packed);
 	PfsStackSum sum;
 
+	/* The bytes are checked when they are read for the next merge. */
 	if (state->packed == NULL && reader.count > PFS_SERIES_TABLE_INITIAL)
 	{
 		state->packed = MemoryContextAllocHuge(state->context, VARSIZE(packed));
@@ -253,6 +272,10 @@ profstore_merge_stacks_add(PG_FUNCTION_ARGS)
 	{
 		int64 stack_id = PG_GETARG_INT64(1);
 
+		/*
+		 * A negative id marks a scrape in tiers. It cannot be packed, because steps between ids are
+		 * unsigned.
+		 */
 		state_add_stack(state, stack_id < 0 ? NO_STACK_ID : stack_id, PG_GETARG_INT64(2));
 	}
 	PG_RETURN_POINTER(state);
@@ -299,6 +322,7 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 		State *other = (State *) PG_GETARG_POINTER(1);
 		pfs_series_table_iterator iterator;
 		PfsSeriesEntry *entry;
+		/* At least so many entries will be needed if no stack is in both tables. */
 		uint64 members = (uint64) state->table->members + other->table->members;
 
 		if (other->packed != NULL)
@@ -326,6 +350,7 @@ profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
 	SentHead head = { 0, 0 };
 	StringInfoData bytes;
 
+	/* A packed state needs no table in the message, only its bytes. */
 	state_pack(state);
 	initStringInfo(&bytes);
 	if (state->carries.table != NULL)
@@ -340,6 +365,7 @@ profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
 								   sizeof(SentCarry));
 	}
 	appendBinaryStringInfo(&bytes, VARDATA(state->packed), (int) VARSIZE(state->packed) - VARHDRSZ);
+	/* The first field of the head is the length word, which is known only now. */
 	SET_VARSIZE(bytes.data, bytes.len);
 	PG_RETURN_POINTER(bytes.data);
 }
@@ -353,6 +379,7 @@ profstore_merge_stacks_deserialize(PG_FUNCTION_ARGS)
 	Size length;
 	SentHead head;
 
+	/* The carries are not aligned within the varlena, so they are copied. */
 	memcpy(&head, bytes, sizeof(head));
 	for (uint32 i = 0; i < head.carry_count; i++, at += sizeof(SentCarry))
 	{
@@ -373,6 +400,7 @@ profstore_merge_stacks_final(PG_FUNCTION_ARGS)
 {
 	static const PfsStackSums none = { 0, NULL };
 
+	/* An aggregate over no rows has no state, and its result is an empty value. */
 	if (PG_ARGISNULL(0))
 		PG_RETURN_DATUM(pfs_merged_encode(&none));
 	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0), true));

@@ -39,14 +39,17 @@ pfs_merged_begin(PfsMergedWriter *writer)
 {
 	*writer = (PfsMergedWriter){ .count = 0 };
 	initStringInfo(&writer->bytes);
+	/* Stacks are written at once, behind the room for the head. */
 	appendStringInfoSpaces(&writer->bytes, MAX_HEAD_BYTES);
 }
 
 void
 pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
 {
+	/* A value without zeros has one form only, so that equal sums are equal bytes. */
 	if (value == 0)
 		return;
+	/* Ids ascend, so the step is not negative. */
 	pfs_append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
 	pfs_append_signed(&writer->bytes, value);
 	writer->last = stack_id;
@@ -60,6 +63,7 @@ pfs_merged_finish(PfsMergedWriter *writer)
 	StringInfo bytes = &writer->bytes;
 	int length = bytes->len;
 
+	/* The head is written over the room at the front; the stacks behind it stay in the buffer. */
 	resetStringInfo(bytes);
 	appendStringInfoSpaces(bytes, VARHDRSZ);
 	appendStringInfoChar(bytes, FORMAT_VERSION);
@@ -90,6 +94,7 @@ pfs_merged_read(const char *bytes, Size length, int error)
 	uint8 version = pfs_cursor_byte(&reader.cursor);
 
 	reader.count = pfs_cursor_varint(&reader.cursor);
+	/* The version decides what the rest means, so it is checked first. */
 	if (!reader.cursor.failed && version > FORMAT_VERSION)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("stack sums have format version %d, which is newer than %d", version,
@@ -109,6 +114,7 @@ pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
 
 	if (reader->next == reader->count)
 	{
+		/* Bytes after the last stack would make two different values equal. */
 		if (cursor->offset != cursor->length)
 			ereport(ERROR,
 					(errcode(reader->error), errmsg("invalid binary value of type stack_sums"),
@@ -117,6 +123,7 @@ pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
 	}
 	step = pfs_cursor_varint(cursor);
 	value = pfs_unzigzag(pfs_cursor_varint(cursor));
+	/* These checks allow only bytes that pfs_merged_put() writes. */
 	if (cursor->failed || value == 0 || step > (uint64) (PG_INT64_MAX - reader->last) ||
 		(step == 0 && reader->next > 0))
 		ereport(ERROR, (errcode(reader->error), errmsg("invalid binary value of type stack_sums"),
@@ -215,6 +222,7 @@ profstore_stack_sums_in(PG_FUNCTION_ARGS)
 {
 	const char *text = PG_GETARG_CSTRING(0);
 	const char *at = skip_blanks(text);
+	/* A stack has at least four characters, as in "1:2,", so half of the length is room enough. */
 	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, strlen(text) / 2 + 1) };
 
 	if (*at != '{')
@@ -226,6 +234,7 @@ profstore_stack_sums_in(PG_FUNCTION_ARGS)
 		const char *start = at;
 
 		sum->stack_id = text_read_number(text, &at);
+		/* Ascending ids spare sorting, and find ids that occur twice. */
 		if (sum->stack_id < 0 || (sums.count > 0 && sum->stack_id <= sum[-1].stack_id))
 			fail_text(text, start);
 		if (*at != ':')
@@ -267,6 +276,7 @@ profstore_stack_sums_recv(PG_FUNCTION_ARGS)
 	StringInfo message = (StringInfo) PG_GETARG_POINTER(0);
 	int length = message->len - message->cursor;
 	const char *bytes = pq_getmsgbytes(message, length);
+	/* Decode and encode again, so that only valid bytes are stored. */
 	PfsStackSums sums = merged_decode(bytes, (Size) length, ERRCODE_INVALID_BINARY_REPRESENTATION);
 
 	PG_RETURN_DATUM(pfs_merged_encode(&sums));

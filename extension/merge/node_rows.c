@@ -39,6 +39,7 @@ answer_flush(NodeAnswer *answer)
 	static const bool is_null = false;
 	Datum value;
 
+	/* An empty block would be a row that says nothing. */
 	if (answer->block.row_count == 0)
 		return;
 	value = PointerGetDatum(pfs_shard_block_encode(&answer->block));
@@ -52,6 +53,7 @@ answer_put(NodeAnswer *answer, PfsShardKind kind, int columns, const int64 *row)
 {
 	PfsShardBlock *block = &answer->block;
 
+	/* All rows of a block are of one kind, so a change of kind ends it. */
 	if (block->kind != kind || block->row_count == PFS_SHARD_BLOCK_ROWS)
 		answer_flush(answer);
 	block->kind = kind;
@@ -72,6 +74,7 @@ answer_put_sum(NodeAnswer *answer, PfsShardKind kind, int columns, int64 *row, i
 
 		row[PFS_COLUMN_VALUE] = (int64) part;
 		answer_put(answer, kind, columns, row);
+		/* A sum of 0 also makes one row: the row says that the key exists. */
 		sum -= part;
 		CHECK_FOR_INTERRUPTS();
 	} while (sum != 0);
@@ -86,6 +89,7 @@ node_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
 	const PfsNumbers *passing = state;
 
 	for (uint32 i = 0; i < count; i++)
+		/* Neighbouring rows mostly have one stack, so its answer is used again. */
 		passes[i] = i > 0 && stacks[i] == stacks[i - 1] ? passes[i - 1]
 														: pfs_numbers_contain(*passing, stacks[i]);
 }
@@ -95,6 +99,7 @@ node_selection(const PfsShardRequest *request)
 {
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 
+	/* The coordinator has chosen the series, so type and unit are not needed here. */
 	selection->profile_type = selection->unit = "";
 	selection->delta = request->delta;
 	selection->from = request->from;
@@ -105,6 +110,10 @@ node_selection(const PfsShardRequest *request)
 	for (uint32 i = 0; i < request->series.count; i++)
 	{
 		selection->series[i].id = selection->series_ids[i] = request->series.numbers[i];
+		/*
+		 * Each series has an index of its own: only the coordinator knows which series have equal
+		 * labels.
+		 */
 		selection->series[i].index = (int32) i;
 	}
 	return selection;
@@ -126,9 +135,11 @@ node_tables(ArrayType *names, const int32 *keys, int key_count, int32 key)
 	{
 		List *name;
 
+		/* The coordinator calls the function once for each key. */
 		if (keys[i] != key)
 			continue;
 		name = textToQualifiedNameList(DatumGetTextPP(elements[i]));
+		/* The lock is kept until the transaction ends. */
 		tables = lappend_oid(tables, RangeVarGetRelid(makeRangeVarFromNameList(name),
 													  AccessShareLock, false));
 	}
@@ -166,6 +177,7 @@ answer_scrapes(NodeAnswer *answer, const PfsSampleBlock *block)
 {
 	for (uint32 i = 0; i < block->row_count; i++)
 	{
+		/* The time of the tier's row and the time of the scrape itself. */
 		int64 row[PFS_COLUMN_COUNT] = { block->times[i], block->series[i], 0, block->scrapes[i] };
 
 		answer_put(answer, PFS_SHARD_SCRAPES,
@@ -184,6 +196,7 @@ answer_rows(NodeAnswer *answer, const PfsSampleBlock *block, int columns)
 		int64 row[PFS_COLUMN_COUNT];
 
 		for (int column = 0; column < PFS_COLUMN_COUNT; column++)
+			/* Columns that were not asked for have no array, and are not sent. */
 			row[column] = arrays[column] == NULL ? 0 : arrays[column][i];
 		answer_put(answer, block->is_tier ? PFS_SHARD_TIER : PFS_SHARD_SAMPLES, columns, row);
 	}
@@ -208,6 +221,7 @@ answer_sums(NodeAnswer *answer, PfsSeriesSums *sums, PfsShardKind kind, int colu
 	pfs_series_sums_sort(sums);
 	while (pfs_series_sums_next(sums, &key, &sum))
 	{
+		/* The id is the time or the stack, whichever of the two columns was asked for. */
 		int64 row[PFS_COLUMN_COUNT] = { key.id, key.series, key.id, 0 };
 
 		answer_put_sum(answer, kind, columns, row, sum);
@@ -231,6 +245,7 @@ answer_scan(NodeAnswer *answer, PfsSampleScan *scan, const PfsShardRequest *requ
 	while (pfs_sample_scan_next(scan, &block))
 	{
 		CHECK_FOR_INTERRUPTS();
+		/* Scrapes of instant types are counted by the coordinator, which needs each one. */
 		if (block.is_tier && !request->delta && block.scrapes != NULL && block.series != NULL)
 			answer_scrapes(answer, &block);
 		else if (is_summed)
@@ -262,6 +277,7 @@ profstore_node_rows(PG_FUNCTION_ARGS)
 		verdicts = (PfsVerdicts){ .judge = node_judge, .state = &request.stacks };
 	scan =
 		pfs_sample_scan_begin_shards(selection, request.columns, request.part, verdicts, &tables);
+	/* A request without columns asks how far the tiers reach. */
 	if (request.columns == 0)
 	{
 		int64 row[PFS_COLUMN_COUNT] = { pfs_sample_scan_tier_end(scan, 0), 0, 0,

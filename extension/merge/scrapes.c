@@ -17,6 +17,7 @@ pfs_count_scrapes(const PfsSelection *selection)
 	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES,
 													 PFS_PART_SCRAPES);
 	PfsSeriesSums *times = pfs_series_sums_begin(pfs_hash_memory_bytes());
+	/* One element more, so that a selection without series is no request for 0 bytes. */
 	int64 *counts = palloc0((Size) (selection->distinct_count + 1) * sizeof(int64));
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
@@ -28,6 +29,10 @@ pfs_count_scrapes(const PfsSelection *selection)
 		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
 		{
 			series = pfs_selection_next_series(selection, series, block.series[row]);
+			/*
+			 * A sum of 0 by (series, time) is a set of pairs that moves to disk if it grows too
+			 * large.
+			 */
 			pfs_series_sums_add(times, series->index, block.scrapes[row], 0);
 		}
 	}
@@ -70,6 +75,7 @@ pfs_choose_scrapes(const PfsSelection *selection)
 	{
 		int32 i = scrape.series;
 
+		/* The latest scrape, or the one with the largest sum, and of equal ones the latest. */
 		if (chosen[i] == DT_NOBEGIN || (largest && value > values[i]) ||
 			((!largest || value == values[i]) && scrape.id > chosen[i]))
 		{

@@ -42,10 +42,12 @@ pfs_series_sums_spill(PfsSeriesSums *sums)
 	pfs_series_table_start_iterate(sums->table, &iterator);
 	while ((entry = pfs_series_table_iterate(sums->table, &iterator)) != NULL)
 	{
+		/* The columns of the key come first, and rows are sorted by them. */
 		int64 row[PFS_SUM_COLUMNS] = { entry->key.id, entry->key.series, entry->value };
 
 		pfs_row_sorter_put(sums->sorter, row);
 	}
+	/* Carries stay in memory: they are few, and belong to keys and not to rows. */
 	pfs_series_table_reset(sums->table);
 }
 
@@ -80,6 +82,7 @@ static void
 begin_reading(PfsSeriesSums *sums)
 {
 	sums->is_reading = true;
+	/* The list is sorted and complete. */
 	if (sums->list != NULL)
 		return;
 	if (sums->sorter == NULL)
@@ -87,6 +90,7 @@ begin_reading(PfsSeriesSums *sums)
 		pfs_series_table_start_iterate(sums->table, &sums->iterator);
 		return;
 	}
+	/* What is left in the table goes to the sort, too, so that each key is met once. */
 	pfs_series_sums_spill(sums);
 	pfs_row_sorter_sort(sums->sorter);
 	sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
@@ -123,6 +127,7 @@ pfs_series_sums_sort(PfsSeriesSums *sums)
 	pfs_series_table_start_iterate(sums->table, &iterator);
 	while ((entry = pfs_series_table_iterate(sums->table, &iterator)) != NULL)
 		sums->list[sums->list_count++] = *entry;
+	/* The list replaces the table. */
 	pfs_series_table_destroy(sums->table);
 	sums->table = NULL;
 	sort_entries(sums->list, sums->list_count);
@@ -135,6 +140,7 @@ next_sorted(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value)
 	if (!sums->has_ahead)
 		return false;
 	*key = (PfsSeriesKey){ sums->ahead[PFS_SUM_ID], (int32) sums->ahead[PFS_SUM_SERIES] };
+	/* The carry counts once for all rows of the key. */
 	*value = pfs_with_carry(&sums->carries, key->series, key->id, 0);
 	while (sums->has_ahead && sums->ahead[PFS_SUM_ID] == key->id &&
 		   sums->ahead[PFS_SUM_SERIES] == key->series)
@@ -189,6 +195,10 @@ pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int128 *value
 			*value = pfs_with_carry(&sums->carries, key->series, key->id, entry->value);
 		return entry != NULL;
 	}
+	/*
+	 * Keys are asked for in ascending order, so those before the wanted one are passed over for
+	 * good.
+	 */
 	while (is_ahead_up_to(sums, key) && next_sorted(sums, &next, value))
 	{
 		if (next.id == key->id && next.series == key->series)

@@ -41,6 +41,7 @@ sum_delta(const PfsSelection *selection, PfsStackTable *table)
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
+		/* Sums of delta types need no division, so series are not told apart. */
 		pfs_stack_table_add_rows(table, block.stacks, block.values, block.row_count);
 	pfs_sample_scan_end(scan);
 }
@@ -62,6 +63,7 @@ sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 	{
 		/* retention stores each scrape beside its sums; sums of other origin count as one scrape */
 		int64 scrapes = Max(scrape_counts[key.series], 1);
+		/* The fraction has the sign of the sum, because % takes that of its left side. */
 		int128 rest = (sum % scrapes) * (INT64CONST(1) << PFS_FRACTION_BITS);
 
 		pfs_stack_table_add(table, key.id, sum / scrapes, (int64) (rest / scrapes));
@@ -79,12 +81,14 @@ sum_chosen(const PfsSelection *selection, PfsStackTable *table)
 	PfsSampleScan *scan;
 	PfsSampleBlock block;
 
+	/* An empty range, in case no series has a scrape. */
 	narrow.from = narrow.to = selection->from;
 	for (int i = 0; i < selection->distinct_count; i++)
 	{
 		if (chosen[i] == DT_NOBEGIN)
 			continue;
 		narrow.from = narrow.from == narrow.to ? chosen[i] : Min(narrow.from, chosen[i]);
+		/* The end of a range is the first time that is not in it. */
 		narrow.to = Max(narrow.to, chosen[i] + 1);
 	}
 	scan = pfs_sample_scan_begin(&narrow, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK |
@@ -94,6 +98,10 @@ sum_chosen(const PfsSelection *selection, PfsStackTable *table)
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
 			series = pfs_selection_next_series(selection, series, block.series[row]);
+			/*
+			 * The narrowed range also holds scrapes of other times, which were not chosen for this
+			 * series.
+			 */
 			if (block.times[row] == chosen[series->index])
 				pfs_stack_table_add(table, block.stacks[row], block.values[row], 0);
 		}
@@ -108,6 +116,9 @@ sum_chosen(const PfsSelection *selection, PfsStackTable *table)
 static PfsStackTable *
 sum_selection(const PfsSelection *selection, Size bytes)
 {
+	/*
+	 * Averages need a second table, of sums by series, so each of the two gets half of the memory.
+	 */
 	bool averages = !selection->delta && !pfs_picks_scrapes(selection);
 	Size table_bytes = averages ? bytes / 2 : bytes;
 	PfsStackTable *table =
@@ -163,6 +174,10 @@ static int64
 scale_value(int64 value, Scale scale)
 {
 	int128 product = (int128) value * scale.numerator;
+	/*
+	 * Adding half of the divisor rounds to the nearest number, because division truncates towards
+	 * 0.
+	 */
 	int128 half = scale.denominator / 2;
 
 	return pfs_clip((product + (product < 0 ? -half : half)) / scale.denominator);
@@ -174,7 +189,9 @@ read_scaled(Side *side, PfsStackSum *sums, uint32 room)
 {
 	uint32 count = pfs_stack_table_read(side->table, sums, room);
 
-	/* an empty range has no values */
+	/*
+	 * A scale of 1 leaves the values as they are. An empty range, whose length is 0, has no values.
+	 */
 	if (side->scale.numerator != side->scale.denominator && side->scale.denominator != 0)
 		for (uint32 i = 0; i < count; i++)
 			sums[i].sides.value = scale_value(sums[i].sides.value, side->scale);
@@ -214,6 +231,7 @@ stack_reader_add_base(StackReader *reader, PfsStackTable *bases, Scale scale)
 
 	reader->bases = palloc(sizeof(Side));
 	count = begin_side(reader->bases, bases, scale);
+	/* The sum is an upper bound: stacks of both sides become one. */
 	reader->count = count == PFS_COUNT_UNKNOWN || reader->count == PFS_COUNT_UNKNOWN
 						? PFS_COUNT_UNKNOWN
 						: reader->count + count;
@@ -229,6 +247,10 @@ run_peek(Side *side)
 		return NULL;
 	side->next = 0;
 	side->count = read_scaled(side, side->sums, SIDE_STACKS);
+	/*
+	 * Fewer than asked for means the end. The table's memory is freed early, while the other side
+	 * is read on.
+	 */
 	if (side->count < SIDE_STACKS)
 		end_side(side);
 	return side->count > 0 ? side->sums : NULL;
@@ -242,6 +264,10 @@ next_pair(StackReader *reader, PfsStackSum *pair)
 
 	if (value == NULL && base == NULL)
 		return false;
+	/*
+	 * The call sets value or base to NULL if the other side has the smaller id, so that only sides
+	 * that were used move on.
+	 */
 	*pair = pfs_stack_sum_pair(&value, &base);
 	reader->values.next += value != NULL;
 	reader->bases->next += base != NULL;
@@ -258,6 +284,7 @@ stack_reader_next(StackReader *reader, PfsStackSum *sums, uint32 room)
 	uint32 count = 0;
 
 	if (reader->bases == NULL)
+		/* Without bases the caller's array is filled directly. */
 		return read_scaled(&reader->values, sums, room);
 	while (count < room && next_pair(reader, &sums[count]))
 		count++;
@@ -310,6 +337,7 @@ create_stream(void)
 	PfsStackStream *stream = MemoryContextAllocZero(context, sizeof(PfsStackStream));
 
 	stream->context = context;
+	/* All streams of a query return parts of this size, so a walk of any part fits in memory. */
 	stream->room = pfs_stack_stream_room();
 	return stream;
 }
@@ -321,9 +349,11 @@ read_first(PfsStackStream *stream, StackReader *reader)
 	Size count = reader->count;
 	uint32 room = (uint32) Min(stream->room, count);
 
+	/* PFS_COUNT_UNKNOWN exceeds every room, so the array then has the size of a part. */
 	stream->sums = PFS_ARRAY(PfsStackSum, room);
 	/* if there are fewer stacks than room, the reader is at its end, and its memory can be freed */
 	stream->count = stack_reader_next(reader, stream->sums, room);
+	/* In the second case the part is full, but count says that no further stack can follow. */
 	if (stream->count < stream->room || count == stream->room)
 		stack_reader_end(reader);
 	else
@@ -367,6 +397,7 @@ pfs_stack_stream_join(const PfsStackSums *values, const PfsStackSums *bases)
 		const PfsStackSum *value = i < values->count ? &values->sums[i] : NULL;
 		const PfsStackSum *base = j < bases->count ? &bases->sums[j] : NULL;
 
+		/* pfs_stack_sum_pair() sets the side with the greater id to NULL, which then waits. */
 		stream->sums[stream->count++] = pfs_stack_sum_pair(&value, &base);
 		i += value != NULL;
 		j += base != NULL;
@@ -377,6 +408,7 @@ pfs_stack_stream_join(const PfsStackSums *values, const PfsStackSums *bases)
 bool
 pfs_stack_stream_is_whole(const PfsStackStream *stream)
 {
+	/* A stream of given sums may have more stacks than a part. */
 	return stream->reader == NULL && stream->file == NULL && stream->count <= stream->room;
 }
 
@@ -392,6 +424,10 @@ pfs_stack_stream_keep(PfsStackStream *stream)
 {
 	MemoryContext caller = MemoryContextSwitchTo(stream->context);
 
+	/*
+	 * A reader cannot be read twice, so the parts are copied to a file, beginning with the one
+	 * already read.
+	 */
 	if (stream->reader != NULL && stream->file == NULL)
 	{
 		stream->file = BufFileCreateTemp(false);
@@ -405,6 +441,10 @@ read_more(PfsStackStream *stream)
 {
 	if (stream->reader != NULL)
 	{
+		/*
+		 * The first part decided the size of sums[]: with a reader left it has stream->room
+		 * elements.
+		 */
 		stream->count = stack_reader_next(stream->reader, stream->sums, stream->room);
 		if (stream->file != NULL)
 			keep_sums(stream);
@@ -433,6 +473,7 @@ void
 pfs_stack_stream_rewind(PfsStackStream *stream)
 {
 	stream->next = 0;
+	/* The stacks will be looked up a second time, and unknown ones counted a second time. */
 	pfs_doubts_forget(PFS_DOUBT_STACKS);
 	if (stream->file == NULL)
 		return;
@@ -487,12 +528,17 @@ pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base
 	{
 		value_scale.denominator = range_length(selection);
 		base_scale.denominator = range_length(base);
+		/*
+		 * Scaling the shorter range up keeps all digits of its values; scaling the longer one down
+		 * would lose some.
+		 */
 		value_scale.numerator = base_scale.numerator =
 			Max(value_scale.denominator, base_scale.denominator);
 	}
 	stream = create_stream();
 	caller = MemoryContextSwitchTo(stream->context);
 	values = sum_selection(selection, side_bytes);
+	/* The first table must leave room for the second, which is filled now. */
 	pfs_stack_table_settle(values);
 	reader = stack_reader_begin(values, value_scale);
 	stack_reader_add_base(reader, sum_selection(base, side_bytes), base_scale);

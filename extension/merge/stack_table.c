@@ -129,6 +129,7 @@ pfs_stack_table_begin(uint32 max_fractions, Size bytes)
 	table->bytes = bytes;
 	table->context = table->carries.context = CurrentMemoryContext;
 	table->pages_bytes = Max(PAGES_SHARE(bytes), MIN_PAGES_BYTES);
+	/* Blocks of a sixteenth of the limit, so that allocating one more cannot exceed it by much. */
 	while (block_bytes < table->pages_bytes / 16 && block_bytes < ALLOCSET_DEFAULT_MAXSIZE)
 		block_bytes *= 2;
 	table->pages_context =
@@ -148,6 +149,7 @@ table_add_value(PfsStackTable *table, int64 stack_id, int64 *sum, int64 value)
 static void
 add_fraction(PfsStackTable *table, int64 stack_id, int64 *value, int64 *sum, int64 fraction)
 {
+	/* Both are less than ONE in magnitude, so their sum fits. */
 	*sum += fraction;
 	if (*sum >= ONE || *sum <= -ONE)
 	{
@@ -174,6 +176,7 @@ sort_pages(PfsStackTable *table)
 	uint32 page_count = 0;
 	Size count = 0;
 
+	/* One byte more, because the number of pages may be 0. */
 	table->order =
 		MemoryContextAllocHuge(table->pages_context, table->pages->members * sizeof(PageOrder) + 1);
 	page_table_start_iterate(table->pages, &iterator);
@@ -194,6 +197,7 @@ next_in_pages(PfsStackTable *table, Sum *sum)
 {
 	const StackPage *page;
 
+	/* The bits of the current page are used up, or no page has been begun. */
 	while (table->bits == 0)
 	{
 		if (table->next_page == table->pages->members)
@@ -204,7 +208,9 @@ next_in_pages(PfsStackTable *table, Sum *sum)
 	page = table->order[table->next_page - 1].page;
 	sum->stack_id = page->number * PAGE_STACKS + pg_rightmost_one_pos64(table->bits);
 	sum->value = page->values[table->place];
+	/* Delta types have no fractions, so they need half the memory per sum. */
 	sum->fraction = page->fractions == NULL ? 0 : page->fractions[table->place];
+	/* Clears the lowest bit: the stack that was just returned. */
 	table->bits &= table->bits - 1;
 	table->place++;
 	return true;
@@ -237,6 +243,7 @@ sort_all(PfsStackTable *table)
 	while (next_in_pages(table, &sum))
 		sort_sum(table, &sum);
 	pfs_memory_look();
+	/* Frees pages, their values and the list of their order at once. */
 	MemoryContextReset(table->pages_context);
 }
 
@@ -259,6 +266,7 @@ grows_too_large(const PfsStackTable *table)
 {
 	const page_table_hash *pages = table->pages;
 
+	/* While the hash table grows, the old and the new array exist. */
 	return pages->members >= pages->grow_threshold &&
 		   MemoryContextMemAllocated(table->pages_context, false) +
 				   pages->size * 2 * sizeof(StackPage) >
@@ -277,6 +285,7 @@ turn_to_page(PfsStackTable *table, int64 number)
 	bool found;
 	StackPage *page;
 
+	/* Only a new page can exceed the limit much; values of a page that is there are still added. */
 	if (table->is_full || grows_too_large(table))
 		empty_pages(table);
 	page = page_table_insert(table->pages, number, &found);
@@ -304,6 +313,7 @@ insert_sum(PfsStackTable *table, int place, uint64 bit)
 
 	if (count == page->capacity)
 	{
+		/* A capacity is 8, 16, 32 or 64 and never more, because a page has PAGE_STACKS stacks. */
 		page->capacity = (uint8) (page->capacity * 2);
 		page->values = repalloc(page->values, sizeof(int64) * page->capacity);
 		if (page->fractions != NULL)
@@ -329,6 +339,7 @@ turn_to_stack(PfsStackTable *table, int64 stack_id)
 
 	if (table->last == NULL || stack_id >> PAGE_BITS != table->last->number)
 		turn_to_page(table, stack_id >> PAGE_BITS);
+	/* The number of sums of smaller ids is the place of this one. */
 	place = pg_popcount64(table->last->added & (bit - 1));
 	if (!(table->last->added & bit))
 		insert_sum(table, place, bit);
@@ -345,6 +356,7 @@ pfs_stack_table_settle(PfsStackTable *table)
 static inline void
 add_whole(PfsStackTable *table, int64 stack_id, int64 value)
 {
+	/* Call it first: it may move the page's values. */
 	int place = turn_to_stack(table, stack_id);
 
 	table_add_value(table, stack_id, &table->last->values[place], value);
@@ -356,7 +368,9 @@ pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fr
 	int place = turn_to_stack(table, stack_id);
 	StackPage *page = table->last;
 
+	/* An average of many series may exceed int8 before it is added to others. */
 	pfs_add_wide_carrying(&page->values[place], value, &table->carries, 0, stack_id);
+	/* A table without fractions gets none, and page->fractions is NULL. */
 	if (fraction != 0)
 		add_fraction(table, stack_id, &page->values[place], &page->fractions[place], fraction);
 }
@@ -400,6 +414,7 @@ pfs_stack_table_finish(PfsStackTable *table)
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
 	Size count = sort_pages(table);
 
+	/* Some sums are in the sort, so all must go there to be read in order. */
 	if (table->sorter != NULL)
 	{
 		sort_all(table);
@@ -422,6 +437,7 @@ next_sum(PfsStackTable *table, Sum *sum)
 	*sum = table->ahead;
 	for (read_ahead(table); table->has_ahead && table->ahead.stack_id == sum->stack_id;
 		 read_ahead(table))
+		/* Carries are kept by stack, whichever row a carry arose from. */
 		add_sum(table, sum, &table->ahead);
 	return true;
 }
@@ -447,6 +463,7 @@ round_sum(const PfsStackTable *table, const Sum *sum)
 	else if (value < 0 && fraction > 0)
 	{
 		value++;
+		/* fraction is now negative or 0, like value. */
 		fraction -= ONE;
 	}
 	if (fraction >= HALF - cut)
@@ -468,6 +485,7 @@ pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room)
 
 		if (count % INTERRUPT_STACKS == 0)
 			CHECK_FOR_INTERRUPTS();
+		/* A sum of 0 has no place in a result, and costs a walk as much as any other. */
 		if (value != 0)
 			sums[count++] = (PfsStackSum){ sum.stack_id, { value, 0 } };
 	}

@@ -52,8 +52,7 @@ unit_may_match(PfsBlockScan *scan)
 		bool has_values = !column->missing_is_null;
 
 		filter->is_idle_in_unit = false;
-		/* an image of rows in memory has no ranges */
-		/* The filter is tested row by row instead. */
+		/* An image of rows in memory has no ranges, so the filter is tested row by row. */
 		if (column->position >= 0 && scan->input == NULL)
 			continue;
 		if (column->position >= 0)

@@ -74,8 +74,10 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 		pfs_scan_block_error(scan, status, &error);
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
-	/* a sum may be wider than the values of its column's type */
-	/* Only values of the column's own type are converted: rows, and the keys of sums. */
+	/*
+	 * Only rows and keys of sums are converted: a sum may be wider than the values of its column's
+	 * type.
+	 */
 	if ((scan->part == PFS_PART_ROWS ||
 		 pfs_scan_is_key_of_sums(scan, scan->part, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
