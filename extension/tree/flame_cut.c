@@ -44,6 +44,7 @@ size_of(PfsSides total)
 	uint64 value = sides_magnitude(total.value);
 	uint64 size = value + sides_magnitude(total.base);
 
+	/* The sum has wrapped; nodes so large are equal in size. */
 	return size < value ? PG_UINT64_MAX : size;
 }
 
@@ -58,6 +59,7 @@ comes_first(const Candidate *a, const Candidate *b)
 {
 	if (a->size != b->size)
 		return a->size > b->size;
+	/* Age makes the choice independent of the order in which nodes were created. */
 	return a->oldest != b->oldest ? a->oldest < b->oldest : a->node < b->node;
 }
 
@@ -68,6 +70,7 @@ comes_first(const Candidate *a, const Candidate *b)
 static void
 add_candidate(Cut *cut, const Candidate *candidate)
 {
+	/* The hole moves up until the parent comes first. */
 	uint32 at = cut->candidate_count++;
 
 	PFS_RESERVE(cut->candidates, cut->candidate_capacity, cut->candidate_count);
@@ -91,6 +94,7 @@ take_candidate(Cut *cut)
 
 		if (next >= count)
 			break;
+		/* The child that comes first. */
 		next += next + 1 < count && comes_first(&candidates[next + 1], &candidates[next]);
 		if (!comes_first(&candidates[next], &candidates[count]))
 			break;
@@ -114,6 +118,7 @@ cut_expand(Cut *cut, uint32 node)
 
 		cut->capacity = tree->capacity;
 		cut->cut_children = repalloc_huge(cut->cut_children, (Size) cut->capacity * sizeof(uint32));
+		/* New nodes are not kept until keep_node() says so. */
 		for (uint32 i = old; i < cut->capacity; i++)
 			cut->cut_children[i] = PFS_NODE_NOT_KEPT;
 	}
@@ -128,16 +133,19 @@ static bool
 keep_node(Cut *cut, uint32 node, uint32 max_rows)
 {
 	const PfsFrameNode *kept = cut_expand(cut, node);
+	/* Children are cut at first, so a node with children needs a row "other". */
 	uint32 row_count = cut->row_count + 1 + (kept->child_count > 0);
 
 	if (node != 0)
 		/* the parent's last cut child stays, so the parent needs no row "other" any more */
 		row_count -= cut->cut_children[kept->parent] == 1;
+	/* The node stays expanded, which harms nothing: its children are not candidates. */
 	if (row_count > max_rows)
 		return false;
 	if (node != 0)
 		cut->cut_children[kept->parent]--;
 	cut->row_count = row_count;
+	/* Each child that is kept later reduces this number. */
 	cut->cut_children[node] = kept->child_count;
 	for (uint32 i = 0; i < kept->child_count; i++)
 	{
@@ -160,6 +168,7 @@ mark_kept(const Cut *cut, bool *stays)
 		uint32 end = first + tree->nodes[node].child_count;
 		Candidate last;
 
+		/* Children of nodes that are not kept are never shown. */
 		if (cut->cut_children[node] == PFS_NODE_NOT_KEPT)
 			continue;
 		stays[node] = true;
@@ -193,13 +202,16 @@ forget_small(Cut *cut, uint32 max_rows)
 
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* Taken in order, so greatest[] is sorted. */
 		greatest[i] = take_candidate(cut);
 		stays[greatest[i].node] = true;
 	}
+	/* Parents of candidates are kept, so every node that stays has its parent. */
 	mark_kept(cut, stays);
 	pfs_frame_tree_retain(tree, stays, places);
 	for (uint32 i = 0; i < old_count; i++)
 	{
+		/* places[i] <= i, so no entry is overwritten before it is moved. */
 		if (stays[i])
 			cut->cut_children[places[i]] = cut->cut_children[i];
 	}
@@ -223,6 +235,7 @@ is_leaf(Cut *cut, uint32 node)
 	const PfsFrameTree *tree = cut->tree;
 	uint32 number = tree->nodes[node].walkers;
 
+	/* In a file the number of nodes below shows it, without expanding the node. */
 	if (tree->file != NULL && number != PFS_NO_WALKER)
 		return pfs_frame_file_get(tree->file, number).size == 1;
 	return cut_expand(cut, node)->child_count == 0;
@@ -234,6 +247,7 @@ find_cut_child(const Cut *cut, uint32 node)
 {
 	uint32 child = cut->tree->nodes[node].first_child;
 
+	/* Exactly one child is not kept, so the loop ends within the children. */
 	while (cut->cut_children[child] != PFS_NODE_NOT_KEPT)
 		child++;
 	return child;
@@ -243,6 +257,7 @@ find_cut_child(const Cut *cut, uint32 node)
 static void
 keep_single_leaves(Cut *cut)
 {
+	/* Nodes that is_leaf() appends are not kept, so they have no cut children. */
 	uint32 count = cut->tree->count;
 
 	for (uint32 node = 0; node < count; node++)
@@ -253,6 +268,7 @@ keep_single_leaves(Cut *cut)
 			continue;
 		child = find_cut_child(cut, node);
 		if (is_leaf(cut, child))
+			/* The leaf's row replaces the row "other", so the number of rows stays. */
 			keep_node(cut, child, cut->row_count);
 	}
 }
@@ -269,9 +285,11 @@ pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows)
 	uint64 many = Max(max_rows, MIN_FORGOTTEN);
 
 	cut.cut_children = PFS_ARRAY(uint32, 1);
+	/* The root is always shown. */
 	keep_node(&cut, 0, max_rows);
 	while (cut.candidate_count > 0 && keep_node(&cut, take_candidate(&cut).node, max_rows))
 	{
+		/* Walkers bound the nodes of a tree in memory; those read from a file are bounded here. */
 		if (tree->file != NULL && tree->count > many)
 		{
 			forget_small(&cut, max_rows);

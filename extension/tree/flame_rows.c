@@ -57,12 +57,14 @@ compare_children(const void *a, const void *b)
 {
 	const Child *left = a;
 	const Child *right = b;
+	/* Both sides together decide, as in flame_cut.c; int128, because their sum may exceed int8. */
 	int128 left_total = (int128) left->total.value + left->total.base;
 	int128 right_total = (int128) right->total.value + right->total.base;
 	int order;
 
 	if (left_total != right_total)
 		return left_total > right_total ? -1 : 1;
+	/* Labels of equal totals keep the result stable between runs. */
 	order = strcmp(VARDATA(left->label), VARDATA(right->label));
 	return order != 0 ? order : (left->oldest > right->oldest) - (left->oldest < right->oldest);
 }
@@ -81,6 +83,7 @@ add_child(PfsFlameScan *scan, const Child *child)
 static int64
 row_rest(int128 rest, int64 total)
 {
+	/* Only a clipped total can be smaller than the sum of its parts. */
 	if (total == PG_INT64_MAX)
 		rest = Max(rest, 0);
 	else if (total == PG_INT64_MIN)
@@ -97,6 +100,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	const PfsFrameNode *node;
 	PfsWideSides rest; /* the total minus the totals of the rows returned */
 
+	/* The mark in level was taken before, so that releasing to it removes what this call adds. */
 	pfs_frame_tree_expand(tree, index);
 	node = &tree->nodes[index];
 	rest = (PfsWideSides){ (int128) node->total.value - node->self.value,
@@ -105,6 +109,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	{
 		const PfsFrameNode *child = &tree->nodes[i];
 
+		/* Cut children are summed up in one row. */
 		if (!pfs_flame_is_kept(&scan->cut, i))
 			continue;
 		add_child(scan, &(Child){ i, child->oldest, child->total,
@@ -117,6 +122,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 		PfsSides cut = { row_rest(rest.value, node->total.value),
 						 row_rest(rest.base, node->total.base) };
 
+		/* The total of the cut nodes is what the others leave. */
 		add_child(scan, &(Child){ OTHER, 0, cut, scan->other });
 	}
 	qsort(scan->children + level.first, scan->child_count - level.first, sizeof(Child),
@@ -132,6 +138,7 @@ leave_node(PfsFlameScan *scan)
 {
 	const Level *level = &scan->levels[--scan->depth];
 
+	/* Children of the node above remain in the array before. */
 	scan->child_count = level->first;
 	if (scan->forgets)
 		pfs_frame_tree_release(scan->tree, level->mark);
@@ -143,6 +150,7 @@ pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows)
 	PfsFlameScan *scan = palloc0(sizeof(PfsFlameScan));
 
 	scan->tree = tree;
+	/* After a cut, nodes must stay: cut_children[] has one element per node. */
 	scan->forgets = max_rows == PFS_NO_ROW_LIMIT;
 	scan->only_root = max_rows == 1;
 	scan->other = pfs_text_with_zero("other");
@@ -186,10 +194,12 @@ pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row)
 		row_set_root(scan, row);
 		return true;
 	}
+	/* The last level's children end where the array ends. */
 	while (scan->depth > 0 && scan->levels[scan->depth - 1].next == scan->child_count)
 		leave_node(scan);
 	if (scan->depth == 0)
 		return false;
+	/* A copy, because enter_node() may move the array. */
 	child = scan->children[scan->levels[scan->depth - 1].next++];
 	*row = pfs_flame_row((int32) scan->depth, child.total, child.label, NULL);
 	if (child.node != OTHER)

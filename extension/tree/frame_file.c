@@ -55,14 +55,17 @@ close_node(PfsFrameFile *file)
 	OpenNode *last = &file->open[--file->open_count];
 	PfsFileNode *node = &last->node;
 
+	/* Sums are exact while nodes are open, and clipped when they are written. */
 	pfs_add_wide_sides(&last->total, &last->self);
 	node->self = pfs_clip_sides(&last->self);
 	node->total = pfs_clip_sides(&last->total);
 	if (file->open_count > 0)
 	{
 		pfs_add_wide_sides(&last[-1].total, &last->total);
+		/* The size lets a reader pass over all nodes below. */
 		last[-1].node.size += node->size;
 	}
+	/* Nodes are numbered in 32 bits. */
 	if (file->count == PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("flame graph has too many nodes")));
@@ -76,9 +79,11 @@ pfs_frame_file_put(PfsFrameFile *file, const uint32 *path, uint32 depth, PfsSide
 {
 	uint32 shared = 0;
 
+	/* open[0] is the root, so the node of path[i] is open[i + 1]. */
 	while (shared < depth && shared + 1 < file->open_count &&
 		   file->open[shared + 1].node.symbol == pg_ntoh32(path[shared]))
 		shared++;
+	/* Paths are sorted, so no later one has these nodes. */
 	while (file->open_count > shared + 1)
 		close_node(file);
 	for (; shared < depth; shared++)
@@ -94,8 +99,10 @@ pfs_frame_file_put_origins(PfsFrameFile *file, const char *origins, Size count)
 		PfsFrameOrigin origin;
 		PfsFileNode *node;
 
+		/* The bytes are not aligned. */
 		memcpy(&origin, origins + i * sizeof(PfsFrameOrigin), sizeof(PfsFrameOrigin));
 		node = &file->open[origin.depth + 1].node;
+		/* Origins come in the order of paths and not of ages. */
 		if (origin.age >= node->oldest)
 			continue;
 		node->oldest = origin.age;
@@ -117,6 +124,7 @@ pfs_frame_file_finish(PfsFrameFile *file)
 uint32
 pfs_frame_file_root(const PfsFrameFile *file)
 {
+	/* Every node is written after those below it, so the root is the last. */
 	return file->count - 1;
 }
 

@@ -78,6 +78,7 @@ paths_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSide
 	PfsFramePaths *paths = state;
 
 	paths->depth--;
+	/* Frames below this depth are others from now on, so their origins are not written yet. */
 	paths->known = Min(paths->known, paths->depth);
 }
 
@@ -109,6 +110,7 @@ cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
 	*end = paths->depth;
 	if (paths->function == PFS_NO_SYMBOL)
 		return true;
+	/* The outermost frame of the function is where the path begins. */
 	while (at < paths->depth && paths->open[at].frame.symbol != paths->function)
 		at++;
 	if (paths->inverted)
@@ -121,6 +123,7 @@ cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
 static void
 append_symbol(PfsFramePaths *paths, uint32 symbol)
 {
+	/* Big-endian, so that memcmp() orders paths like their numbers. */
 	uint32 key = pg_hton32(symbol);
 
 	appendBinaryStringInfo(&paths->path, (const char *) &key, sizeof(key));
@@ -141,6 +144,7 @@ static void
 paths_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 	PfsFramePaths *paths = state;
+	/* Folding also drops frames of the function itself directly below the root. */
 	uint32 last = paths->function;
 	uint32 depth = 0;
 	uint32 first;
@@ -155,6 +159,7 @@ paths_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 		last = paths->top;
 		append_symbol(paths, paths->top);
 		if (!paths->has_top)
+			/* The top node has no location; its age is the number of its group. */
 			append_origin(paths, &(PfsFrameOrigin){ paths->top_count, 0, 0, depth, 0 });
 		paths->has_top = true;
 		depth++;
@@ -169,6 +174,7 @@ paths_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 		append_symbol(paths, last);
 		if (paths->inverted || i >= paths->known)
 		{
+			/* Ages of each stream begin at 0 again, so those of earlier streams are added. */
 			const PfsFrameOrigin origin = { paths->older + (paths->inverted ? age : frame->age),
 											frame->location, frame->frame.line, depth, 0 };
 
@@ -177,6 +183,7 @@ paths_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 		}
 		depth++;
 	}
+	/* All open frames are on the path just put. */
 	paths->known = paths->depth;
 	ExecClearTuple(paths->slot);
 	paths->slot->tts_values[PATH] = finish_bytes(&paths->path);
@@ -215,6 +222,7 @@ pfs_frame_paths_begin(PfsSymbols *symbols, bool inverted, uint32 function, bool 
 	paths->capacity = INITIAL_DEPTH;
 	paths->open = PFS_ARRAY(Frame, paths->capacity);
 	paths->sort =
+		/* Origins and values travel with the path and are not compared. */
 		tuplesort_begin_heap(descriptor, 1, &column, &less, &collation, &nulls_first,
 							 pfs_row_sorter_kb(SORT_SHARE(pfs_hash_memory_bytes())), NULL, false);
 	paths->slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
@@ -233,6 +241,7 @@ pfs_frame_paths_add(PfsFramePaths *paths, PfsStackStream *stream, uint32 top)
 
 	paths->top = top;
 	paths->has_top = false;
+	/* Nodes of earlier groups count as older. */
 	paths->older = paths->newest;
 	pfs_stack_visit_all(visit, &visitor, paths);
 	pfs_stack_visit_end(visit);
@@ -253,6 +262,7 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(slot);
+		/* A short bytea has a length word of one byte in the tuple; detoasting aligns it. */
 		path = PG_DETOAST_DATUM(slot->tts_values[PATH]);
 		origins = PG_DETOAST_DATUM(slot->tts_values[ORIGINS]);
 		pfs_frame_file_put(file, (const uint32 *) VARDATA(path),

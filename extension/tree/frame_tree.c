@@ -38,6 +38,7 @@ grow_latest(PfsFrameTree *tree)
 	uint32 known = tree->latest_count;
 
 	PFS_RESERVE(tree->latest, tree->latest_count, pfs_symbol_count(tree->symbols));
+	/* 0 is the root, which is not the child of any node. */
 	memset(tree->latest + known, 0, (Size) (tree->latest_count - known) * sizeof(uint32));
 }
 
@@ -56,6 +57,10 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 	if (symbol >= tree->latest_count)
 		grow_latest(tree);
 	index = tree->latest[symbol];
+	/*
+	 * latest may name a node of another parent, or one that was released; neither is a child made
+	 * in this expansion.
+	 */
 	if (index < first_child || index >= tree->count || tree->nodes[index].symbol != symbol)
 	{
 		const PfsFrameNode new_node = {
@@ -65,10 +70,14 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 		index = tree->latest[symbol] = tree_append_node(tree, &new_node);
 	}
 	node = &tree->nodes[index];
+	/* The wrapped total is wrong until correct_totals() replaces it. */
 	if (unlikely(__builtin_add_overflow(node->total.value, step->total.value, &node->total.value)))
 		tree->exceeds = true;
 	if (unlikely(__builtin_add_overflow(node->total.base, step->total.base, &node->total.base)))
 		tree->exceeds = true;
+	/*
+	 * The oldest step decides, so that the source shown does not depend on the order of the walk.
+	 */
 	if (step->age < node->oldest)
 	{
 		node->oldest = step->age;
@@ -86,6 +95,7 @@ correct_totals(PfsFrameTree *tree, uint32 first)
 	{
 		PfsWideSides total = pfs_stack_walk_total(tree->walk, tree->nodes[node].walkers);
 
+		/* A total beyond int8 is shown clipped, and counted as a doubt. */
 		tree->nodes[node].total = pfs_clip_sides(&total);
 	}
 	tree->exceeds = false;
@@ -100,6 +110,7 @@ expand_from_file(PfsFrameTree *tree, uint32 node)
 {
 	uint32 number = tree->nodes[node].walkers;
 	PfsFileNode stored = pfs_frame_file_get(tree->file, number);
+	/* size counts the node itself and all nodes below it. */
 	uint32 left = stored.size - 1;
 	uint32 first_child = tree->count;
 
@@ -118,6 +129,10 @@ expand_from_file(PfsFrameTree *tree, uint32 node)
 		child.walkers = number;
 		child.total = stored.total;
 		tree_append_node(tree, &child);
+		/*
+		 * The nodes below this child lie before it; the next one is the last node of the child
+		 * before.
+		 */
 		number -= stored.size - 1;
 		left -= stored.size;
 	}
@@ -130,11 +145,16 @@ void
 pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 {
 	uint32 walkers = tree->nodes[node].walkers;
+	/*
+	 * Neighbouring frames of one name are one node, so walkers stay in it until they reach another
+	 * name.
+	 */
 	uint32 same = tree->folding ? tree->nodes[node].symbol : PFS_NO_SYMBOL;
 	uint32 first_child = tree->count;
 	PfsWideSides self = { 0, 0 };
 	PfsStep step;
 
+	/* The node is expanded already, or has no stacks. */
 	if (walkers == PFS_NO_WALKER)
 		return;
 	if (tree->file != NULL)
@@ -146,6 +166,7 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	while (pfs_stack_walk_next(tree->walk, &walkers, &step, &self))
 	{
 		if (step.frame.symbol == same)
+			/* The walker goes back to the list that is being read, and moves on. */
 			pfs_stack_walk_link(tree->walk, step.walker, &walkers);
 		else
 			add_step(tree, node, first_child, &step);
@@ -173,6 +194,7 @@ pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
 
 		if (!stays[i])
 			continue;
+		/* A parent comes before its children, so its new place is known when they are reached. */
 		places[i] = count;
 		*node = tree->nodes[i];
 		node->child_count = 0;
@@ -181,6 +203,7 @@ pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
 			PfsFrameNode *parent = &tree->nodes[places[node->parent]];
 
 			node->parent = places[node->parent];
+			/* The first child that stays; the others follow it. */
 			if (parent->child_count++ == 0)
 				parent->first_child = count;
 		}
@@ -223,6 +246,7 @@ static void
 take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 {
 	tree->file = pfs_frame_paths_finish(paths);
+	/* In a tree with a file, the field walkers holds the number of a node in the file. */
 	root->walkers = pfs_frame_file_root(tree->file);
 	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
 }
@@ -245,6 +269,7 @@ copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
 	if (!pfs_stack_stream_is_whole(stream))
 		return false;
 	pfs_stack_stream_next(stream, &part);
+	/* If the stacks do not fit, the caller reads the stream again. */
 	pfs_stack_stream_rewind(stream);
 	if (part.count > groups->room)
 		return false;
@@ -287,6 +312,7 @@ append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode
 
 		pfs_stack_walk_add(tree->walk, &groups->sums[i], &node.walkers, &total);
 		pfree(groups->sums[i].sums);
+		/* The filters have dropped all stacks of the group. */
 		if (node.walkers == PFS_NO_WALKER)
 			continue;
 		node.total = pfs_clip_sides(&total);
@@ -294,6 +320,7 @@ append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode
 		pfs_add_wide_sides(&whole, &total);
 	}
 	root->total = pfs_clip_sides(&whole);
+	/* The nodes of the groups follow the root. */
 	root->first_child = 1;
 	root->child_count = tree->count - 1;
 }
@@ -314,6 +341,7 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 		PfsStackStream *stream = pfs_stack_stream_begin(groups[i].selection);
 
 		stacks.symbols[i] = pfs_symbol_intern(tree->symbols, groups[i].name);
+		/* From the first group that does not fit on, all groups are paths. */
 		if (stacks.paths == NULL && !copy_group(&stacks, i, stream))
 			turn_to_paths(tree, &stacks, i, inverted);
 		if (stacks.paths != NULL)
@@ -324,6 +352,7 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 		take_file(tree, stacks.paths, &root);
 	else
 		append_groups(tree, &stacks, count, &root);
+	/* Slot 0 was taken before the groups' nodes were appended. */
 	tree->nodes[0] = root;
 	return tree;
 }
@@ -338,6 +367,7 @@ walkers_fit(PfsStackStream *stream, bool inverted, uint32 function)
 	Size count = 0;
 	PfsStackSums part;
 
+	/* The stream is read twice, so its parts are copied to a file. */
 	pfs_stack_stream_keep(stream);
 	while (pfs_stack_stream_next(stream, &part))
 		count += part.count;
@@ -392,6 +422,7 @@ pfs_frame_tree_is_empty(const PfsFrameTree *tree)
 	if (root->total.value != 0 || root->total.base != 0)
 		return false;
 	if (tree->file != NULL)
+		/* The root alone: no path was put. */
 		return pfs_frame_file_get(tree->file, root->walkers).size == 1;
 	return root->walkers == PFS_NO_WALKER && root->child_count == 0;
 }

@@ -75,6 +75,7 @@ totals_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 		totals_grow(totals, frame.symbol);
 	function = &totals->functions[frame.symbol];
 	function->open++;
+	/* The oldest frame gives location and line, whatever the order of the visit. */
 	if (age < function->age)
 	{
 		function->age = age;
@@ -90,6 +91,7 @@ totals_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSid
 	Totals *totals = state;
 	Function *function = &totals->functions[frame.symbol];
 
+	/* A recursive function counts once per stack: only its outermost frame adds the total. */
 	if (--function->open > 0)
 		return;
 	if (likely(wide == NULL))
@@ -125,6 +127,7 @@ list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions
 	{
 		const Function *function = &totals->functions[symbol];
 
+		/* A symbol of an earlier query with the same table. */
 		if (function->age == NO_AGE)
 			continue;
 		(*functions)[count++] =
@@ -187,8 +190,10 @@ keep_first(PfsFunctionTotal *functions, uint32 count, uint32 limit, PfsCompareFu
 	{
 		PfsFunctionTotal *last = (PfsFunctionTotal *) DatumGetPointer(binaryheap_first(heap));
 
+		/* The heap's first element is the last of those kept so far. */
 		if (compare(&functions[i], last) >= 0)
 			continue;
+		/* The slot's content changes, so the heap only has to sift it down. */
 		*last = functions[i];
 		binaryheap_replace_first(heap, PointerGetDatum(last));
 	}
@@ -199,6 +204,7 @@ uint32
 pfs_function_totals_sort(PfsFunctionTotal *functions, uint32 count, int64 limit,
 						 PfsCompareFunctions compare)
 {
+	/* A heap of few elements is faster than sorting all; for many it is not. */
 	if (limit > 0 && limit < count / 4)
 	{
 		keep_first(functions, count, (uint32) limit, compare);

@@ -73,6 +73,7 @@ pfs_kept_chunks_find(PfsKeptChunks *chunks, const PfsChunkKey *key)
 
 	if (place == NULL)
 		return NULL;
+	/* The chunk is in use, so it must not be freed before the query ends. */
 	place->query = chunks->query;
 	return place->chunk;
 }
@@ -99,6 +100,7 @@ kept_chunks_make_room(PfsKeptChunks *chunks)
 	chunk_places_start_iterate(chunks->places, &iterator);
 	while ((place = chunk_places_iterate(chunks->places, &iterator)) != NULL)
 		if (place->query != chunks->query)
+			/* Deleting moves entries of the hash table, so keys are listed first. */
 			unused[count++] = place->key;
 	for (uint32 i = 0; i < count; i++)
 		remove_chunk(chunks, chunk_places_lookup(chunks->places, unused[i]));
@@ -116,6 +118,7 @@ kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_byte
 		remove_chunk(chunks, place);
 	if (chunks->bytes + chunk->bytes > most_bytes)
 		kept_chunks_make_room(chunks);
+	/* There is no room even without the chunks of other queries: this one is not kept. */
 	if (chunks->bytes + chunk->bytes > most_bytes)
 		return;
 	copy = MemoryContextAlloc(chunks->context, chunk->bytes);
@@ -142,6 +145,7 @@ pfs_kept_chunks_source_rows(const PfsKeptChunks *chunks, TimestampTz from, Times
 
 	chunk_places_start_iterate(chunks->places, &iterator);
 	while ((place = chunk_places_iterate(chunks->places, &iterator)) != NULL)
+		/* This is an estimate: the least time of a chunk decides for all of its rows. */
 		if (place->chunk->least_time >= from && place->chunk->least_time < to)
 			rows += place->chunk->source_rows;
 	return rows;
@@ -162,6 +166,7 @@ pfs_kept_chunks_write(const PfsKeptChunks *chunks, bool new_ones, char *to, Size
 
 	chunk_places_start_iterate(chunks->places, &iterator);
 	while ((place = chunk_places_iterate(chunks->places, &iterator)) != NULL)
+		/* A chunk that does not fit is left out; smaller ones may still fit. */
 		if ((place->is_new || !new_ones) && place->chunk->bytes <= room - bytes)
 		{
 			memcpy(to + bytes, place->chunk, place->chunk->bytes);
@@ -178,6 +183,7 @@ pfs_kept_chunks_read(PfsKeptChunks *chunks, const char *from, Size bytes, Size m
 	for (const PfsKeptChunk *chunk; from < end; from += chunk->bytes)
 	{
 		chunk = (const PfsKeptChunk *) from;
+		/* Not new: this process need not send the chunk back. */
 		kept_chunks_put(chunks, chunk, most_bytes, false);
 	}
 }

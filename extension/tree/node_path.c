@@ -28,10 +28,15 @@ pfs_node_path_go(PfsNodePath *path, uint32 leaf)
 	uint32 depth;
 	uint32 above;
 
+	/*
+	 * A leaf lies below a node if its place is less than the node's end; it is never less than the
+	 * place, because leaves ascend.
+	 */
 	while (shared > 0 && leaf >= ends[path->places[shared - 1]])
 		shared--;
 	above = shared == 0 ? 0 : path->places[shared - 1];
 	depth = shared;
+	/* Count first, so that places can be filled in from the end. */
 	for (uint32 place = leaf; place != above; place = parents[place])
 		depth++;
 	PFS_RESERVE(path->places, path->capacity, depth);
@@ -64,6 +69,7 @@ pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint3
 			if (pfs_location_is_cached(id))
 				continue;
 			slot = pfs_id_map_slot(&met, id);
+			/* The location was met already. */
 			if (*slot != 0)
 				continue;
 			*slot = 1;

@@ -100,11 +100,13 @@ get_cached_verdicts(const PfsFilters *filters)
 	MemoryContext context;
 	Verdicts *verdicts = pfs_session_cache_get(key, sizeof(Verdicts), &context);
 
+	/* An error has left half-made verdicts behind. */
 	if (verdicts->changing)
 	{
 		pfs_session_cache_forget(key);
 		verdicts = pfs_session_cache_get(key, sizeof(Verdicts), &context);
 	}
+	/* The cache returns new entries filled with zeros. */
 	if (verdicts->context == NULL)
 	{
 		verdicts->places = page_places_create(context, INITIAL_PLACES, NULL);
@@ -125,9 +127,16 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	if (!pfs_filters_any(filters))
 		return NULL;
 	filter = palloc0(sizeof(PfsStackFilter));
+	/*
+	 * Symbols and verdicts may come from the session's cache, but they must fit the dictionary as
+	 * it is now.
+	 */
 	pfs_dictionary_begin();
 	filter->symbols = pfs_symbols_create(filters);
 	filter->verdicts = get_cached_verdicts(filters);
+	/*
+	 * An eighth of the memory for verdicts and an eighth for chunks, beside the sums of the query.
+	 */
 	filter->max_pages = pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace));
 	filter->max_chunk_bytes = pfs_hash_memory_bytes() / 8;
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
@@ -158,6 +167,7 @@ find_page(Verdicts *verdicts, uint32 last, int64 number)
 	PagePlace *entry;
 	bool found;
 
+	/* This test spares the hash table in the usual case. */
 	if (next < verdicts->page_count && verdicts->pages[next].number == number)
 		return next;
 	entry = page_places_insert(verdicts->places, number, &found);
@@ -193,11 +203,13 @@ stack_filter_judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	subsets = pfs_stack_subsets_begin(unknown, false);
 	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
+		/* Not NULL: a filter exists only if there are conditions. */
 		const bool *passing = pfs_stacks_passing(&subset, filter->symbols);
 
 		for (uint32 i = 0; i < subset.stack_count; i++)
 			if (passing[i])
 			{
+				/* Stacks that do not pass keep a passing bit of 0. */
 				int64 stack_id = subset.stacks[i].stack_id;
 
 				word_of(page_of(filter, stack_id), stack_id)->passing |= bit_of(stack_id);
@@ -218,8 +230,10 @@ stack_filter_look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, 
 		passes[i] = (word->passing & bit) != 0;
 		if (likely(word->judged & bit))
 			continue;
+		/* Set before the stack is judged, so that a stack that occurs twice is listed once. */
 		word->judged |= bit;
 		if (unknown->sums == NULL)
+			/* Most calls know every stack and allocate nothing. */
 			unknown->sums = PFS_ARRAY(PfsStackSum, count);
 		unknown->sums[unknown->count++] = (PfsStackSum){ stacks[i], { 0, 0 } };
 	}
@@ -233,6 +247,7 @@ judge_stacks(void *state, const int64 *stacks, uint32 count, bool *passes)
 	MemoryContext caller;
 	PfsStackSums unknown = { 0, NULL };
 
+	/* All pages at once: the stacks of the next rows are judged again. */
 	if (verdicts->page_count > filter->max_pages)
 		stack_filter_forget(verdicts);
 	caller = MemoryContextSwitchTo(filter->scratch);
@@ -242,6 +257,7 @@ judge_stacks(void *state, const int64 *stacks, uint32 count, bool *passes)
 	{
 		stack_filter_judge(filter, &unknown);
 		verdicts->doubtful |= pfs_doubts_any();
+		/* All stacks have a verdict at this point, so the call only sets passes[]. */
 		stack_filter_look_up(filter, stacks, count, passes, &unknown);
 	}
 	verdicts->changing = false;
@@ -262,6 +278,10 @@ stack_filter_remember(void *state, const PfsKeptChunk *chunk)
 {
 	PfsStackFilter *filter = state;
 
+	/*
+	 * A stack that the dictionary lacks may exist by the next query, so sums without it must not be
+	 * kept.
+	 */
 	if (!filter->verdicts->doubtful)
 		pfs_kept_chunks_put(filter->verdicts->chunks, chunk, filter->max_chunk_bytes);
 }
@@ -298,6 +318,7 @@ pfs_stack_filter_most_bytes(const PfsStackFilter *filter)
 void
 pfs_stack_filter_share(const PfsStackFilter *filter, bool new_ones, PfsKeptArea *area, Size bytes)
 {
+	/* Verdicts hold for one version of the dictionary. */
 	area->is_valid = pfs_dictionary_version(&area->version);
 	area->bytes = pfs_kept_chunks_write(filter->verdicts->chunks, new_ones, (char *) (area + 1),
 										bytes - sizeof(PfsKeptArea));
@@ -308,6 +329,7 @@ pfs_stack_filter_take(PfsStackFilter *filter, const PfsKeptArea *area)
 {
 	PfsDictionaryVersion version;
 
+	/* If the processes know different versions, chunks of one are wrong for the other. */
 	if (pfs_dictionary_version(&version) && area->is_valid &&
 		memcmp(&version, &area->version, sizeof(version)) == 0)
 		pfs_kept_chunks_read(filter->verdicts->chunks, (const char *) (area + 1), area->bytes,

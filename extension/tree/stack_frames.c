@@ -69,6 +69,7 @@ thin_marks(PfsStackFrames *frames)
 
 	for (uint32 i = 0; i < frames->mark_count; i++)
 	{
+		/* The first mark stays: the search relies on a mark at or before every record. */
 		if (count > 0 &&
 			frames->marks[i].position - frames->marks[count - 1].position < frames->stride)
 			continue;
@@ -88,6 +89,7 @@ begin_file(PfsStackFrames *frames)
 	pfree(frames->data);
 	frames->capacity = INITIAL_BYTES;
 	frames->data = PFS_ARRAY(char, frames->capacity);
+	/* In a file one seek reads at least a page, so marks nearer than that would be of no use. */
 	frames->stride = INITIAL_STRIDE;
 	thin_marks(frames);
 	MemoryContextSwitchTo(caller);
@@ -119,6 +121,7 @@ reserve_in_memory(PfsStackFrames *frames, Size bytes)
 	Size marks = mark_bytes(frames);
 
 	if (frames->mark_count == frames->mark_capacity)
+		/* The new record needs a mark, for which the array would be doubled. */
 		marks *= 2;
 	while (frames->length + bytes > capacity)
 		capacity *= 2;
@@ -135,8 +138,10 @@ put_mark(PfsStackFrames *frames, int64 stack_id)
 	if (frames->mark_count > 0 &&
 		frames->length - frames->marks[frames->mark_count - 1].position < frames->stride)
 		return;
+	/* The array may not grow any more, so marks are dropped. */
 	if (frames->file != NULL && mark_bytes(frames) * 2 > frames->bytes)
 	{
+		/* Thinning may remove nothing if records are long; then the stride is doubled again. */
 		while (frames->mark_count == frames->mark_capacity)
 		{
 			frames->stride *= 2;
@@ -162,8 +167,10 @@ pfs_stack_frames_put(PfsStackFrames *frames, int64 stack_id, const uint32 *symbo
 	Assert(frames->mark_count == 0 || frames->marks[frames->mark_count - 1].stack_id < stack_id);
 	if (frames->file == NULL && !reserve_in_memory(frames, bytes))
 		begin_file(frames);
+	/* data[] holds only the record that is written. */
 	if (frames->file != NULL)
 		reserve_data(frames, bytes);
+	/* The mark is the record's position, so it is put before the length grows. */
 	put_mark(frames, stack_id);
 	record = frames->file == NULL ? frames->data + frames->length : frames->data;
 	memcpy(record, &head, sizeof(Head));
@@ -194,6 +201,7 @@ stack_frames_read_stack(PfsStackFrames *frames, int64 stack_id)
 
 	pfs_temp_file_seek(frames->file, find_mark(frames, stack_id));
 	pfs_temp_file_read(frames->file, &head, sizeof(Head));
+	/* Records are in order of their ids, and the caller asks only for stacks that were put. */
 	while (head.stack_id != stack_id)
 	{
 		pfs_temp_file_skip(frames->file, head.count * sizeof(uint32));
@@ -215,6 +223,7 @@ pfs_stack_frames_get(PfsStackFrames *frames, int64 stack_id, uint32 *count)
 
 	if (frames->file != NULL)
 	{
+		/* Callers mostly ask for one stack several times in a row. */
 		if (!frames->has_last || frames->last != stack_id)
 			stack_frames_read_stack(frames, stack_id);
 		*count = frames->count;

@@ -25,12 +25,17 @@ sort_stacks(const uint32 *leaves, uint32 count)
 	for (uint32 i = 0; i < count; i++)
 	{
 		order[i] = i;
+		/*
+		 * Ids of a program mostly ascend with the places of its nodes, so the test often spares the
+		 * sort.
+		 */
 		is_sorted &= leaves[i] >= greatest;
 		greatest = Max(greatest, leaves[i]);
 	}
 	if (is_sorted)
 		return order;
 	other = PFS_ARRAY(uint32, count);
+	/* Digits above those of the greatest place are all 0. */
 	for (unsigned shift = 0; shift < 32 && greatest >> shift > 0; shift += DIGIT_BITS)
 	{
 		uint32 starts[DIGIT_COUNT] = { 0 };
@@ -43,6 +48,7 @@ sort_stacks(const uint32 *leaves, uint32 count)
 		{
 			uint32 digit_count = starts[digit];
 
+			/* Numbers become the place of each digit's first element. */
 			starts[digit] = start;
 			start += digit_count;
 		}
@@ -72,6 +78,7 @@ touch_root(PfsStackSubset *subset)
 	static const uint32 root_end = 1;
 	static const int32 no_location = 0;
 
+	/* A shape of one node, which is its own parent. */
 	subset->shape = (PfsTreeShape){ 1, &root, &root, &root_end, &no_location };
 	subset->leaves = PFS_ARRAY0(uint32, 1);
 }
@@ -113,6 +120,7 @@ append_unknown(PfsStackSubset *part)
 	memcpy(locations, made->locations, place * sizeof(int32));
 	indexes[place] = PG_UINT32_MAX; /* younger than all others */
 	parents[place] = 0;
+	/* The node comes last in depth-first order, as the last child of the root. */
 	ends[0] = ends[place] = place + 1;
 	locations[place] = PFS_NO_STACK_LOCATION;
 	part->shape = (PfsTreeShape){ place + 1, indexes, parents, ends, locations };
@@ -129,6 +137,10 @@ add_with_unknown(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSu
 	bool *is_unknown = PFS_ARRAY(bool, part.stack_count);
 
 	for (uint32 i = 0; i < part.stack_count; i++)
+		/*
+		 * pfs_shape_make_of() replaces the indexes by places, so unknown stacks, whose index is 0,
+		 * are noted before.
+		 */
 		is_unknown[i] = part.leaves[i] == 0;
 	pfs_shape_make_of(&part.shape, CurrentMemoryContext, tree, part.leaves, part.stack_count);
 	for (uint32 i = 0; i < part.stack_count; i++)
@@ -154,6 +166,7 @@ add_shaped(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *
 			continue;
 		stacks[part.stack_count] = whole->stacks[i];
 		part.leaves[part.stack_count] = whole->leaves[i];
+		/* add_made() needs indexes, so places replace them only in shapes that exist. */
 		if (number != PFS_NO_SHAPE)
 		{
 			pfs_tree_place(tree, whole->leaves[i], &place);
@@ -186,6 +199,7 @@ split_by_shape(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubs
 		counts[numbers[i]]++;
 		in_order &= i == 0 || numbers[i - 1] <= numbers[i];
 	}
+	/* The caller needs stacks in order of their ids, which a division by shapes would change. */
 	if (subsets->in_order && !in_order)
 		add_made(subsets, tree, whole);
 	else if (counts[numbers[0]] == whole->stack_count && numbers[0] != PFS_NO_SHAPE)
@@ -217,6 +231,7 @@ touch_partition(PfsStackSubsets *subsets, const PfsTree *tree, PfsStackSubset *w
 
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* Ids ascend, so the search begins at the index of the stack before. */
 		leaves[i] = pfs_tree_find(tree, whole->stacks[i].stack_id, index);
 		if (leaves[i] == 0)
 			unknown++;
@@ -248,6 +263,7 @@ begin_partition(PfsStackSubsets *subsets)
 	PfsStackSubset whole = { .stacks = first, .stack_count = 1 };
 
 	subsets->part_count = subsets->next_part = 0;
+	/* Stack 0 has no frames and is in every dictionary. */
 	if (first->stack_id == 0)
 	{
 		touch_root(&whole);
@@ -257,6 +273,7 @@ begin_partition(PfsStackSubsets *subsets)
 	{
 		int32 partition = pfs_stack_partition(first->stack_id);
 
+		/* Ids of a partition are neighbours, because the upper bits of an id are its partition. */
 		while (first + whole.stack_count < end &&
 			   pfs_stack_partition(first[whole.stack_count].stack_id) == partition)
 			whole.stack_count++;

@@ -39,10 +39,13 @@ mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdic
 		uint32 highest = 0;
 
 		CHECK_FOR_INTERRUPTS();
+		/* The leaf lies behind the nodes below the last one with the verdict. */
 		if (leaf >= marked_end)
 		{
+			/* Towards the root, so that the last node found is the topmost one. */
 			for (uint32 place = leaf; place > before; place = shape->parents[place])
 			{
+				/* 0 means that the location has not been judged. */
 				uint32 said = pfs_id_map_find(verdicts, shape->locations[place]);
 
 				if (said == 0)
@@ -50,6 +53,7 @@ mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdic
 				if (said & verdict)
 					highest = place;
 			}
+			/* All stacks below this node have the verdict, too. */
 			if (highest > 0)
 				marked_end = shape->ends[highest];
 		}
@@ -70,6 +74,7 @@ pfs_stack_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols)
 	if (!pfs_filters_any(filters))
 		return NULL;
 	marks = PFS_ARRAY0(uint8, subset->stack_count);
+	/* A pass for each kind of verdict, because the topmost node differs. */
 	if (filters->by[PFS_FOCUS] != NULL)
 		mark_stacks(subset, symbols, PFS_LOCATION_FOCUSED, marks);
 	if (filters->by[PFS_IGNORE] != NULL)
@@ -78,6 +83,7 @@ pfs_stack_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols)
 		mark_stacks(subset, symbols, PFS_LOCATION_FRAMED, marks);
 	verdicts = PFS_ARRAY(PfsStackVerdict, subset->stack_count);
 	for (uint32 i = 0; i < subset->stack_count; i++)
+		/* Marks are in the order of leaves, verdicts in that of the stacks. */
 		verdicts[subset->order[i]] =
 			filters->by[PFS_FOCUS] != NULL && !(marks[i] & PFS_LOCATION_FOCUSED)
 				? PFS_STACK_NOT_FOCUSED
@@ -103,6 +109,7 @@ pfs_stacks_passing(const PfsStackSubset *subset, PfsSymbols *symbols)
 
 		passing[i] = verdicts[i] == PFS_STACK_PASSES;
 		if (!passing[i])
+			/* The view shows how much the filters have removed. */
 			pfs_symbols_drop(symbols, sides.value, sides.base);
 	}
 	pfree(verdicts);

@@ -37,6 +37,7 @@ visit_whole(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 	PfsStackSums sums;
 	uint32 list = PFS_NO_WALKER;
 
+	/* A second visit walks the same stacks, without resolving or filtering them again. */
 	if (visit->whole == NULL)
 	{
 		visit->whole = pfs_stack_walk_create(visit->symbols, false, PFS_NO_SYMBOL);
@@ -65,10 +66,12 @@ visit_parts(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 
 		pfs_stack_walk_add(walk, &sums, &list, &visit->total);
 		pfs_stack_walk_visit(walk, visitor, state);
+		/* Ages go on from part to part, which pfs_stack_walk_clear() keeps track of. */
 		pfs_stack_walk_clear(walk);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(caller);
+	/* The walk itself was allocated here, too. */
 	MemoryContextReset(visit->context);
 }
 
@@ -79,6 +82,7 @@ pfs_stack_visit_all(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *
 		visit_whole(visit, visitor, state);
 	else
 	{
+		/* The first visit finds the stream at its beginning. */
 		if (visit->is_done)
 			pfs_stack_stream_rewind(visit->stream);
 		visit_parts(visit, visitor, state);

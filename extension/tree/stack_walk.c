@@ -61,6 +61,9 @@ stack_part_make_wide(StackPart *part)
 	part->wide_before = PFS_ARRAY(PfsWideSides, (Size) part->stack_count + 1);
 	for (uint32 stack = 0; stack < part->stack_count; stack++)
 	{
+		/*
+		 * Each stack's own value is exact modulo 2^64 and fits int8; only sums of several may not.
+		 */
 		part->wide_before[stack] = sum;
 		pfs_add_sides(&sum, pfs_subtract_sides(part->before[stack + 1], part->before[stack]));
 	}
@@ -73,6 +76,7 @@ stack_part_make_wide(StackPart *part)
 static bool
 add_magnitude(int64 value, int64 *size)
 {
+	/* The magnitude of PG_INT64_MIN does not fit int8. */
 	return value != PG_INT64_MIN && !pg_add_s64_overflow(*size, value < 0 ? -value : value, size);
 }
 
@@ -94,7 +98,12 @@ stack_part_make(const PfsStackSubset *subset, const bool *passing, uint64 age)
 		if (passing != NULL && !passing[stack])
 			continue;
 		part.before[part.stack_count] = sum;
+		/*
+		 * part.leaves is ordered_leaves itself: stacks that pass move to the front, and stack_count
+		 * never exceeds i.
+		 */
 		part.leaves[part.stack_count++] = subset->ordered_leaves[i];
+		/* Running sums may wrap: a difference of two of them is right modulo 2^64. */
 		sum.value = (int64) ((uint64) sum.value + (uint64) sides.value);
 		sum.base = (int64) ((uint64) sum.base + (uint64) sides.base);
 		fits &= add_magnitude(sides.value, &size.value) && add_magnitude(sides.base, &size.base);
@@ -117,6 +126,7 @@ stack_part_wide_sum(const StackPart *part, uint32 first, uint32 end)
 {
 	PfsSides sum;
 
+	/* Only parts whose sums may exceed int8 have exact sums, which are twice as long. */
 	if (unlikely(part->wide_before != NULL))
 		return (PfsWideSides){ part->wide_before[end].value - part->wide_before[first].value,
 							   part->wide_before[end].base - part->wide_before[first].base };
@@ -144,8 +154,10 @@ stack_part_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
 	while (stack < end && step <= end - stack && part->leaves[stack + step - 1] < place)
 	{
 		stack += step;
+		/* Steps double, so a far leaf is found in a number of steps logarithmic in its distance. */
 		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
 	}
+	/* The leaf lies within the last step. */
 	end = (uint32) Min((uint64) stack + step, end);
 	PFS_BISECT(stack, end, middle, part->leaves[middle] < place);
 	return stack;
@@ -200,8 +212,13 @@ frames_of(PfsStackWalk *walk, int32 location)
 {
 	PfsFrames frames = { NULL, 0 };
 
+	/* Location 0 is that of the root, which has no frame. */
 	if (location == 0 || pfs_symbols_find(walk->symbols, location, &frames))
 		return frames;
+	/*
+	 * Loading names one by one would read the dictionary once for each, so the first miss loads
+	 * those of all stacks.
+	 */
 	if (!walk->has_names && !pfs_location_is_cached(location))
 		load_names(walk);
 	return pfs_symbols_frames(walk->symbols, location);
@@ -218,6 +235,7 @@ passed_at_function(PfsStackWalk *walk, int32 location)
 
 	for (uint32 i = 0; i < frames.count; i++)
 		if (frames.frames[i].symbol == walk->function)
+			/* Frames are outermost first, and a walk from the leaf returns them in reverse. */
 			return walk->inverted ? frames.count - i : i + 1;
 	return 0;
 }
@@ -239,6 +257,10 @@ add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 pas
 		.part = walk->part_count - 1, .place = place, .first = first, .end = end, .passed = passed
 	};
 
+	/*
+	 * In a walk from the leaf a node's age is that of the stack; in a walk from the root, that of
+	 * the node.
+	 */
 	walker.age = part->age | part->shape.indexes[walk->inverted ? part->leaves[first] : place];
 	pfs_stack_walk_link(walk, append_walker(walk, &walker), &walk->start);
 	stack_part_add_sum(&walk->start_total, part, first, end);
@@ -248,6 +270,9 @@ add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 pas
 static void
 start_at_function(PfsStackWalk *walk)
 {
+	/*
+	 * outermost is kept from stack to stack, because the next path mostly shares its upper nodes.
+	 */
 	const StackPart *part = &walk->parts[walk->part_count - 1];
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	/* depth of the node with the outermost frame of the function; 0 if there is none */
@@ -263,6 +288,7 @@ start_at_function(PfsStackWalk *walk)
 		/* the path has left the node */
 		if (outermost > path.shared)
 			outermost = 0;
+		/* Nodes above path.shared were tested with an earlier stack. */
 		for (uint32 depth = path.shared; depth < path.depth && outermost == 0; depth++)
 		{
 			passed = passed_at_function(walk, part->shape.locations[path.places[depth]]);
@@ -271,6 +297,7 @@ start_at_function(PfsStackWalk *walk)
 		}
 		if (outermost == 0)
 			continue;
+		/* A walk from the leaf has a walker for each stack. */
 		if (walk->inverted)
 			add_start(walk, path.places[outermost - 1], stack, stack + 1, passed);
 		/* in a walk from the root, one walker represents all stacks below the node */
@@ -306,6 +333,7 @@ start_part(PfsStackWalk *walk)
 {
 	const StackPart *part = &walk->parts[walk->part_count - 1];
 
+	/* The filters may have dropped all stacks of the part. */
 	if (part->stack_count == 0)
 		return;
 	if (walk->function != PFS_NO_SYMBOL)
@@ -350,6 +378,10 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, uint32 *list, P
 
 	walk->start = *list;
 	walk->start_total = *total;
+	/*
+	 * A new list begins with ages of its own; after pfs_stack_walk_clear() ages go on, because
+	 * stacks of one partition may follow in the next part.
+	 */
 	if (!walk->continues && *list == PFS_NO_WALKER)
 		walk->partition = -1;
 	walk->continues = false;
@@ -359,6 +391,9 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, uint32 *list, P
 		bool *passing = pfs_stacks_passing(&subset, walk->symbols);
 
 		CHECK_FOR_INTERRUPTS();
+		/*
+		 * leaves and order are copied or not needed afterwards; ordered_leaves belongs to the part.
+		 */
 		append_part(walk, &subset, passing);
 		start_part(walk);
 		pfree(subset.leaves);
@@ -373,6 +408,7 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, uint32 *list, P
 void
 pfs_stack_walk_clear(PfsStackWalk *walk)
 {
+	/* The stacks are freed by the caller, so the peak is now. */
 	pfs_memory_look();
 	walk->part_count = 0;
 	walk->is_wide = false;
@@ -428,6 +464,10 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 {
 	uint32 above = leaf;
 
+	/*
+	 * Places of the nodes below a child are child .. ends[child] - 1, so the loop ends at the child
+	 * that has the leaf.
+	 */
 	while (leaf >= shape->ends[child])
 	{
 		if (shape->parents[above] == node)
@@ -445,13 +485,17 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
+	/* A copy, because append_walker() may move the array. */
 	const Walker walker = walk->walkers[at];
 	const StackPart *part = &walk->parts[walker.part];
 	uint32 child = walker.place + 1;
 	uint32 stack = walker.first;
 	bool is_free = true;
 
-	/* stacks that end in this node come first */
+	/*
+	 * Stacks that end in this node come first: a node's place is less than those of the nodes below
+	 * it.
+	 */
 	while (stack < walker.end && part->leaves[stack] == walker.place)
 		stack++;
 	stack_part_add_sum(ended, part, walker.first, stack);
@@ -462,8 +506,10 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 		child = child_towards(&part->shape, walker.place, child, part->leaves[stack]);
 		below.place = child;
 		below.age = part->age | part->shape.indexes[child];
+		/* The next sibling, if there is one. */
 		child = part->shape.ends[child];
 		stack = below.end = stack_part_from(part, stack + 1, walker.end, child);
+		/* The walker's slot is free, because its stacks have been divided among its children. */
 		if (is_free)
 			walk->walkers[at] = below;
 		pfs_stack_walk_link(walk, is_free ? at : append_walker(walk, &below), list);
@@ -477,6 +523,7 @@ go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 	Walker *walker = &walk->walkers[at];
 	const StackPart *part = &walk->parts[walker->part];
 
+	/* Past the root: the path has ended. */
 	if (walker->place == 0)
 		stack_part_add_sum(ended, part, walker->first, walker->end);
 	else
@@ -501,6 +548,7 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 		*list = walker->next;
 		if (walker->passed < frames.count)
 		{
+			/* The n-th frame, counted in the direction of the walk. */
 			uint32 frame = walk->inverted ? frames.count - 1 - walker->passed : walker->passed;
 
 			walker->passed++;
@@ -537,6 +585,7 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 	OpenNode *open = PFS_ARRAY(OpenNode, capacity + 1);
 
 	open[0] = (OpenNode){ 0, PFS_NO_SYMBOL };
+	/* One more round than stacks: the last one leaves all nodes that are still open. */
 	for (uint32 stack = 0; stack <= part->stack_count; stack++)
 	{
 		uint32 depth = path.depth;
@@ -550,6 +599,10 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 				shared--;
 		for (; depth > shared; depth--)
 		{
+			/*
+			 * Frames are looked up again, because the array in which they stand may have moved
+			 * since they were entered.
+			 */
 			PfsFrames frames = frames_of(walk, part->shape.locations[path.places[depth - 1]]);
 			PfsSides total = stack_part_sum(part, open[depth].first, stack);
 			PfsWideSides wide;
@@ -557,12 +610,14 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 			if (unlikely(part->wide_before != NULL))
 				wide = stack_part_wide_sum(part, open[depth].first, stack);
 			for (uint32 i = frames.count; i > 0; i--)
+				/* In reverse, so that every leave matches the last enter. */
 				visitor->leave(state, frames.frames[i - 1], total,
 							   part->wide_before != NULL ? &wide : NULL);
 		}
 		if (stack == part->stack_count)
 			break;
 		pfs_node_path_go(&path, part->leaves[stack]);
+		/* pfs_node_path_go() has enlarged its own array. */
 		if (capacity < path.capacity)
 		{
 			open = repalloc_huge(open, ((Size) path.capacity + 1) * sizeof(OpenNode));
@@ -574,6 +629,7 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 			int32 location = part->shape.locations[place];
 			PfsFrames frames = frames_of(walk, location);
 
+			/* A node without frames passes on the symbol of the node above. */
 			open[depth + 1] = (OpenNode){ stack, open[depth].symbol };
 			for (uint32 i = 0; i < frames.count; i++)
 				visitor->enter(state, part->age | part->shape.indexes[place], location,

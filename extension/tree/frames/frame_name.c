@@ -41,6 +41,7 @@ name_without_function(const PfsLocation *location)
 
 	if (*mapping == '\0')
 		return location->address == 0 ? UNKNOWN : frame_place(location);
+	/* Names of the kernel's areas, such as [vdso], have brackets already. */
 	return *mapping == '[' ? mapping : psprintf("[%s]", mapping);
 }
 
@@ -71,6 +72,7 @@ pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 		case PFS_BY_FUNCTION:
 			return frame->name;
 		case PFS_BY_LINE:
+			/* Without a file the line alone would say nothing. */
 			if (*file == '\0')
 				return frame->name;
 			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
@@ -87,6 +89,7 @@ pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 				return first_known(file, mapping, UNKNOWN);
 			return psprintf("%s!%s", mapping, file);
 		case PFS_BY_ADDRESS:
+			/* Profiles of interpreted code have no addresses. */
 			if (frame->location->address == 0 && (frame->function != NULL || *mapping == '\0'))
 				return frame->name;
 			if (frame->function == NULL)

@@ -33,6 +33,7 @@ pfs_frame_source(int32 location_id, uint32 line_index)
 		const PfsFunction *function = pfs_function_get(line->function_id);
 
 		source.file = source_known(function->filename);
+		/* The function's beginning does not change with the sample, a line in it does. */
 		source.line = function->start_line > 0 ? function->start_line : Max(line->line, 0);
 	}
 	return source;
@@ -71,6 +72,7 @@ pfs_source_table(void)
 static const text *
 text_of(PfsSourceTable *table, uint32 *slot, const char *string)
 {
+	/* NULL is not kept, so the slot stays free. */
 	if (string == NULL)
 		return NULL;
 	if (*slot == 0)

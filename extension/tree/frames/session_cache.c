@@ -32,6 +32,10 @@ static uint64 query = QUERIES_AT_ONCE;
 static bool
 session_cache_is_there(const Slot *slot)
 {
+	/*
+	 * When names are dropped, their context and with it the slot's is deleted, so an old slot
+	 * counts as free.
+	 */
 	return slot->context != NULL && slot->generation == pfs_names_generation();
 }
 
@@ -62,6 +66,7 @@ pfs_session_cache_begin(void)
 	Size bytes = 0;
 	Slot *oldest;
 
+	/* Queries are counted, so that entries of those that may still run are kept. */
 	query++;
 	for (int i = 0; i < SLOT_COUNT; i++)
 		if (session_cache_is_there(&slots[i]))
@@ -109,6 +114,7 @@ pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 	if (slot == NULL)
 	{
 		slot = session_cache_slot();
+		/* Every slot may be in use: the entry then lives as long as the query. */
 		if (slot == NULL)
 		{
 			*context = CurrentMemoryContext;
@@ -135,5 +141,6 @@ pfs_session_cache_forget(const char *key)
 	Slot *slot = session_cache_find(key);
 
 	if (slot != NULL)
+		/* The memory stays, because a running query may use it. */
 		slot->key = NULL;
 }

@@ -99,6 +99,7 @@ get_cached_table(const PfsFilters *filters)
 	MemoryContext context;
 	FrameTable *table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 
+	/* A table that an error has left half-made is not used either. */
 	if (table->changing || table->symbol_count > MOST_CACHED_SYMBOLS)
 	{
 		pfs_session_cache_forget(key);
@@ -106,6 +107,7 @@ get_cached_table(const PfsFilters *filters)
 	}
 	if (table->context == NULL)
 	{
+		/* An error in init_table() must not leave a table that looks complete. */
 		table->changing = true;
 		init_table(table, context);
 		table->changing = false;
@@ -126,6 +128,7 @@ pfs_symbols_create(const PfsFilters *filters)
 	symbols->verdicts = pfs_session_cache_get(psprintf("verdicts%s", pfs_filters_key(filters)),
 											  sizeof(PfsIdMap), &context);
 	symbols->verdicts->context = context;
+	/* Other granularities make names that few later queries share. */
 	if (filters->granularity == PFS_BY_FUNCTION)
 		symbols->table = get_cached_table(filters);
 	else
@@ -158,6 +161,7 @@ intern_name(FrameTable *table, const char *name)
 
 	if (!found)
 	{
+		/* Three arrays have one capacity, so it is changed only with the last of them. */
 		uint32 capacity = table->symbol_capacity;
 
 		PFS_RESERVE(table->labels, capacity, (uint64) table->symbol_count + 1);
@@ -199,13 +203,19 @@ intern_unnamed(FrameTable *table, const PfsFunction *function)
 	uint32 symbol;
 
 	if (keys.count == 0)
+		/* Without a key, the function is recognized by its name alone. */
 		return intern_name(table, function->name);
 	symbol = find_by_keys(table, &keys);
 	if (symbol == PFS_NO_SYMBOL)
 	{
 		const NameEntry *full = name_table_lookup(table->names, function->system_name);
 
+		/*
+		 * A function with exactly these keys may have got the full name as its symbol, because
+		 * another one had the short name.
+		 */
 		symbol = full != NULL ? full->symbol : intern_name(table, function->name);
+		/* Another function without symbol has this name already. */
 		if (table->have_keys[symbol])
 			symbol = intern_name(table, function->system_name);
 	}
@@ -215,6 +225,7 @@ intern_unnamed(FrameTable *table, const PfsFunction *function)
 		bool found;
 		NameEntry *entry = name_table_insert(table->names, keys.keys[i], &found);
 
+		/* A key that exists belongs to this symbol, or to one that was met first. */
 		if (!found)
 			entry->symbol = symbol;
 	}
@@ -233,6 +244,7 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 		return known->symbol;
 	caller = MemoryContextSwitchTo(table->context);
 	table->changing = true;
+	/* The caller's string may be freed; names of the dictionary live as long as the table. */
 	symbol = intern_name(table, pstrdup(name));
 	table->changing = false;
 	MemoryContextSwitchTo(caller);
@@ -245,6 +257,7 @@ intern_frame(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
 	const char *name = pfs_frame_name(symbols->filters, frame);
 
+	/* Filters may have given the frame another name, by which it then merges. */
 	if (frame->line != NULL && frame->line->line == PFS_LINE_UNNAMED &&
 		name == frame->function->name)
 		return intern_unnamed(symbols->table, frame->function);
@@ -258,6 +271,7 @@ frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 	int32 id = pfs_frame_naming_id(symbols->filters->granularity, frame);
 	uint32 *slot;
 
+	/* The name depends on more than one function or mapping. */
 	if (id == 0)
 		return intern_frame(symbols, frame);
 	slot = pfs_id_map_slot(&table->name_map, id);
@@ -272,6 +286,7 @@ append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *locat
 	FrameTable *table = symbols->table;
 	PfsFrameFacts frame = pfs_frame_facts(location, line);
 
+	/* A frame that is hidden is left out of the location, so walks never meet it. */
 	if (symbols->hiding && !pfs_filters_judge(symbols->filters, &frame).visible)
 		return;
 	PFS_RESERVE(table->frames, table->frame_capacity, (uint64) table->frame_count + 1);
@@ -285,6 +300,7 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 	const PfsLocation *location = pfs_location_get(location_id);
 	LocationEntry entry = { .first = symbols->table->frame_count };
 
+	/* A location without symbols is one frame, named after its mapping. */
 	if (location->line_count == 0)
 		append_frame(symbols, &entry, location, 0);
 	/* lines are innermost first */
@@ -302,6 +318,7 @@ symbols_add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 	LocationEntry entry;
 
 	table->changing = true;
+	/* Locations are appended only when their frames are complete. */
 	entry = resolve_location(symbols, location_id);
 	PFS_RESERVE(table->locations, table->location_capacity, (uint64) table->location_count + 1);
 	table->locations[table->location_count++] = entry;
@@ -316,6 +333,7 @@ pfs_symbols_judge(PfsSymbols *symbols, int32 location_id)
 	const PfsLocation *location = pfs_location_get(location_id);
 	uint32 verdict = PFS_LOCATION_JUDGED;
 
+	/* A location without lines has one frame, so the loop runs at least once. */
 	for (uint32 line = 0; line == 0 || line < location->line_count; line++)
 	{
 		PfsFrameFacts frame = pfs_frame_facts(location, line);
@@ -386,6 +404,7 @@ pfs_symbol_label(PfsSymbols *symbols, uint32 symbol)
 	FrameTable *table = symbols->table;
 	MemoryContext caller;
 
+	/* Only symbols that are shown need a label. */
 	if (table->labels[symbol] == NULL)
 	{
 		caller = MemoryContextSwitchTo(table->context);
