@@ -59,6 +59,7 @@ pfs_cache_register(PfsCachePart *part)
 {
 	PfsCachePart **end = &parts;
 
+	/* Parts are called in the order in which they have registered. */
 	while (*end != NULL)
 		end = &(*end)->next;
 	*end = part;
@@ -78,12 +79,14 @@ forget_parts(void)
 	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
 		part->forget();
 	if (cache_context != NULL)
+		/* After the parts have dropped their pointers into it. */
 		MemoryContextReset(cache_context);
 }
 
 static void
 commit_parts(void)
 {
+	/* The transaction's own epoch is everybody's from here on. */
 	cached_epoch.own = false;
 	pfs_epoch_unpin();
 	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
@@ -100,6 +103,7 @@ static void
 abort_parts(void)
 {
 	if (cached_epoch.own)
+		/* The next call finds another OID than this one, and forgets all. */
 		cached_for = InvalidOid;
 	cached_epoch.own = false;
 	pfs_epoch_unpin();
@@ -125,9 +129,11 @@ pfs_dictionary_begin_unchecked(void)
 	Oid epoch_oid = pfs_relation_oid("epoch");
 	PfsEpoch epoch = pfs_epoch_read(GetActiveSnapshot());
 
+	/* Ids of another epoch, or of an extension created again, may mean other rows. */
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
 		epoch.removals != cached_epoch.removals)
 		forget_parts();
+	/* If only names have changed, trees stay. */
 	begin_parts(epoch.names != cached_epoch.names);
 	cached_for = epoch_oid;
 	cached_epoch = epoch;

@@ -99,6 +99,7 @@ tell_all(void)
 		uint64 count = counts[doubt];
 
 		counts[doubt] = 0;
+		/* A statement with several queries reports each kind once. */
 		if (count == 0 || told[doubt] == statement)
 			continue;
 		told[doubt] = statement;
@@ -114,6 +115,7 @@ doubts_executor_run(QueryDesc *query, ScanDirection direction,
 		previous_run(query, direction, count PFS_EXECUTE_ONCE);
 	else
 		standard_ExecutorRun(query, direction, count PFS_EXECUTE_ONCE);
+	/* Reported after the run, when the query has its result. */
 	if (has_doubts)
 		tell_all();
 }

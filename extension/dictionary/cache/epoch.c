@@ -55,6 +55,7 @@ pfs_epoch_read(Snapshot snapshot)
 	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, descriptor, &is_null));
 	epoch.names = DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, descriptor, &is_null));
 	epoch.removals = DatumGetInt64(heap_getattr(tuple, EPOCH_REMOVALS, descriptor, &is_null));
+	/* This transaction has incremented the epoch, and may still roll back. */
 	epoch.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	systable_endscan(scan);
 	table_close(table, NoLock);
@@ -76,6 +77,10 @@ pfs_epoch_lock_or_skip(void)
 	{
 		tid = slot->tts_tid;
 		is_locked = table_tuple_lock(table, &tid, snapshot, slot, GetCurrentCommandId(true),
+									 /*
+									  * LockWaitSkip: upkeep must not wait for a writer, nor the
+									  * writers behind it.
+									  */
 									 LockTupleNoKeyExclusive, LockWaitSkip, 0, &failure) == TM_Ok;
 	}
 	ExecDropSingleTupleTableSlot(slot);
@@ -101,8 +106,13 @@ epoch_pin(int64 ids)
 {
 	Oid table = pfs_relation_oid("epoch");
 
+	/* A pin lasts until the transaction ends. */
 	if (is_pinned && pinned_ids == ids)
 		return true;
+	/*
+	 * The lock's object is the epoch itself, so that incrementing it can look for pins of one
+	 * epoch.
+	 */
 	LockDatabaseObject(table, (Oid) ids, 0, RowShareLock);
 	if (latest_ids() != ids)
 	{
@@ -146,6 +156,7 @@ with_timeline(int64 ids)
 		GetXLogReplayRecPtr(&timeline);
 	else
 		timeline = GetWALInsertionTimeLine();
+	/* 16 bits are enough: two servers of one history rarely differ by 65,536 timelines. */
 	return ids * 65536 + timeline % 65536;
 }
 
@@ -163,6 +174,7 @@ profstore_pin_epoch(PG_FUNCTION_ARGS)
 	int64 epoch = PG_GETARG_INT64(0);
 	int64 ids = epoch >> 16;
 
+	/* The first test finds a promotion, the second a newer epoch. */
 	if (with_timeline(ids) != epoch || !epoch_pin(ids))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("dictionary epoch " INT64_FORMAT " has expired", epoch),

@@ -44,6 +44,7 @@ pfs_name_chunk_make(const PfsNameTable *names, int32 number, Datum present, Datu
 	if (number < 0 || number > PG_INT32_MAX / PFS_NAME_CHUNK_ROWS ||
 		VARSIZE_ANY_EXHDR(bitmap) != PFS_NAME_BITMAP_BYTES)
 		chunk_raise_damaged(names, number, PFS_CORRUPT, "its number or bitmap is invalid");
+	/* The bitmap decides how many rows the payload must have. */
 	memcpy(chunk->present, VARDATA_ANY(bitmap), PFS_NAME_BITMAP_BYTES);
 	chunk->count = (uint32) pg_popcount((const char *) chunk->present, PFS_NAME_BITMAP_BYTES);
 	if (chunk->count == 0)
@@ -75,8 +76,12 @@ chunk_unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *r
 	uint32 row = 0;
 
 	for (int32 i = 0; status == PFS_OK && i < PFS_NAME_CHUNK_ROWS; i++)
+		/*
+		 * Rows are packed in the order of their ids, so the n-th bit that is set is the n-th row.
+		 */
 		if (pfs_name_chunk_has(chunk, i))
 		{
+			/* A condemned row is unsealed first. */
 			rows[row].is_condemned = false;
 			rows[row++].id = chunk->number * PFS_NAME_CHUNK_ROWS + i;
 		}
@@ -119,6 +124,7 @@ pfs_name_chunk_fill(const PfsNameTable *names, const PfsNameRow *rows, uint32 co
 
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* All rows belong to one chunk, so their ids differ in these bits only. */
 		uint32 bit = (uint32) rows[i].id % PFS_NAME_CHUNK_ROWS;
 
 		present[bit / 8] |= (uint8) (1 << bit % 8);
@@ -154,6 +160,9 @@ pfs_name_chunks_find(PfsNameScan *scan, int32 number, PfsNameChunk *chunk, ItemP
 	MemoryContextSwitchTo(caller);
 	if (!is_there)
 		return false;
+	/*
+	 * The slot keeps the tuple until the next search, and with it the payload that chunk points to.
+	 */
 	tuple = ExecFetchSlotHeapTuple(scan->slot, false, &should_free);
 	pfs_name_chunk_read(scan->names, tuple, RelationGetDescr(scan->table), chunk);
 	if (tid != NULL)

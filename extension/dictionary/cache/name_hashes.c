@@ -29,6 +29,7 @@ pfs_name_key_read(Snapshot snapshot, uint8 *key)
 	HeapTuple tuple;
 	bool is_there;
 
+	/* An earlier version of the extension has no such table. */
 	if (!pfs_names_are_packed())
 		return false;
 	table = pfs_table_open("dictionary_key", AccessShareLock);
@@ -58,6 +59,7 @@ pfs_name_digest_of(const PfsNameTable *names, const uint8 *key, const PfsNameRow
 	PfsNameDigest digest = { .item = (uint32) utf8->id };
 
 	names->digest(key, utf8, digest.bytes);
+	/* Digests of all kinds are compared over their whole length. */
 	memset(digest.bytes + names->digest_bytes, 0, sizeof(digest.bytes) - names->digest_bytes);
 	return digest;
 }
@@ -85,6 +87,7 @@ pfs_name_digest_key(const PfsNameTable *names, const uint8 *digest)
 
 	for (uint32 i = 0; i < sizeof(key); i++)
 		key = key << 8 | (i < names->digest_bytes ? digest[i] : 0);
+	/* With the sign bit inverted, signed keys sort as the bytes do. */
 	return (int64) (key ^ (uint64) PG_INT64_MIN);
 }
 
@@ -96,6 +99,7 @@ pfs_name_leaf_check(const PfsNameTable *names, int64 lowest, const struct varlen
 	Size length = VARSIZE_ANY_EXHDR(entries);
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 
+	/* Every field is checked before the count is computed from the length. */
 	if (length < PFS_NAME_LEAF_HEADER_SIZE ||
 		(length - PFS_NAME_LEAF_HEADER_SIZE) % entry_bytes != 0 ||
 		pfs_load32(bytes) != pfs_crc32c(bytes + 4, length - 4) ||
@@ -144,6 +148,10 @@ pfs_name_leaves_find(PfsNameScan *scan, int64 key, PfsNameLeaf *leaf)
 	ScanKeyData at_most;
 	bool is_there;
 
+	/*
+	 * Leaves are keyed by their lowest entry, so the last one that is not greater has the digest,
+	 * if any has.
+	 */
 	ScanKeyInit(&at_most, 1, BTLessEqualStrategyNumber, F_INT8LE, Int64GetDatum(key));
 	index_rescan(scan->scan, &at_most, 1, NULL, 0);
 	is_there = index_getnext_slot(scan->scan, BackwardScanDirection, scan->slot);
@@ -204,9 +212,11 @@ pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 c
 		const uint8 *digest = digests[i].bytes;
 
 		CHECK_FOR_INTERRUPTS();
+		/* Digests are sorted, so the leaf of the digest before often has this one, too. */
 		if (!is_in_reach(names, &leaf, digest) &&
 			!pfs_name_leaves_find(&scan, pfs_name_digest_key(names, digest), &leaf))
 		{
+			/* No leaf begins at or before this digest. */
 			leaf.count = 0;
 			continue;
 		}

@@ -37,6 +37,7 @@ give_young(TupleTableSlot *slot, void *argument)
 	const Reading *reading = argument;
 	PfsNameRow row;
 
+	/* Whether a row exists can be answered without detoasting its texts. */
 	if (reading->only_ids)
 		row = (PfsNameRow){ .id = DatumGetInt32(slot->tts_values[0]),
 							.is_condemned = DatumGetBool(
@@ -59,6 +60,7 @@ give_sealed(const Reading *reading, const PfsNameChunk *chunk, const int32 *ids,
 		pfs_name_chunk_unpack(reading->names, chunk, rows);
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* The bitmap of present ids answers without unpacking. */
 		if (!pfs_name_chunk_has(chunk, ids[i]))
 		{
 			missing[missing_count++] = ids[i];
@@ -68,6 +70,7 @@ give_sealed(const Reading *reading, const PfsNameChunk *chunk, const int32 *ids,
 			rows[row] = (PfsNameRow){ .id = ids[i] };
 		else
 		{
+			/* Both lists ascend, and the bitmap has shown that the row exists. */
 			while (rows[row].id != ids[i])
 				row++;
 			reading->names->from_utf8(&rows[row]);
@@ -95,8 +98,10 @@ read_sealed(const Reading *reading, const int32 *ids, uint32 count, int32 *missi
 		PfsNameChunk chunk;
 
 		CHECK_FOR_INTERRUPTS();
+		/* Ids ascend, so those of one chunk are neighbours and the chunk is read once. */
 		for (end = i + 1; end < count && pfs_name_chunk_of(ids[end]) == number;)
 			end++;
+		/* Negative ids come from damaged rows, and no chunk has them. */
 		if (ids[i] >= 0 && pfs_name_chunks_find(&scan, number, &chunk, NULL))
 			missing_count +=
 				give_sealed(reading, &chunk, ids + i, end - i, missing + missing_count);

@@ -90,20 +90,24 @@ text_to_utf8(const char *text)
 	if (encoding == PG_UTF8)
 		return text;
 	if (encoding == PG_SQL_ASCII)
+		/* SQL_ASCII allows any bytes, of which only valid UTF-8 can be packed. */
 		return pg_verify_mbstr(PG_UTF8, text, length, true) ? text : NULL;
 	there = FindDefaultConversionProc(encoding, PG_UTF8);
 	back = FindDefaultConversionProc(PG_UTF8, encoding);
 	if (!OidIsValid(there) || !OidIsValid(back))
 		return NULL;
+	/* No conversion makes a text longer than this. */
 	room = (Size) length * MAX_CONVERSION_GROWTH + 1;
 	utf8 = palloc(room);
 	done = pg_do_encoding_conversion_buf(there, encoding, PG_UTF8, (unsigned char *) pstrdup(text),
 										 length, (unsigned char *) utf8, (int) room, true);
+	/* A character cannot be converted, so the text stays young. */
 	if (done != length)
 		return NULL;
 	length = (int) strlen(utf8);
 	room = (Size) length * MAX_CONVERSION_GROWTH + 1;
 	again = palloc(room);
+	/* Two characters of some encodings become one in UTF-8, so the way back is tried as well. */
 	done = pg_do_encoding_conversion_buf(back, PG_UTF8, encoding, (unsigned char *) utf8, length,
 										 (unsigned char *) again, (int) room, true);
 	return done == length && strcmp(again, text) == 0 ? utf8 : NULL;
@@ -116,6 +120,7 @@ function_to_utf8(const PfsNameRow *row, PfsNameRow *utf8)
 	Size growth = GetDatabaseEncoding() == PG_UTF8 ? 1 : MAX_CONVERSION_GROWTH;
 
 	if (strlen(function->name) + strlen(function->system_name) + strlen(function->filename) >
+		/* The limit holds for the converted text, which may be longer. */
 		PFS_NAME_CHUNK_MAX_TEXT / growth)
 		return false;
 	*utf8 = *row;
@@ -173,6 +178,7 @@ static void
 digest_function(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 {
 	const PfsPackedFunction *function = &utf8->function;
+	/* The zero bytes are part of the digest, so that "ab", "c" and "a", "bc" differ. */
 	Size name = strlen(function->name) + 1;
 	Size system_name = strlen(function->system_name) + 1;
 	Size filename = strlen(function->filename) + 1;
@@ -197,6 +203,7 @@ array_get_numbers(Datum datum, uint32 *count)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("table \"profstore.location_rows\" holds an array of unexpected form")));
+	/* An empty array has no dimension. */
 	*count = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
 	return (const int32 *) ARR_DATA_PTR(array);
 }

@@ -85,6 +85,7 @@ static const PfsLocation no_stack_location = { PFS_NO_STACK_LOCATION, 0, 0, 1, &
 static void
 names_forget(void)
 {
+	/* The pages belong to name_context, which is deleted below. */
 	memset(own, 0, sizeof(own));
 	pfs_shared_names_release(shared);
 	shared = NULL;
@@ -106,6 +107,9 @@ pfs_names_bytes(void)
 static void
 names_begin_call(bool names_changed)
 {
+	/*
+	 * Names are dropped all at once: entries of queries point to them, so none can be freed alone.
+	 */
 	if (names_changed || has_unknown || pfs_names_bytes() > pfs_cache_bytes() / 2)
 		names_forget();
 	has_looked = false;
@@ -142,6 +146,7 @@ static pg_noinline void
 look_for_shared(void)
 {
 	has_looked = true;
+	/* A session that has read names by itself does not borrow any: it offers its own. */
 	if (shared != NULL || own_count > 0)
 		return;
 	shared = pfs_shared_names_borrow(&shared_count);
@@ -153,6 +158,7 @@ names_look_up(const NameCache *cache, int32 id)
 {
 	const void *row = pfs_name_find(&own[cache->kind], id);
 
+	/* Shared names are borrowed at the first look-up of a call, and not at its beginning. */
 	if (unlikely(!has_looked))
 		look_for_shared();
 	return row != NULL || shared == NULL ? row : pfs_name_find(&shared[cache->kind], id);
@@ -166,6 +172,7 @@ names_keep(NameCache *cache, int32 id, void *row)
 	uint32 known = names->page_count;
 
 	PFS_RESERVE_IN(pfs_names_context(), names->pages, names->page_count, page + 1);
+	/* NULL stands for a page without names. */
 	memset(names->pages + known, 0, (names->page_count - known) * sizeof(void **));
 	if (names->pages[page] == NULL)
 		names->pages[page] =
@@ -212,9 +219,11 @@ keep_location(const PfsNameRow *row, void *argument)
 	PfsLine *copies = (PfsLine *) (location + 1);
 
 	for (uint32 i = 0; i < read->line_count; i++)
+		/* An invalid function id would be looked up as an index of a page. */
 		copies[i] =
 			(PfsLine){ read->function_ids[i] > 0 ? read->function_ids[i] : NO_ID, read->lines[i] };
 	location->id = row->id;
+	/* 0 is no mapping; ids below it do not exist. */
 	location->mapping_id = Max(read->mapping, 0);
 	location->address = (uint64) read->address;
 	location->line_count = read->line_count;
@@ -309,14 +318,17 @@ pfs_locations_load(const int32 *ids, uint32 count)
 	int32 *function_ids;
 	int32 *mapping_ids;
 
+	/* 1. The locations. */
 	names_load(&locations, missing, missing_count);
 	for (uint32 i = 0; i < missing_count; i++)
 	{
 		const PfsLocation *location = names_look_up(&locations, missing[i]);
 
+		/* A location without a row gets a placeholder when it is used. */
 		line_count += location == NULL ? 0 : location->line_count;
 	}
 
+	/* 2. The functions and mappings that they name, each kind in one batch. */
 	function_ids = PFS_ARRAY(int32, line_count);
 	mapping_ids = PFS_ARRAY(int32, missing_count);
 	for (uint32 i = 0; i < missing_count; i++)
@@ -387,6 +399,7 @@ names_get(NameCache *cache, int32 id)
 
 	if (row == NULL)
 	{
+		/* Batches are the rule; single names are read if a view names few frames. */
 		names_load(cache, &id, 1);
 		row = names_look_up(cache, id);
 	}
@@ -407,6 +420,7 @@ pfs_location_get(int32 id)
 const PfsFunction *
 pfs_function_get(int32 id)
 {
+	/* The greatest ids stand for functions that are not in the table. */
 	return id >= NO_ID ? &made_functions[id - NO_ID] : names_get(&functions, id);
 }
 

@@ -36,6 +36,7 @@ uint32
 pfs_ids_sort(int32 *ids, uint32 count)
 {
 	qsort(ids, count, sizeof(int32), ids_compare);
+	/* qunique() needs sorted ids. */
 	return (uint32) qunique(ids, count, sizeof(int32), ids_compare);
 }
 
@@ -119,6 +120,7 @@ pfs_rows_read(const char *table, const int32 *ids, uint32 count, PfsRowFn functi
 	reading.slot = table_slot_create(reading.relation, NULL);
 	reading.row_context = AllocSetContextCreate(CurrentMemoryContext, "profstore dictionary row",
 												ALLOCSET_SMALL_SIZES);
+	/* So many probes would cost more than reading the table once. */
 	if (count / PROBES_PER_BLOCK > RelationGetNumberOfBlocks(reading.relation))
 		pass_over_table(&reading);
 	else

@@ -130,6 +130,9 @@ static void
 area_unpin(SharedBlock *block)
 {
 	LWLockAcquire(lock, LW_EXCLUSIVE);
+	/*
+	 * Removing and unpinning both hold the lock exclusively, so exactly one of them frees the copy.
+	 */
 	if (pg_atomic_sub_fetch_u32(&block->pins, 1) == 0 && block->is_removed)
 		dsa_free(area, block->self);
 	LWLockRelease(lock);
@@ -148,6 +151,7 @@ area_attach(void)
 {
 	MemoryContext caller;
 
+	/* Attached already, or never: shared stays NULL unless the module was preloaded. */
 	if (shared == NULL || area != NULL)
 		return shared != NULL;
 	caller = MemoryContextSwitchTo(TopMemoryContext);
@@ -166,6 +170,7 @@ area_attach(void)
 static bool
 make_key(int32 number, EntryKey *key)
 {
+	/* The key is hashed as bytes, so padding must be 0. */
 	memset(key, 0, sizeof(*key));
 	key->database = MyDatabaseId;
 	key->table = pfs_cache_made_for();
@@ -199,6 +204,7 @@ is_of_epoch(const Entry *entry)
 {
 	const PfsEpoch *epoch = pfs_cache_epoch();
 
+	/* Trees hold ids of locations only, so a change of names does not outdate them. */
 	return entry->ids_epoch == epoch->ids && entry->removals_epoch == epoch->removals &&
 		   (entry->key.number != PFS_SHARED_NAMES || entry->facts.names_epoch == epoch->names);
 }
@@ -240,17 +246,22 @@ pfs_shared_borrow(int32 number, PfsSharedFacts *facts)
 
 	if (!make_key(number, &key))
 		return NULL;
+	/* Before the lock: an error must leave neither the lock held nor a pin that is not listed. */
 	PFS_RESERVE_IN(TopMemoryContext, pins, pin_capacity, (uint64) pin_count + 1);
 	LWLockAcquire(lock, LW_SHARED);
 	entry = area_find_entry(&key);
 	if (entry != NULL)
 	{
 		block = dsa_get_address(area, entry->block);
+		/*
+		 * The shared lock suffices: removing an entry takes the exclusive one, so the block exists.
+		 */
 		pg_atomic_fetch_add_u32(&block->pins, 1);
 		pins[pin_count++] = block;
 		*facts = entry->facts;
 		entry_touch(entry);
 	}
+	/* Numbers below 0 are names; the counters of shared_cache() are those of partitions. */
 	if (number >= 0)
 		area_count(entry != NULL ? &shared->copies : &shared->misses);
 	LWLockRelease(lock);
@@ -263,6 +274,7 @@ pfs_shared_release(void *thing)
 	SharedBlock *block = (SharedBlock *) ((char *) thing - BLOCK_BYTES);
 	uint32 at = 0;
 
+	/* A session pins few copies, so a linear search will do. */
 	while (at < pin_count && pins[at] != block)
 		at++;
 	if (at == pin_count)
@@ -270,6 +282,7 @@ pfs_shared_release(void *thing)
 		elog(WARNING, "a shared entry of the dictionary caches is released twice");
 		return;
 	}
+	/* The pin leaves the list before it is released, so unpin_all() cannot release it again. */
 	pins[at] = pins[--pin_count];
 	area_unpin(block);
 }
@@ -302,6 +315,7 @@ remove_entry(Entry *entry)
 
 	count_entry(entry, -1);
 	block->is_removed = true;
+	/* Otherwise the last reader frees it. */
 	if (pg_atomic_read_u32(&block->pins) == 0)
 		dsa_free(area, entry->block);
 	hash_search(entries, &entry->key, HASH_REMOVE, NULL);
@@ -324,6 +338,10 @@ evict_one(void)
 		if (oldest == NULL ||
 			pg_atomic_read_u64(&entry->last_use_no) < pg_atomic_read_u64(&oldest->last_use_no))
 			oldest = entry;
+	/*
+	 * The oldest entry is still in use by the measure of USES_BEFORE_EVICTION, so the new copy is
+	 * refused.
+	 */
 	if (oldest == NULL ||
 		pg_atomic_read_u64(&shared->clock) - pg_atomic_read_u64(&oldest->last_use_no) <= uses)
 		return false;
@@ -344,6 +362,7 @@ area_allocate(Size bytes)
 
 	do
 		self = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	/* An evicted copy that is pinned frees no memory yet, so more than one may have to go. */
 	while (!DsaPointerIsValid(self) && evict_one());
 	if (!DsaPointerIsValid(self))
 		return NULL;
@@ -365,6 +384,7 @@ may_stay(const Entry *entry, const PfsSharedOffer *offer)
 
 	if (is_of_epoch(entry))
 		return !offer->is_better(&offer->facts, &entry->facts);
+	/* The present entry is of a newer epoch than the offer. */
 	return epoch->ids < entry->ids_epoch || epoch->removals < entry->removals_epoch ||
 		   offer->facts.names_epoch < entry->facts.names_epoch;
 }
@@ -396,6 +416,7 @@ area_reserve(const EntryKey *key, const PfsSharedOffer *offer)
 		block = fits ? area_allocate(bytes) : NULL;
 		/* eviction may have removed the entry */
 		entry = hash_search(entries, key, HASH_FIND, NULL);
+		/* There is no room for both copies, so the old one goes first. */
 		if (block == NULL && entry != NULL)
 		{
 			remove_entry(entry);
@@ -416,9 +437,13 @@ area_publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock
 	bool done;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
+	/* Another session may have published a copy while this one was filled. */
 	done = may_replace(key, offer, &entry);
 	if (done && entry != NULL)
 		remove_entry(entry);
+	/*
+	 * The hash table in shared memory cannot grow: HASH_ENTER would raise an error under the lock.
+	 */
 	if (done && hash_get_num_entries(entries) >= entry_capacity() && !evict_one())
 	{
 		area_refuse();
@@ -432,6 +457,7 @@ area_publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock
 		entry->facts = offer->facts;
 		entry->bytes = BLOCK_BYTES + offer->bytes;
 		entry->block = block->self;
+		/* The entry's memory may have been another entry's. */
 		pg_atomic_init_u64(&entry->last_use_no, 0);
 		entry_touch(entry);
 		count_entry(entry, 1);
@@ -477,6 +503,7 @@ make_area(void)
 
 	/* a copy that does not fit is not kept, so nothing depends on the size of /dev/shm */
 	dsa_set_size_limit(made, area_bytes());
+	/* The area lives as long as the postmaster, although no process is attached to it at first. */
 	dsa_pin(made);
 	dsa_detach(made);
 	pg_atomic_init_u64(&shared->clock, 0);
@@ -501,6 +528,7 @@ start_up(void)
 	lock = &GetNamedLWLockTranche(NAME)->lock;
 	entries = ShmemInitHash("profstore shared tree entries", entry_capacity(), entry_capacity(),
 							&control, HASH_ELEM | HASH_BLOBS);
+	/* With EXEC_BACKEND, and after a crash, other processes run this function, too. */
 	if (!found)
 		make_area();
 	LWLockRelease(AddinShmemInitLock);
@@ -516,6 +544,7 @@ pfs_shared_area_init(void)
 							process_shared_preload_libraries_in_progress ? PGC_POSTMASTER
 																		 : PGC_SIGHUP,
 							GUC_UNIT_MB, NULL, NULL, NULL);
+	/* Shared memory can be requested only while the postmaster starts. */
 	if (!process_shared_preload_libraries_in_progress || cache_size_mb == 0)
 		return;
 	pfs_when_shared_memory_is_requested(request_memory, previous_request_hook);

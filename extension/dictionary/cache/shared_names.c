@@ -36,6 +36,7 @@ shared_names_each(const Offer *offer, RowFn function, void *state)
 	{
 		uint32 end = page_count_of(offer, kind) << PFS_NAME_PAGE_BITS;
 
+		/* Rows of this session come first: it has read them under the same epoch. */
 		for (uint32 id = 0; id < end; id++)
 		{
 			const void *row = pfs_name_find(&offer->own[kind], (int32) id);
@@ -63,6 +64,7 @@ row_bytes(PfsNameKind kind, const void *row)
 	switch (kind)
 	{
 		case PFS_LOCATIONS:
+			/* The next row begins aligned. */
 			return MAXALIGN(sizeof(PfsLocation) +
 							((const PfsLocation *) row)->line_count * sizeof(PfsLine));
 		case PFS_FUNCTIONS:
@@ -118,6 +120,7 @@ write_row(void *state, PfsNameKind kind, int32 id, const void *row)
 
 	writing->kinds[kind].pages[(uint32) id >> PFS_NAME_PAGE_BITS][id & (PFS_NAME_PAGE_SLOTS - 1)] =
 		copy;
+	/* row_bytes() is computed again from the row, so add_bytes() and this function agree. */
 	writing->at += row_bytes(kind, row);
 	if (kind == PFS_LOCATIONS)
 	{
@@ -155,6 +158,7 @@ write_all(void *place, const void *argument)
 	const Offer *offer = argument;
 	Writing writing = { place, place };
 
+	/* Slots of ids without a row stay NULL. */
 	memset(place, 0, pages_bytes(offer));
 	writing.at += MAXALIGN(sizeof(PfsNamePages) * PFS_NAME_KINDS);
 	for (PfsNameKind kind = 0; kind < PFS_NAME_KINDS; kind++)
@@ -201,6 +205,7 @@ pfs_shared_names_offer(const PfsNamePages *own, const PfsNamePages *borrowed, ui
 	Offer offer = { own, borrowed };
 	Size bytes = 0;
 
+	/* Pages alone may be too large if ids are sparse, which spares the pass over all rows. */
 	if (!pfs_shared_has_room(pages_bytes(&offer)))
 		return;
 	bytes = pages_bytes(&offer);

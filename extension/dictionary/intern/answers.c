@@ -85,10 +85,12 @@ pfs_answer_rank(const PfsAnswer *answer, bool has_build_id)
 {
 	if (answer->count == 0)
 		return PFS_ANSWER_NONE;
+	/* Without a build ID, the lines may be those of another build of the file. */
 	if (!has_build_id)
 		return PFS_ANSWER_SYMBOL;
 	if (answer->lines[0] == PFS_LINE_UNNAMED)
 		return PFS_ANSWER_UNNAMED;
+	/* Inlined functions and line numbers come from debug information only. */
 	return answer->count > 1 || answer->lines[0] != 0 ? PFS_ANSWER_SOURCE : PFS_ANSWER_SYMBOL;
 }
 
@@ -108,6 +110,7 @@ pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
 				   .told_in = GetCurrentSubTransactionId(),
 				   .has_build_id = has_build_id,
 				   .rank = pfs_answer_rank(answer, has_build_id) };
+	/* Answers are kept until the commit, whatever subtransaction recorded them. */
 	MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
 	const Best *best;
 	bool found;
@@ -116,6 +119,7 @@ pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
 		best_of_place = best_create(TopTransactionContext, 64, NULL);
 	best = best_lookup(best_of_place, entry.place);
 	entry.poorer = best == NULL ? 0 : best->number;
+	/* The entry before is kept: if this one's subtransaction aborts, it counts again. */
 	if (entry.poorer == 0 || told[entry.poorer - 1].rank < entry.rank)
 	{
 		entry.function_ids = pfs_int4_array(answer->function_ids, answer->count);
@@ -133,6 +137,7 @@ answers_untell(void)
 {
 	const Told *last = &told[--told_count];
 
+	/* It was the location's first entry. */
 	if (last->poorer == 0)
 		best_delete(best_of_place, last->place);
 	else
@@ -173,6 +178,7 @@ unseal_told(void)
 
 	for (uint32 i = 0; i < told_count; i++)
 		ids[i] = told[i].place.location_id;
+	/* Ids that are not sealed are left alone. */
 	(void) pfs_names_unseal(&pfs_location_names, ids, pfs_ids_sort(ids, told_count), false);
 	pfree(ids);
 }
@@ -195,6 +201,10 @@ improve_locations(void)
 		elog(ERROR, "could not prepare a statement that changes locations");
 	for (uint32 i = 0; i < told_count; i++)
 		any |= run_improve(plan, &told[i]);
+	/*
+	 * Sessions then drop their cached names. Nothing has changed if others have stored better
+	 * answers meanwhile.
+	 */
 	if (any && SPI_execute(bump_names, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not increment the epoch of names");
 	SPI_finish();
@@ -212,6 +222,7 @@ forget_unneeded(void)
 
 	for (uint32 i = 0; i < told_count; i++)
 		if (told[i].place.table == locations &&
+			/* Only the latest entry of a location is applied; earlier ones are poorer. */
 			best_lookup(best_of_place, told[i].place)->number == i + 1)
 			told[left++] = told[i];
 	told_count = left;
@@ -239,6 +250,9 @@ answers_on_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransac
 						  void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
+		/*
+		 * Ids of subtransactions rise, so its entries and those of its children are the last ones.
+		 */
 		while (told_count > 0 && told[told_count - 1].told_in >= subid)
 			answers_untell();
 }

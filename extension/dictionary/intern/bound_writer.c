@@ -100,6 +100,10 @@ has_mark(Oid role)
 			const AclItem *item = &ACL_DAT(acl)[i];
 
 			is_marked = (ACLITEM_GET_PRIVS(*item) & ACL_EXECUTE) != 0 &&
+						/*
+						 * A grant to PUBLIC would bind every role, also those that nobody meant to
+						 * bind.
+						 */
 						item->ai_grantee != owner && item->ai_grantee != ACL_ID_PUBLIC &&
 						has_privs_of_role(role, item->ai_grantee);
 		}
@@ -116,6 +120,10 @@ selectors_look_up(Oid table_id, Oid role, uint64 *hash)
 	const AttrNumber selector_column = get_attnum(table_id, "selector");
 	Relation table = table_open(table_id, AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
+	/*
+	 * The latest rows, whatever snapshot the transaction uses: a selector that was taken away must
+	 * not be used any longer.
+	 */
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TableScanDesc scan = table_beginscan(table, snapshot, 0, NULL);
 	bool has_any = false;
@@ -127,10 +135,15 @@ selectors_look_up(Oid table_id, Oid role, uint64 *hash)
 		Oid bound = get_role_oid(name, true);
 		char *selector;
 
+		/* A selector binds the members of its role, too. */
 		if (!OidIsValid(bound) || !has_privs_of_role(role, bound))
 			continue;
 		selector = TextDatumGetCString(slot_getattr(slot, selector_column, &is_null));
 		*hash = hash_bytes_extended((const unsigned char *) selector, (int) strlen(selector),
+									/*
+									 * The hash depends on the order of rows, which costs at most
+									 * that ids are forgotten without need.
+									 */
 									pfs_hash64(*hash ^ bound));
 		has_any = true;
 	}
@@ -146,6 +159,7 @@ role_is_bound(Oid role)
 {
 	LocalTransactionId transaction = pfs_local_transaction();
 
+	/* SET ROLE changes the role within a transaction. */
 	if (looked_up.role != role || looked_up.transaction != transaction)
 	{
 		/* an earlier version of the extension has no such table */
@@ -167,6 +181,7 @@ proven_forget(Oid role)
 	if (proven_context == NULL)
 		proven_context =
 			AllocSetContextCreate(TopMemoryContext, "profstore proven ids", ALLOCSET_DEFAULT_SIZES);
+	/* An error in between leaves no role, so that no half-made table is used. */
 	proven_for = InvalidOid;
 	MemoryContextReset(proven_context);
 	for (int i = 0; i < PFS_PROVEN_COUNT; i++)
@@ -191,6 +206,7 @@ proven_add_id(PfsProvenKind kind, Oid role, int64 id)
 {
 	bool found;
 
+	/* Forgetting is always safe: the writer interns again. */
 	if (!proven_belong_to(role) || proven_ids[kind]->members >= MAX_IDS)
 		proven_forget(role);
 	proven_insert(proven_ids[kind], id, &found);
@@ -227,6 +243,7 @@ series_match(const int32 *ids, uint32 count, const char *role)
 
 		if (made == NULL || SPI_keepplan(made) != 0)
 			elog(ERROR, "could not prepare the check of series");
+		/* Keep only a plan that was saved: a static pointer outlives the transaction. */
 		plan = made;
 	}
 	if (SPI_execute_plan(plan, values, NULL, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
@@ -250,6 +267,7 @@ require_matching(const int32 *ids, uint32 count)
 	bool match;
 
 	GetUserIdAndSecContext(&user, &context);
+	/* An error restores the user, because the end of the (sub)transaction does. */
 	SetUserIdAndSecContext(table->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
 	match = series_match(ids, count, role);
 	SetUserIdAndSecContext(user, context);
@@ -268,6 +286,7 @@ pfs_proven_add(PfsProvenKind kind, const int32 *ids, uint32 count)
 
 	if (!role_is_bound(role))
 		return;
+	/* Only series have labels, which selectors match. */
 	if (kind == PFS_PROVEN_SERIES)
 		require_matching(ids, count);
 	for (uint32 i = 0; i < count; i++)
@@ -311,6 +330,7 @@ pfs_proven_require_rows(Relation relation, TupleTableSlot **rows, uint32 count)
 	AttrNumber series;
 	AttrNumber stack;
 
+	/* role_is_bound() is cached, so most inserts end here. */
 	if (!role_is_bound(role) || !is_part_of_samples(relation))
 		return;
 	series = get_attnum(RelationGetRelid(relation), "series_id");
@@ -322,6 +342,7 @@ pfs_proven_require_rows(Relation relation, TupleTableSlot **rows, uint32 count)
 
 		proven_require_id(PFS_PROVEN_SERIES, role,
 						  DatumGetInt32(slot_getattr(rows[i], series, &is_null)));
+		/* The empty stack is nobody's. */
 		if (stack_id != 0)
 			proven_require_id(PFS_PROVEN_STACK, role, stack_id);
 	}

@@ -77,9 +77,14 @@ are_same(const void *private_data, uint32 a, uint32 b)
 void
 pfs_interning_begin(void)
 {
+	/*
+	 * A writer keeps the ids, so the rows must survive a crash, even with synchronous_commit off.
+	 */
 	ForceSyncCommit();
+	/* Rows that this transaction has interned before must be found. */
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
+	/* The pin reads the epoch with the snapshot just pushed. */
 	pfs_epoch_pin();
 }
 
@@ -106,6 +111,7 @@ pfs_stored_text_is(Datum stored, Datum text)
 	struct varlena *plain = PG_DETOAST_DATUM_PACKED(stored);
 	bool is_equal = pfs_texts_are_equal(PointerGetDatum(plain), text);
 
+	/* A row's texts are compared one by one, and detoasted copies would add up. */
 	if ((Pointer) plain != DatumGetPointer(stored))
 		pfree(plain);
 	return is_equal;
@@ -116,6 +122,7 @@ pfs_texts_hash(const Datum *texts, int count, int64 seed)
 {
 	Datum hash = Int64GetDatum(seed);
 
+	/* From the last text to the first, as the SQL function content_hash() nests its calls. */
 	for (int i = count; i-- > 0;)
 		hash = DirectFunctionCall2Coll(hashtextextended, DEFAULT_COLLATION_OID, texts[i], hash);
 	return (uint64) DatumGetInt64(hash);
@@ -166,6 +173,7 @@ find_least(const PfsContentKind *kind, IndexScanDesc scan, TupleTableSlot *slot,
 
 		slot_getallattrs(slot);
 		id = DatumGetInt32(slot->tts_values[0]);
+		/* The comparison of content is the dearer test. */
 		if ((least == 0 || id < least) && kind->matches(slot->tts_values, item, kind->context))
 			least = id;
 	}
@@ -184,7 +192,9 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 	uint32 missing = 0;
 
 	for (uint32 i = 0; i < count; i++)
+		/* 0 means not found; sequences begin at 1. */
 		item_at(kind, items, i)->id = 0;
+	/* All items at once, because a chunk of sealed rows holds many of them. */
 	if (kind->find_sealed != NULL)
 		kind->find_sealed(items, count, kind->context);
 	for (uint32 i = 0; i < count; i++)
@@ -239,11 +249,13 @@ pfs_content_intern(const PfsContentKind *kind, void *items, uint32 count, int32 
 	uint32 distinct_count = make_distinct(kind, items, count, places);
 	uint32 missing_count = find_all(kind, items, distinct_count);
 
+	/* Also if nothing is missing: a stored location may get a better answer. */
 	if (kind->check != NULL)
 		kind->check(items, distinct_count);
 	if (missing_count > 0)
 		store_missing(kind, items, distinct_count);
 	for (uint32 i = 0; i < count; i++)
+		/* Items were moved to the front, and places[] says where each is. */
 		ids[i] = item_at(kind, items, places[i])->id;
 	pfree(places);
 }

@@ -86,6 +86,7 @@ stack_walk(Interning *interning, const int32 *locations, uint32 depth)
 	uint32 limit = Min(path->valid, depth);
 	uint32 parent;
 
+	/* Stacks of one program mostly begin alike, so their outer nodes need no search. */
 	while (common < limit && stack_frame(path->locations, path->depth, common) ==
 								 stack_frame(locations, depth, common))
 		common++;
@@ -113,6 +114,7 @@ append_rest(Interning *interning)
 
 	for (; path->valid < path->depth; path->valid++)
 	{
+		/* A node's number must exceed its parent's. */
 		int64 parent_number = parent == 0 ? 0 : cache->ids[parent] - partition;
 		int32 location = stack_frame(path->locations, path->depth, path->valid);
 
@@ -132,11 +134,15 @@ intern_all(Interning *interning, bool add)
 	const int32 *locations = interning->locations;
 	uint32 unknown = 0;
 
+	/*
+	 * Appending may have reordered the tree since the last pass, so no node of the path is known.
+	 */
 	interning->path.valid = 0;
 	for (uint32 i = 0; i < interning->stack_count; i++)
 	{
 		uint32 depth = (uint32) interning->depths[i];
 
+		/* The empty stack is 0 in every partition. */
 		if (depth == 0)
 			interning->ids[i] = 0;
 		else if (interning->ids[i] < 0)
@@ -172,6 +178,7 @@ check_locations(const Interning *interning)
 		uint32 depth = (uint32) interning->depths[i];
 		bool found;
 
+		/* Known stacks refer to stored locations. */
 		for (uint32 j = 0; interning->ids[i] < 0 && j < depth; j++)
 			location_set_insert(set, locations[j], &found);
 		locations += depth;
@@ -191,7 +198,9 @@ add_unknown(Interning *interning)
 	PfsTreeCache *cache = interning->cache;
 	uint32 first;
 
+	/* Another session may have stored the stacks since this tree was read. */
 	pfs_tree_refresh(cache);
+	/* A second pass without adding: locations are checked before anything is appended. */
 	if (intern_all(interning, false) == 0)
 		return;
 	check_locations(interning);
@@ -201,6 +210,7 @@ add_unknown(Interning *interning)
 	 * must outlive a crash
 	 */
 	ForceSyncCommit();
+	/* Nodes from here on are new, and are stored. */
 	first = cache->tree.node_count + 1;
 	pfs_tree_begin_append(cache);
 	intern_all(interning, true);
@@ -233,6 +243,9 @@ intern_partition(const char *partition, Interning *interning)
 {
 	for (uint32 i = 0; i < interning->stack_count; i++)
 		interning->ids[i] = -1;
+	/*
+	 * The tree may be old: known stacks are found in it all the same, because nodes never change.
+	 */
 	interning->cache = pfs_tree_cached(pfs_partition_intern(partition));
 	interning->path.nodes = PFS_ARRAY(uint32, max_depth(interning->depths, interning->stack_count));
 	if (intern_all(interning, false) > 0)
@@ -243,6 +256,9 @@ intern_partition(const char *partition, Interning *interning)
 static void
 begin_interning(void)
 {
+	/*
+	 * Before the caches are looked at, so that no id they return can be removed before the commit.
+	 */
 	pfs_epoch_pin();
 	pfs_dictionary_begin();
 }
@@ -263,6 +279,7 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 							.ids = (int64 *) ARR_DATA_PTR(result) };
 
 	pfs_counts_check(caller, interning.depths, stack_count, location_count);
+	/* A writer with a selector may use only locations that were returned to it. */
 	pfs_proven_require(PFS_PROVEN_LOCATION, interning.locations, location_count);
 	begin_interning();
 	intern_partition(text_to_cstring(PG_GETARG_TEXT_PP(0)), &interning);
@@ -301,6 +318,7 @@ profstore_intern_stacks_by_partition(PG_FUNCTION_ARGS)
 	{
 		interning.stack_count = (uint32) stack_counts[i];
 		intern_partition(TextDatumGetCString(partitions[i]), &interning);
+		/* The arrays of all partitions follow each other. */
 		interning.locations += depths_sum(interning.depths, interning.stack_count);
 		interning.depths += interning.stack_count;
 		interning.ids += interning.stack_count;

@@ -29,6 +29,7 @@ pfs_array_check(const char *caller, const ArrayType *array)
 	if (array_contains_nulls(unconstify(ArrayType *, array)))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: arrays must not contain nulls", caller)));
+	/* An empty array has no dimension. */
 	return ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
 }
 
@@ -54,8 +55,10 @@ pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end
 static text *
 clip_name(const char *name, int length)
 {
+	/* The hash keeps names apart that agree in the part that is kept. */
 	uint64 hash = hash_bytes_extended((const unsigned char *) name, length, 0);
 	char *ending = psprintf("...%016" PRIx64, hash);
+	/* Cut between characters, and not within one. */
 	int kept = pg_mbcliplen(name, length, PFS_NAME_MAX_BYTES - (int) strlen(ending));
 
 	return cstring_to_text(psprintf("%.*s%s", kept, name, ending));
@@ -104,6 +107,7 @@ pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 t
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 							errmsg("%s: count %d is negative", caller, counts[i]),
 							errdetail("It is element %u.", i + 1)));
+		/* At most 2^32 numbers of 31 bits, so the sum fits in 64 bits. */
 		sum += (uint32) counts[i];
 	}
 	if (sum != total)
@@ -118,6 +122,7 @@ pfs_array_make(uint32 count, Oid element_type, Size element_bytes)
 	Size bytes = ARR_OVERHEAD_NONULLS(1) + mul_size(count, element_bytes);
 	ArrayType *array;
 
+	/* PostgreSQL's own empty arrays have no dimension; one of length 0 would not equal them. */
 	if (count == 0)
 		return construct_empty_array(element_type);
 	array = palloc0(bytes);

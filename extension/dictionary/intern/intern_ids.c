@@ -130,9 +130,11 @@ keep_id(HTAB **known, const char *key, int32 id)
 						.hcxt = intern_ids_context() };
 	KnownKey *entry;
 
+	/* Made at the first use: most sessions never intern. */
 	if (*known == NULL)
 		*known = hash_create("profstore interned keys", 64, &control,
 							 HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+	/* An abort must drop the id, which may be of a row of this transaction. */
 	some_are_own = true;
 	entry = hash_search(*known, key, HASH_ENTER, NULL);
 	entry->id = id;
@@ -159,6 +161,7 @@ id_by_sql(SPIPlanPtr *plan, const char *sql, const char *key)
 			elog(ERROR, "could not prepare \"%s\"", sql);
 		*plan = made;
 	}
+	/* read_only is false: the statement must see rows that this transaction has stored. */
 	if (SPI_execute_plan(*plan, &value, NULL, false, 0) < 0 || SPI_processed != 1)
 		elog(ERROR, "could not look up \"%s\"", key);
 	id = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);

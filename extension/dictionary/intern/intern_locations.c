@@ -170,6 +170,7 @@ get_answer(const Datum *values)
 static void
 keep_stored(Finding *finding, const Datum *values)
 {
+	/* Detoasted arrays live until the next location is searched. */
 	MemoryContext caller = MemoryContextSwitchTo(finding->memory);
 
 	PFS_RESERVE(finding->stored, finding->capacity, finding->count + 1);
@@ -193,11 +194,16 @@ read_stored(Finding *finding, IndexScanDesc scan, TupleTableSlot *slot, const Wa
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
 		slot_getallattrs(slot);
+		/*
+		 * The index holds hashes only, so rows with an equal hash are compared. Condemned rows are
+		 * about to be removed.
+		 */
 		if (!DatumGetBool(values[COL_CONDEMNED]) &&
 			DatumGetInt32(values[COL_MAPPING]) == wanted->mapping_id &&
 			DatumGetInt64(values[COL_ADDRESS]) == wanted->address)
 			keep_stored(finding, values);
 	}
+	/* Sealed locations at the place were found before, for all wanted ones together. */
 	for (const Sealed *sealed = wanted->sealed; sealed != NULL; sealed = sealed->next)
 	{
 		PFS_RESERVE_IN(finding->memory, finding->stored, finding->capacity, finding->count + 1);
@@ -271,6 +277,7 @@ locations_note_sealed(const PfsNameRow *row, void *argument)
 		else
 			high = middle;
 	}
+	/* Several wanted locations may have the digest of this row. */
 	for (; low < candidates->count && candidates->items[low].id == row->id; low++)
 	{
 		Wanted *wanted = &candidates->wanted[candidates->items[low].item];
@@ -297,6 +304,7 @@ locations_list_candidates(Candidates *candidates, uint32 count)
 	PfsNameDigest *digests = PFS_ARRAY(PfsNameDigest, count);
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
 
+	/* Without a key nothing has been sealed yet. */
 	if (pfs_name_key_read(GetActiveSnapshot(), key))
 	{
 		for (uint32 i = 0; i < count; i++)
@@ -353,6 +361,7 @@ best_answer(const Finding *finding, const Wanted *wanted)
 		PfsAnswerRank rank = pfs_answer_rank(&stored->answer, wanted->has_build_id);
 		PfsAnswerRank best_rank = pfs_answer_rank(best, wanted->has_build_id);
 
+		/* The smallest id decides, so that all writers choose the same answer. */
 		if (rank > best_rank || (rank == best_rank && stored->id < best_id))
 		{
 			best = &stored->answer;
@@ -381,8 +390,16 @@ find_at_place(const Finding *finding, Wanted *wanted)
 		if (is_poorer)
 		{
 			pfs_answer_tell(stored->id, best, wanted->has_build_id);
+			/*
+			 * require_named() must then check the functions of the answer, although the location
+			 * itself is stored.
+			 */
 			wanted->has_answer |= best == &wanted->answer;
 		}
+		/*
+		 * A location that gets the best answer represents the place from then on, as one that has
+		 * it does.
+		 */
 		if ((is_poorer || pfs_answers_are_equal(&stored->answer, best)) &&
 			(smallest == 0 || stored->id < smallest))
 			smallest = stored->id;
@@ -465,11 +482,13 @@ references_require(const char *kind,
 		return;
 	distinct = PFS_ARRAY(int32, references->count);
 	memcpy(distinct, references->ids, references->count * sizeof(int32));
+	/* Many locations share a mapping or a function, so each id is read once. */
 	distinct_count = pfs_ids_sort(distinct, references->count);
 	references->stored = PFS_ARRAY(int32, references->count);
 	read(distinct, distinct_count, references);
 	references->stored_count = pfs_ids_sort(references->stored, references->stored_count);
 	for (uint32 i = 0; i < references->count; i++)
+		/* In the order of the arguments, so that the message names the first missing id. */
 		if (!pfs_ids_have(references->stored, references->stored_count, references->ids[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
@@ -541,6 +560,7 @@ require_named(const void *items, uint32 count)
 	{
 		const PfsAnswer *answer = &wanted[i].answer;
 
+		/* A stored location refers to stored rows, unless it gets a new answer. */
 		if (wanted[i].item.id != 0 && !wanted[i].has_answer)
 			continue;
 		if (wanted[i].mapping_id != 0)
@@ -577,6 +597,7 @@ location_hash(FmgrInfo *hash_array, const Wanted *wanted)
 	Datum hash = DirectFunctionCall2(hashint8extended, Int64GetDatum(wanted->address),
 									 Int64GetDatum((int64) wanted->mapping_id));
 
+	/* The lines are part of what identifies the location. */
 	if (!is_place(wanted))
 	{
 		const PfsAnswer *answer = &wanted->answer;
@@ -630,6 +651,7 @@ take_best(Wanted *wanted, uint32 count)
 			bool found;
 			Place *place = place_insert(table, i, &found);
 
+			/* Of equal ranks the first one stays. */
 			if (!found || answer_rank(&wanted[i]) > answer_rank(&wanted[place->best]))
 				place->best = i;
 		}
@@ -674,6 +696,7 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 					   line_count);
 	pfs_interning_begin();
 	wanted = locations_get_wanted(fcinfo, count);
+	/* Before anything is searched: the rank of an answer depends on its mapping's build ID. */
 	check_mappings(wanted, count);
 	take_best(wanted, count);
 	pfs_content_intern(&locations, wanted, count, (int32 *) ARR_DATA_PTR(result));

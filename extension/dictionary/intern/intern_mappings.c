@@ -76,6 +76,7 @@ mappings_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	Datum *texts[TEXT_COUNT];
 
 	for (int i = 0; i < TEXT_COUNT; i++)
+		/* Clip before hashing, so that the hash is that of the stored row. */
 		texts[i] = pfs_names_get(CALLER, PG_GETARG_ARRAYTYPE_P(i));
 	for (uint32 i = 0; i < count; i++)
 		wanted[i] = (Wanted){ .item.hash = pfs_texts_hash((Datum[]){ texts[0][i], texts[1][i] },

@@ -88,6 +88,7 @@ series_matches(const Datum *values, const PfsContentItem *item, void *role)
 	return !DatumGetBool(values[COL_CONDEMNED]) &&
 		   DatumGetInt32(values[COL_PROFILE_TYPE]) == wanted->profile_type &&
 		   DatumGetInt64(values[COL_PERIOD]) == wanted->period &&
+		   /* Two roles with equal labels have two series, so neither can write into the other's. */
 		   pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role)) &&
 		   labels_are_equal(DatumGetJsonbP(values[COL_LABELS]), wanted->labels);
 }
@@ -100,6 +101,7 @@ series_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *ro
 	values[COL_PROFILE_TYPE] = Int32GetDatum(wanted->profile_type);
 	values[COL_LABELS] = JsonbPGetDatum(wanted->labels);
 	values[COL_PERIOD] = Int64GetDatum(wanted->period);
+	/* touch_series() sets both when samples are stored. */
 	nulls[COL_FIRST_SEEN] = nulls[COL_LAST_SEEN] = true;
 	values[COL_CONDEMNED] = BoolGetDatum(false);
 	values[COL_ROLE] = PointerGetDatum(role);
@@ -136,6 +138,7 @@ series_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 		char *profile_type = TextDatumGetCString(profile_types[i]);
 
 		wanted[i].profile_type = pfs_profile_type_intern(profile_type);
+		/* Labels with empty values are dropped, so that sets that mean the same are equal. */
 		wanted[i].labels = pfs_labels_normalize(DatumGetJsonbP(labels[i]));
 		wanted[i].period = periods[i];
 		wanted[i].item.hash = series_hash(&wanted[i]);
@@ -202,6 +205,7 @@ get_ids(ArrayType *array, uint32 *count)
 	for (int i = 0; i < element_count; i++)
 		if (!nulls[i])
 			ids[(*count)++] = DatumGetInt32(elements[i]);
+	/* pfs_rows_read() needs ascending, distinct ids. */
 	*count = pfs_ids_sort(ids, *count);
 	return ids;
 }
@@ -236,6 +240,10 @@ profstore_touch_series(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("profstore.touch_series()");
 	for (uint32 i = 0; i < count; i++)
+		/*
+		 * Only recorded here: rows are widened at the commit, so that no other writer waits for
+		 * this transaction.
+		 */
 		pfs_series_seen(ids[i], PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2));
 	check_touched(ids, count);
 	PG_RETURN_VOID();

@@ -63,6 +63,7 @@ pfs_labels_normalize(Jsonb *labels)
 						errdetail("It has %zu bytes, at most %d are allowed.",
 								  (size_t) VARSIZE(labels), MAX_LABELS_BYTES)));
 	iterator = JsonbIteratorInit(&labels->root);
+	/* The first token begins the object. */
 	JsonbIteratorNext(&iterator, &key, true);
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY)
@@ -70,11 +71,13 @@ pfs_labels_normalize(Jsonb *labels)
 		JsonbIteratorNext(&iterator, &value, true);
 		check_label(&key, &value);
 		has_empty |= value.val.string.len == 0;
+		/* An empty label is the same as none, as in Prometheus. */
 		if (value.val.string.len == 0)
 			continue;
 		pushJsonbValue(&state, WJB_KEY, &key);
 		pushJsonbValue(&state, WJB_VALUE, &value);
 	}
+	/* Nothing was left out: the argument itself is normal already, because jsonb sorts its keys. */
 	return has_empty ? JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)) : labels;
 }
 

@@ -75,6 +75,7 @@ visit_series(void *arg, Datum id, Datum profile_type)
 	Classes *classes = arg;
 	int64 position = pfs_numbers_find(classes->series, DatumGetInt32(id));
 
+	/* Series of instant types keep class -1: their averages cannot be added up. */
 	if (position >= 0 && list_member_int(classes->delta_types, DatumGetInt32(profile_type)))
 		classes->classes[position] = DatumGetInt32(profile_type);
 }
@@ -109,6 +110,7 @@ series_classify(Relation relation, const int64 *series, uint32 count, int32 *cla
 			classes[i] = CLASS_OF_OTHERS;
 		return;
 	}
+	/* A series without a row in profstore.series is not rolled up. */
 	memset(classes, -1, sizeof(int32) * count);
 	classes_each_row("profile_types", "id", "delta", visit_type, &found);
 	classes_each_row("series", "id", "profile_type", visit_series, &found);

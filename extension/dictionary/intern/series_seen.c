@@ -105,6 +105,7 @@ forget_dropped(void)
 	uint32 left = 0;
 
 	for (uint32 i = 0; i < told_count; i++)
+		/* DROP EXTENSION in this transaction has removed the table. */
 		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(told[i].table)))
 			told[left++] = told[i];
 	told_count = left;
@@ -129,6 +130,7 @@ merge_told(void)
 	for (uint32 i = 1; i < told_count; i++)
 	{
 		if (told[i].series_id != told[merged].series_id)
+			/* The next series begins; merged never exceeds i, so nothing unread is overwritten. */
 			told[++merged] = told[i];
 		told[merged].first = Min(told[merged].first, told[i].first);
 		told[merged].last = Max(told[merged].last, told[i].last);
@@ -146,6 +148,7 @@ mark_wide_enough(TupleTableSlot *slot, void *argument)
 	seen->is_wide_enough =
 		!slot->tts_isnull[SERIES_FIRST_SEEN - 1] && !slot->tts_isnull[SERIES_LAST_SEEN - 1] &&
 		DatumGetTimestampTz(slot->tts_values[SERIES_FIRST_SEEN - 1]) <= seen->first &&
+		/* first_seen promises that no sample is older, so it is exact; last_seen may lag. */
 		DatumGetTimestampTz(slot->tts_values[SERIES_LAST_SEEN - 1]) >= seen->last - LAST_SEEN_SLACK;
 }
 
@@ -200,6 +203,7 @@ static void
 widen_told(void)
 {
 	merge_told();
+	/* Most batches widen nothing, and so write and lock nothing. */
 	forget_wide_enough();
 	if (told_count > 0)
 		run_widen();

@@ -76,6 +76,7 @@ find_end(PfsNameScan *scan, Leaf *leaf)
 static Leaf
 find_leaf(PfsNameScan *scan, int64 key)
 {
+	/* If there is no leaf yet, one is made that begins at the lowest key. */
 	Leaf leaf = { .leaf = { .lowest = PG_INT64_MIN } };
 
 	leaf.is_stored = pfs_name_leaves_find(scan, key, &leaf.leaf);
@@ -93,6 +94,7 @@ count_inside(const PfsNameTable *names, const Leaf *leaf, const PfsNameDigest *d
 	uint32 inside = 0;
 
 	while (inside < count &&
+		   /* Digests are sorted, so those of one leaf are neighbours. */
 		   (leaf->is_last || pfs_name_digest_key(names, digests[inside].bytes) < leaf->end))
 		inside++;
 	return inside;
@@ -136,6 +138,7 @@ leaf_merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDige
 		added_count -= before;
 		removed += gone;
 		removed_count -= gone;
+		/* Entries before this one in removed[] had no counterpart in the leaf. */
 		if (removed_count == 0 || pfs_name_digests_compare(removed, &entry) != 0)
 			leaf_put_entry(names, merged + (Size) count++ * entry_bytes, &entry);
 	}

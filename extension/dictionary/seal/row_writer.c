@@ -36,7 +36,12 @@ pfs_row_writer_begin(const char *table)
 	PfsRowWriter *writer = palloc0(sizeof(PfsRowWriter));
 
 	writer->table = pfs_table_open(table, RowExclusiveLock);
+	/*
+	 * Rows are inserted without the planner, so a distributed table would not send them to its
+	 * nodes.
+	 */
 	pfs_require_local(RelationGetRelid(writer->table), "store names in");
+	/* One command id for all rows: a later command sees all of them. */
 	writer->command_id = GetCurrentCommandId(true);
 	writer->bulk = GetBulkInsertState();
 	writer->estate = CreateExecutorState();
@@ -49,6 +54,7 @@ pfs_row_writer_begin(const char *table)
 static void
 row_writer_flush(PfsRowWriter *writer)
 {
+	/* Values computed for indexes are freed after each batch. */
 	MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(writer->estate));
 
 	CHECK_FOR_INTERRUPTS();
@@ -73,9 +79,11 @@ pfs_row_writer_add(PfsRowWriter *writer)
 
 	if (writer->count == BATCH_ROWS)
 		row_writer_flush(writer);
+	/* Slots are made when they are first needed and used again for each batch. */
 	if (writer->slots[writer->count] == NULL)
 		writer->slots[writer->count] = table_slot_create(writer->table, NULL);
 	slot = writer->slots[writer->count++];
+	/* Most columns have no nulls, so callers set only those that do. */
 	memset(slot->tts_isnull, false, (size_t) slot->tts_tupleDescriptor->natts);
 	return slot;
 }

@@ -90,6 +90,7 @@ need_key(Sealing *sealing)
 
 	if (pfs_name_key_read(sealing->snapshot, sealing->key))
 		return;
+	/* Whoever knew the key could make two functions collide. */
 	if (!pg_strong_random(sealing->key, sizeof(sealing->key)))
 		ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not make a random key")));
 	stored = palloc(VARHDRSZ + sizeof(sealing->key));
@@ -122,6 +123,7 @@ list_young(Sealing *sealing)
 
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(sealing->slot);
+		/* Condemned rows will be removed, and packed rows cannot be marked. */
 		if (DatumGetBool(values[sealing->names->condemned_column - 1]) ||
 			DatumGetInt32(values[0]) < 0)
 			continue;
@@ -152,6 +154,10 @@ take_young(Sealing *sealing, const Young *young, PfsNameRow *utf8)
 		elog(ERROR, "could not find row %d of \"%s\" again", young->id, sealing->names->rows);
 	slot_getallattrs(sealing->slot);
 	sealing->names->read(sealing->slot, &row);
+	/*
+	 * Convert before deleting: a row that cannot be packed must stay. wait is false, so a row that
+	 * another transaction changes stays, too.
+	 */
 	return sealing->names->to_utf8(&row, utf8) &&
 		   table_tuple_delete(sealing->table, &tid, GetCurrentCommandId(true), sealing->snapshot,
 							  InvalidSnapshot, false, &failure, false) == TM_Ok;
@@ -200,6 +206,7 @@ seal_in_chunk(Sealing *sealing, const Young *young, uint32 count)
 		pfs_name_chunk_unpack(sealing->names, &chunk, old);
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* A merge of two sorted lists: rows of the chunk, and young ones. */
 		while (next < chunk.count && old[next].id < young[i].id)
 			rows[row_count++] = old[next++];
 		if (is_there && pfs_name_chunk_has(&chunk, young[i].id))
@@ -215,6 +222,7 @@ seal_in_chunk(Sealing *sealing, const Young *young, uint32 count)
 	}
 	while (next < chunk.count)
 		rows[row_count++] = old[next++];
+	/* If all rows had to stay, the chunk is not rewritten. */
 	if (sealed > 0)
 		names_store_chunk(sealing, is_there ? &tid : NULL, rows, row_count);
 	return sealed;
@@ -232,6 +240,7 @@ seal_listed(Sealing *sealing)
 
 	need_key(sealing);
 	pfs_name_chunks_begin(&sealing->scan, sealing->names, sealing->snapshot, RowExclusiveLock);
+	/* Chunks are never divided between rounds, because each round rewrites them whole. */
 	for (uint32 i = 0; i < count && sealed < SEAL_ROWS; i = end)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(scratch);
@@ -245,6 +254,7 @@ seal_listed(Sealing *sealing)
 		MemoryContextReset(scratch);
 	}
 	pfs_name_scan_end(&sealing->scan);
+	/* All digests at once: each leaf is then rewritten at most once per round. */
 	pfs_name_leaves_change(sealing->names, &sealing->entries, NULL);
 	MemoryContextDelete(scratch);
 	return sealed;
@@ -288,6 +298,7 @@ int64
 pfs_names_seal(void)
 {
 	if (!pfs_names_are_packed() ||
+		/* The lock of upkeep: merging, collecting and sealing exclude each other. */
 		!ConditionalLockRelationOid(pfs_relation_oid("dictionary_partitions"),
 									ShareUpdateExclusiveLock))
 		return 0;
@@ -308,12 +319,14 @@ chunk_rebuild(Relation table, Oid index_id)
 	BlockNumber blocks = RelationGetNumberOfBlocks(index);
 
 	index_close(index, AccessShareLock);
+	/* An index shrinks only when it is rebuilt; its table shrinks with VACUUM. */
 	if (blocks <= RelationGetNumberOfBlocks(table) + SPARE_BLOCKS ||
 		!ConditionalLockRelationOid(RelationGetRelid(table), ShareLock))
 		return;
 	if (ConditionalLockRelationOid(index_id, AccessExclusiveLock))
 		pfs_reindex_index(index_id, &params);
 	else
+		/* Not kept until the end of the transaction, because it blocks interning. */
 		UnlockRelationOid(RelationGetRelid(table), ShareLock);
 }
 

@@ -46,6 +46,7 @@ unseal_row(Unsealing *unsealing, const PfsNameRow *utf8)
 {
 	PfsNameRow row = *utf8;
 
+	/* The digest is that of the UTF-8 text, so it is computed before the row is converted. */
 	pfs_name_entries_add(&unsealing->entries, unsealing->names, unsealing->key, utf8);
 	unsealing->names->from_utf8(&row);
 	row.is_condemned = unsealing->are_condemned;
@@ -62,6 +63,7 @@ store_rest(Unsealing *unsealing, ItemPointer tid, const PfsNameRow *rest, uint32
 
 	if (count == 0)
 	{
+		/* A chunk without rows would be refused as damaged. */
 		CatalogTupleDelete(table, tid);
 		return;
 	}
@@ -79,6 +81,7 @@ unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
 	PfsNameChunk chunk;
 	ItemPointerData tid;
 
+	/* The ids are young, or do not exist. */
 	if (!pfs_name_chunks_find(&unsealing->scan, pfs_name_chunk_of(ids[0]), &chunk, &tid))
 		return;
 	pfs_name_chunk_unpack(unsealing->names, &chunk, rows);
@@ -89,8 +92,10 @@ unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
 		if (next < count && ids[next] == rows[i].id)
 			unseal_row(unsealing, &rows[i]);
 		else
+			/* Rows that stay move to the front; rest never exceeds i. */
 			rows[rest++] = rows[i];
 	}
+	/* A chunk from which no row was taken stays as it is. */
 	if (rest < chunk.count)
 		store_rest(unsealing, &tid, rows, rest);
 }
@@ -149,6 +154,7 @@ pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count, bool
 	Snapshot snapshot;
 
 	CommandCounterIncrement();
+	/* The caller holds the lock of the epoch, so no later change of chunks is missed. */
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	if (pfs_name_key_read(snapshot, unsealing.key))
 	{
@@ -193,6 +199,10 @@ list_unreferenced(const PfsNameChunk *chunk, void *argument)
 		Size byte = (Size) id / 8;
 
 		if (!pfs_name_chunk_has(chunk, i) ||
+			/*
+			 * Sealing takes the lock of upkeep, which the collection holds, so no sealed id lies
+			 * beyond the bitmap.
+			 */
 			(byte < unreferenced->bytes && (unreferenced->bits[byte] >> id % 8 & 1) != 0))
 			continue;
 		PFS_RESERVE_IN(unreferenced->context, unreferenced->ids, unreferenced->capacity,

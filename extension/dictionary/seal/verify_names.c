@@ -65,6 +65,7 @@ add_entries(Verification *verification, const PfsNameLeaf *leaf)
 		Entry *entry = &verification->entries[verification->entry_count];
 
 		*entry = (Entry){ .digest = pfs_name_leaf_entry(names, leaf, i) };
+		/* The index is searched by lowest, so an entry before it cannot be found. */
 		if (pfs_name_digest_key(names, entry->digest.bytes) < leaf->lowest ||
 			(verification->entry_count > 0 &&
 			 pfs_name_digests_compare(&entry[-1].digest, &entry->digest) > 0))
@@ -122,6 +123,10 @@ digest_meet(Verification *verification, const PfsNameRow *utf8)
 		else
 			high = middle;
 	}
+	/*
+	 * Equal digests are told apart by the id, so an entry is met twice only if it stands there
+	 * twice.
+	 */
 	for (; low < verification->entry_count; low++)
 	{
 		Entry *entry = &verification->entries[low];
@@ -154,6 +159,7 @@ verify_chunk(const PfsNameChunk *chunk, void *argument)
 	for (uint32 i = 0; i < chunk->count; i++)
 	{
 		verification->sealed[verification->sealed_count++] = rows[i].id;
+		/* A name without an entry is stored again by the next writer, under a new id. */
 		lost += !digest_meet(verification, &rows[i]);
 	}
 	if (lost > 0)
@@ -186,6 +192,7 @@ names_verify(const PfsNameTable *names, PfsNameProblemFn function, void *argumen
 	if (left > 0)
 		finding_report(&verification, names->hashes, 0,
 					   psprintf("%u entries refer to names that are not packed", left));
+	/* An id must be in one place only. */
 	if (verification.sealed_count > 0)
 		pfs_rows_read(names->rows, verification.sealed,
 					  pfs_ids_sort(verification.sealed, verification.sealed_count), tell_young,

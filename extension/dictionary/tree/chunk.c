@@ -72,6 +72,7 @@ get_varint(Cursor *cursor)
 			chunk_raise_corrupt(cursor->row, "A number runs past the end of its part.");
 		byte = *cursor->at++;
 		value |= (uint64) (byte & 0x7f) << shift;
+		/* The top bit is clear in the last byte. */
 		if (byte < 0x80)
 			return value;
 	}
@@ -83,6 +84,7 @@ pfs_chunk_nodes_reserve(PfsChunkNodes *nodes, uint32 capacity)
 {
 	if (nodes->capacity >= capacity)
 		return;
+	/* The contents are not kept: each chunk fills the arrays anew. */
 	if (nodes->capacity > 0)
 	{
 		pfree(nodes->numbers);
@@ -109,6 +111,7 @@ put_runs(uint8 *at, const PfsChunkNodes *nodes)
 
 		while (i + length < nodes->node_count && nodes->numbers[i + length] == first + length)
 			length++;
+		/* Numbers ascend, so the gap is not negative. */
 		at = bytes_put_varint(at, (uint64) (first - expected));
 		at = bytes_put_varint(at, length);
 		expected = first + length;
@@ -124,6 +127,7 @@ put_externals(uint8 *at, const PfsChunkNodes *nodes)
 
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
+		/* The parent is in the chunk, and its distance was written before. */
 		if (nodes->distances[i] != 0)
 			continue;
 		at = bytes_put_varint(at, pfs_zigzag(nodes->parents[i] - previous));
@@ -149,6 +153,10 @@ bytes_put_locations(uint8 *at, const PfsChunkNodes *nodes)
 static size_t
 put_body(uint8 *body, const PfsChunkNodes *nodes)
 {
+	/*
+	 * The lengths of the parts come first in the body and are known last, so the parts are written
+	 * aside.
+	 */
 	uint8 *parts = palloc(nodes->node_count * (size_t) PFS_CHUNK_MAX_NODE_BYTES);
 	uint8 *runs_end = put_runs(parts, nodes);
 	uint8 *parents_end = runs_end;
@@ -217,11 +225,13 @@ pfs_chunk_encode(const PfsChunkNodes *nodes)
 		memcpy(header + PFS_CHUNK_HEADER_SIZE, body, body_length);
 	pfree(body);
 
+	/* Reserved bytes must be 0. */
 	memset(header, 0, PFS_CHUNK_HEADER_SIZE);
 	header[0] = PFS_CHUNK_VERSION;
 	header[1] = flags;
 	pfs_store32(header + 4, (uint32) body_length);
 	pfs_store32(header + 8, nodes->node_count);
+	/* The checksum covers the header before it, and the body as it is stored. */
 	pfs_store32(header + 12, chunk_crc(header, header + PFS_CHUNK_HEADER_SIZE, stored_length));
 	SET_VARSIZE(payload, VARHDRSZ + PFS_CHUNK_HEADER_SIZE + stored_length);
 	return payload;
@@ -347,6 +357,7 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 	stored_length = VARSIZE_ANY_EXHDR(payload) - PFS_CHUNK_HEADER_SIZE;
 	if (pfs_load32(header + 12) != chunk_crc(header, stored, stored_length))
 		chunk_raise_corrupt(row, "The checksum does not match.");
+	/* The checksum is right, so another version is a newer one, and no damage. */
 	if (header[0] != PFS_CHUNK_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -358,6 +369,7 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 		chunk_raise_corrupt(row, "A reserved bit is set.");
 	body_length = pfs_load32(header + 4);
 	nodes->node_count = pfs_load32(header + 8);
+	/* These checks bound the memory that is allocated below. */
 	if (nodes->node_count < 1 || nodes->node_count > PFS_CHUNK_MAX_NODES ||
 		nodes->node_count != (uint32) row->node_count || body_length > PFS_CHUNK_MAX_BODY ||
 		row->first_node < 1 || row->last_node < row->first_node ||
@@ -372,6 +384,7 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 		return;
 	}
 	body = palloc(body_length);
+	/* An error code of zstd differs from every length, too. */
 	if (ZSTD_decompress(body, body_length, stored, stored_length) != body_length)
 		chunk_raise_corrupt(row, "The body cannot be decompressed.");
 	get_body(row, body, body_length, nodes);

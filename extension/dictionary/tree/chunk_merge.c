@@ -107,6 +107,10 @@ find_candidates(Relation table, Snapshot snapshot)
 
 		CHECK_FOR_INTERRUPTS();
 		pfs_stored_chunk_read(tuple, RelationGetDescr(table), &chunk);
+		/*
+		 * Readers take every chunk below their horizon as read, so a younger one must keep its own
+		 * xid.
+		 */
 		if (chunk.row.node_count < SMALL_NODES && chunk.xid < horizon)
 			merge_list_candidate(&candidates, &chunk, &tuple->t_self);
 	}
@@ -123,6 +127,10 @@ merge_choose(const Candidate *chunks, uint32 count)
 	uint32 chosen = 0;
 
 	while (chosen < count && node_count + chunks[chosen].node_count <= PFS_CHUNK_MAX_NODES &&
+		   /*
+		    * The first inputs are taken whatever their sizes, so that many tiny chunks always
+		    * merge.
+		    */
 		   (chosen < MIN_INPUTS || chunks[chosen].node_count <= 2 * node_count))
 		node_count += chunks[chosen++].node_count;
 	return chosen < MIN_INPUTS ? 0 : chosen;
@@ -159,11 +167,13 @@ take_chunk(Relation table, Snapshot snapshot, const Candidate *candidate, PfsChu
 		elog(ERROR, "could not find a chunk of dictionary partition %d again",
 			 candidate->partition_id);
 	pfs_stored_chunk_read(&tuple, RelationGetDescr(table), &chunk);
+	/* The lock on the table excludes rewrites, so the address must hold. */
 	if (chunk.row.partition_id != candidate->partition_id || chunk.xid != candidate->xid)
 		elog(ERROR, "a chunk of dictionary partition %d is not where it was read",
 			 candidate->partition_id);
 	pfs_stored_chunk_decode(&chunk, nodes);
 	ReleaseBuffer(buffer);
+	/* Another transaction cannot have deleted it: all code that does holds the lock of upkeep. */
 	CatalogTupleDelete(table, &tuple.t_self);
 }
 
@@ -176,6 +186,7 @@ store_merged(Relation table, int32 partition_id, uint64 xid, const MergedNode *n
 	chunk.node_count = count;
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* A parent has a smaller number, so it is searched among the nodes before. */
 		uint32 parent = merge_find_node(nodes, i, nodes[i].parent);
 
 		chunk.numbers[i] = nodes[i].number;
@@ -202,6 +213,10 @@ merge_chunks(Relation table, Snapshot snapshot, const Candidate *chunks, uint32 
 	{
 		CHECK_FOR_INTERRUPTS();
 		take_chunk(table, snapshot, &chunks[i], &input);
+		/*
+		 * Readers whose horizon lies between the inputs read the merged chunk, and skip the nodes
+		 * that they have.
+		 */
 		xid = Max(xid, chunks[i].xid);
 		for (uint32 j = 0; j < input.node_count; j++)
 			nodes[node_count++] =
@@ -231,6 +246,7 @@ merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 		const Candidate *chunks = candidates.items + first;
 		uint32 chosen;
 
+		/* Candidates of a partition are neighbours. */
 		next = first;
 		while (next < candidates.count &&
 			   candidates.items[next].partition_id == chunks->partition_id)
@@ -265,6 +281,7 @@ pfs_chunks_merge(uint32 max_partitions)
 	if (!pfs_lock_or_skip(pfs_relation_oid("stack_chunks"), RowExclusiveLock, "the dictionary"))
 		return 0;
 	table = pfs_table_open("stack_chunks", NoLock);
+	/* After the lock, so that a merge that has just committed is seen. */
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	PushActiveSnapshot(snapshot);
 	merged = merge_partitions(table, snapshot, max_partitions);

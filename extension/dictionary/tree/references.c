@@ -70,6 +70,7 @@ greatest_id(const char *table)
 	Relation relation = pfs_table_open(table, AccessShareLock);
 	Relation index = index_open(pfs_relation_oid(psprintf("%s_pkey", table)), AccessShareLock);
 	SysScanDesc scan = systable_beginscan_ordered(relation, index, GetActiveSnapshot(), 0, NULL);
+	/* The first row of the index, read backwards, has the greatest id. */
 	HeapTuple tuple = systable_getnext_ordered(scan, BackwardScanDirection);
 	bool is_null;
 	int32 id = HeapTupleIsValid(tuple)
@@ -141,6 +142,7 @@ table_find_columns(Relation relation, const char *stack_column)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 						errmsg("table \"%s\" has no column \"%s\" of type bigint",
 							   RelationGetRelationName(relation), stack_column)));
+	/* A tracked table need not have a series. */
 	if (columns.attnums[1] != InvalidAttrNumber &&
 		get_atttype(relid, columns.attnums[1]) == INT4OID)
 		columns.count = 2;
@@ -162,6 +164,7 @@ scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, Refere
 		for (uint32 i = 0; i < block.row_count; i++)
 			if (block.nulls[0] == NULL || !block.nulls[0][i])
 				references_add_stack(references, block.values[0][i]);
+		/* One column at a time: sorted columns repeat values over many rows. */
 		for (uint32 i = 0; i < block.row_count && columns->count > 1; i++)
 			if (block.nulls[1] == NULL || !block.nulls[1][i])
 				references_add_series(references, block.values[1][i]);
@@ -199,6 +202,7 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 	Relation relation = table_open(relid, NoLock);
 	Columns columns;
 
+	/* Rows lie in its partitions, which are in the list, too. */
 	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 	{
 		if (relation->rd_rel->relkind != RELKIND_RELATION &&
@@ -228,10 +232,12 @@ lock_family(Oid relid, List **family)
 	ListCell *cell;
 
 	check_stack_depth();
+	/* A table may inherit from two parents of the family. */
 	if (list_member_oid(*family, relid))
 		return true;
 	if (!pfs_lock_or_skip(relid, AccessShareLock, "the collection of the dictionary"))
 		return false;
+	/* The table was dropped while the lock was awaited. */
 	if (get_rel_name(relid) == NULL)
 		return true;
 	pfs_require_local(relid, "look for references in");
@@ -327,6 +333,10 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 			UnregisterSnapshot(snapshot);
 			PG_RETURN_NULL();
 		}
+		/*
+		 * If a table has come since the families were listed, the snapshot may show rows that have
+		 * moved there, so it is taken again.
+		 */
 	} while (!equal(families, families_before));
 
 	PushActiveSnapshot(snapshot);
@@ -362,6 +372,7 @@ profstore_join_bitmaps(PG_FUNCTION_ARGS)
 
 	SET_VARSIZE(joined, VARHDRSZ + bytes);
 	memcpy(VARDATA(joined), VARDATA_ANY(longer), bytes);
+	/* Ids beyond the shorter bitmap have their bits from the longer one. */
 	for (Size i = 0; i < VARSIZE_ANY_EXHDR(shorter); i++)
 		VARDATA(joined)[i] = (char) (VARDATA(joined)[i] | VARDATA_ANY(shorter)[i]);
 	PG_RETURN_BYTEA_P(joined);
@@ -389,6 +400,7 @@ profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		pfs_stored_chunk_read(tuple, RelationGetDescr(table), &chunk);
 		pfs_stored_chunk_decode(&chunk, &nodes);
+		/* nodes keeps its arrays, which belong to the outer context. */
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(scratch);
 		for (uint32 i = 0; i < nodes.node_count; i++)

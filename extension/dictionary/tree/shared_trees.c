@@ -46,6 +46,7 @@ arrays_at(void *place, uint32 node_count)
 	Size count = (Size) node_count + 1;
 	NodeArrays arrays = { .ids = place };
 
+	/* Arrays come in order of their alignment, so none needs padding. */
 	arrays.parents = (uint32 *) (arrays.ids + count);
 	arrays.locations = (int32 *) (arrays.parents + count);
 	arrays.shape_indexes = (uint32 *) (arrays.locations + count);
@@ -67,11 +68,13 @@ pfs_shared_tree_borrow(PfsTreeCache *cache)
 	if (cache->shared == NULL)
 		return;
 	arrays = arrays_at(cache->shared, facts.count);
+	/* Chunks before this horizon are in the copy. */
 	cache->horizon = facts.horizon;
 	cache->tree.ids = cache->ids = arrays.ids;
 	cache->tree.parents = cache->parents = arrays.parents;
 	cache->tree.locations = cache->locations = arrays.locations;
 	cache->tree.node_count = cache->shared_nodes = facts.count;
+	/* No room for another node: appending one copies the arrays first. */
 	cache->capacity = facts.count + 1;
 	cache->shares_nodes = true;
 	cache->shared_shape = cache->shares_places = cache->shares_shape = facts.has_shape;
@@ -107,6 +110,7 @@ pfs_shared_tree_is_there(const PfsTreeCache *cache)
 	PfsSharedFacts facts;
 
 	return pfs_shared_look(cache->partition_id, &facts) && facts.count >= cache->tree.node_count &&
+		   /* A copy without shape would make this session build its shape again. */
 		   facts.has_shape >= (cache->shape_count > 0);
 }
 
@@ -169,10 +173,12 @@ pfs_shared_tree_offer(PfsTreeCache *cache)
 	bool has_grown = node_count - cache->shared_nodes > cache->shared_nodes / GROWTH_DIVISOR;
 	bool has_shape = has_whole_shape(cache) && !cache->shared_shape;
 
+	/* Nodes that may be rolled back, and placeholders for missing ones, must not be shared. */
 	if (cache->own || cache->orphans > 0 || node_count < LEAST_NODES || !(has_grown || has_shape))
 		return false;
 	cache->shared_nodes = node_count;
 	cache->shared_shape = has_shape;
+	/* If the shape does not fit, the nodes alone may. */
 	return (has_shape && pfs_shared_has_room(arrays_bytes(node_count, true)) &&
 			shared_tree_offer(cache, true)) ||
 		   shared_tree_offer(cache, false);

@@ -31,6 +31,7 @@ set_capacity(PfsTreeCache *cache, uint32 capacity)
 	cache->tree.ids = cache->ids = RESIZE(cache, cache->ids, capacity);
 	cache->tree.parents = cache->parents = RESIZE(cache, cache->parents, capacity);
 	cache->tree.locations = cache->locations = RESIZE(cache, cache->locations, capacity);
+	/* Arrays that are made only when they are needed grow with the others from then on. */
 	if (cache->canonical != NULL)
 		cache->canonical = RESIZE(cache, cache->canonical, capacity);
 	if (cache->places != NULL)
@@ -38,6 +39,7 @@ set_capacity(PfsTreeCache *cache, uint32 capacity)
 		cache->places = RESIZE(cache, cache->places, capacity);
 		cache->shape_of = RESIZE(cache, cache->shape_of, capacity);
 	}
+	/* Index 0 is the root, with id 0. */
 	if (cache->capacity == 0)
 	{
 		cache->ids[0] = 0;
@@ -71,6 +73,7 @@ own_copy(const PfsTreeCache *cache, const void *array, Size bytes)
 static void
 tree_own_nodes(PfsTreeCache *cache)
 {
+	/* The arrays lie in shared memory, which other sessions read. */
 	if (cache->shares_nodes)
 	{
 		cache->tree.ids = cache->ids = OWN(cache, cache->ids);
@@ -91,8 +94,10 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 {
 	uint32 index;
 
+	/* A borrowed tree becomes the session's own with the first node that it lacks. */
 	if (unlikely(cache->shares_nodes || cache->shares_places))
 		tree_own_nodes(cache);
+	/* Indexes 0 .. node_count are in use, so the new one is node_count + 1. */
 	if (cache->tree.node_count + 1 >= cache->capacity)
 		tree_reserve(cache);
 	index = ++cache->tree.node_count;
@@ -128,6 +133,7 @@ pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
 	{
 		uint64 distance = (uint64) (id - cache->ids[from]);
 
+		/* Ids of a partition without gaps are found here at once. */
 		if (distance <= last - from && cache->ids[from + distance] == id)
 			return from + (uint32) distance;
 	}
@@ -163,6 +169,7 @@ tree_find_slot(const PfsTreeCache *cache, uint32 parent, int32 location)
 
 	while (cache->slots[at].index != 0 &&
 		   (cache->slots[at].parent != parent || cache->slots[at].location != location))
+		/* Linear probing ends, because at most three quarters of the slots are taken. */
 		at = (at + 1) & (cache->slot_count - 1);
 	return &cache->slots[at];
 }
@@ -193,6 +200,10 @@ free_slot(PfsTreeCache *cache, uint32 hole)
 		if (cache->slots[at].index == 0)
 			break;
 		home = child_home(cache, cache->slots[at].parent, cache->slots[at].location);
+		/*
+		 * The entry's own first slot does not lie between the hole and the entry, so probing
+		 * reaches the hole first.
+		 */
 		if (((at - home) & mask) >= ((at - hole) & mask))
 		{
 			cache->slots[hole] = cache->slots[at];
@@ -214,7 +225,9 @@ pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 		drop_hash(cache);
 		return;
 	}
+	/* Backwards, so that a parent's entry is still there when its children are removed. */
 	for (uint32 index = cache->hashed; index >= first; index--)
+		/* Only the first of equal nodes has a slot. */
 		if (cache->canonical[index] == index)
 		{
 			uint32 parent = cache->canonical[cache->parents[index]];
@@ -234,6 +247,7 @@ make_hash(PfsTreeCache *cache)
 	if (wanted > PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
+	/* All nodes must be added again, because their slots depend on the number of slots. */
 	drop_hash(cache);
 	cache->slots = MemoryContextAllocExtended(cache->context, wanted * sizeof(PfsChildSlot),
 											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -253,6 +267,7 @@ hash_rest(PfsTreeCache *cache)
 	while (cache->hashed < cache->tree.node_count)
 	{
 		uint32 index = ++cache->hashed;
+		/* Children of equal parents are children of the first of them. */
 		uint32 parent = cache->canonical[cache->parents[index]];
 		PfsChildSlot *slot = tree_find_slot(cache, parent, cache->locations[index]);
 

@@ -42,6 +42,7 @@ drop_tree(PfsTreeCache *cache)
 {
 	tree_bytes -= cache->bytes;
 	pfs_shared_tree_release(cache);
+	/* The list's node lies in the hash entry, which is removed last. */
 	dlist_delete(&cache->use);
 	MemoryContextDelete(cache->context);
 	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
@@ -61,6 +62,7 @@ count_bytes(PfsTreeCache *cache)
 static Size
 bytes_limit(void)
 {
+	/* Names may use half of the memory, and trees what the names leave. */
 	return pfs_cache_bytes() - Min(pfs_names_bytes(), pfs_cache_bytes() / 2);
 }
 
@@ -78,6 +80,7 @@ trees_evict(void)
 	{
 		PfsTreeCache *cache = dlist_container(PfsTreeCache, use, at);
 
+		/* Move on before the tree, and its list node, are freed. */
 		at = dlist_has_prev(&uses, at) ? dlist_prev_node(&uses, at) : NULL;
 		if (!cache->own && cache->held_by != call)
 			drop_tree(cache);
@@ -112,6 +115,7 @@ end_own(bool has_committed)
 	HASH_SEQ_STATUS status;
 	PfsTreeCache *cache;
 
+	/* Most transactions intern nothing. */
 	if (!some_are_own)
 		return;
 	hash_seq_init(&status, trees);
@@ -157,6 +161,7 @@ make_trees(void)
 
 	trees =
 		hash_create("profstore stack trees", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	/* The tests' module reads the list there. */
 	*find_rendezvous_variable(PFS_CACHED_TREES) = &uses;
 }
 
@@ -172,9 +177,11 @@ void
 pfs_tree_refresh(PfsTreeCache *cache)
 {
 	some_are_own |= TransactionIdIsValid(GetTopTransactionIdIfAny());
+	/* If an error ends the refresh, the next use drops the tree. */
 	cache->changing = true;
 	pfs_tree_load(cache);
 	cache->changing = false;
+	/* The refresh has replaced every borrowed array by an own one, so the pin is of no use. */
 	if (!cache->shares_nodes && !cache->shares_places && !cache->shares_shape)
 		pfs_shared_tree_release(cache);
 	count_bytes(cache);
@@ -214,6 +221,7 @@ find_tree(int32 partition_id, bool *loaded)
 	if (trees == NULL)
 		make_trees();
 	cache = hash_search(trees, &partition_id, HASH_FIND, NULL);
+	/* changing is still set only if an error ended the last change. */
 	if (cache != NULL && (cache->changing || is_outdated(cache) || can_share(cache)))
 	{
 		drop_tree(cache);
@@ -225,6 +233,7 @@ find_tree(int32 partition_id, bool *loaded)
 		MemoryContext context;
 
 		trees_evict();
+		/* The context comes first: if it cannot be created, no entry is left without one. */
 		context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
 										ALLOCSET_SMALL_SIZES);
 		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);
@@ -232,6 +241,7 @@ find_tree(int32 partition_id, bool *loaded)
 		dlist_push_head(&uses, &cache->use);
 		cache->changing = true;
 		cache->read_by = call;
+		/* The refresh then reads only the chunks that came after the copy. */
 		pfs_shared_tree_borrow(cache);
 		pfs_tree_refresh(cache);
 	}
@@ -287,9 +297,11 @@ pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
 
 	if (lacking > 0)
 		for (uint32 i = 0; i < count; i++)
+			/* Every stack without a place makes the shape more worthwhile. */
 			if (indexes[i] >= cache->first_unplaced &&
 				(cache->places == NULL || cache->shape_of[indexes[i]] == PFS_NO_SHAPE))
 				cache->shape_debt += STACK_COST;
+	/* Shapes in use must not be replaced, so a tree held by this call waits for the next. */
 	if (cache->shape_debt > lacking && lacking > 0 && !is_held &&
 		tree_bytes + lacking * SHAPE_BYTES <= bytes_limit())
 	{
@@ -298,6 +310,7 @@ pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
 		count_bytes(cache);
 		offer_tree(cache);
 	}
+	/* The caller then makes shapes of its own, and the tree may be evicted. */
 	if (tree_bytes > bytes_limit() && !is_held)
 		return 0;
 	if (cache->shape_count > 0)

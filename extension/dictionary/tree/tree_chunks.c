@@ -72,18 +72,23 @@ append_nodes(Loading *loading, int32 partition_id)
 	PfsTreeCache *cache = loading->cache;
 	const PfsChunkNodes *nodes = &loading->nodes;
 	int64 partition = (int64) partition_id << PFS_NODE_BITS;
+	/*
+	 * Nodes appended by this refresh are not sorted yet, so only those before it can be searched.
+	 */
 	int64 last_known = cache->ids == NULL ? 0 : cache->ids[loading->known];
 
 	PFS_RESERVE(loading->indexes, loading->index_capacity, nodes->node_count);
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
 		int64 id = partition | nodes->numbers[i];
+		/* Most new nodes have ids beyond all known ones and need no search. */
 		uint32 index = id <= last_known ? pfs_tree_search(cache, loading->known, id) : 0;
 
 		if (index == 0)
 		{
 			index = pfs_tree_append(cache, id, 0, nodes->locations[i]);
 			if (nodes->distances[i] != 0)
+				/* The parent comes before its child in the chunk, so its index is known. */
 				cache->parents[index] = loading->indexes[i - nodes->distances[i]];
 			else if (nodes->parents[i] != 0)
 				add_external(loading, index, partition | nodes->parents[i]);
@@ -109,6 +114,7 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 						(int64) chunk.row.partition_id << PFS_NODE_BITS | chunk.row.first_node) !=
 			0)
 		return;
+	/* Nodes of this transaction must be dropped if it aborts. */
 	if (chunk.xid == U64FromFullTransactionId(GetTopFullTransactionIdIfAny()))
 		cache->own = true;
 	pfs_stored_chunk_decode(&chunk, &loading->nodes);
@@ -129,12 +135,17 @@ chunk_adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
 	if (count == 0)
 		return;
 	pfs_doubt(PFS_DOUBT_PARENTS, count);
+	/*
+	 * The placeholder's id is the partition's with number 0, which no node has, so it sorts before
+	 * all others.
+	 */
 	if (cache->orphans == 0)
 	{
 		pfs_tree_append(cache, id, 0, PFS_NO_STACK_LOCATION);
 		pfs_tree_settle(cache, cache->tree.node_count, &moved_to);
 	}
 	for (uint32 i = 0; i < count; i++)
+		/* The placeholder has index 1. */
 		cache->parents[orphans[i] + shift] = 1;
 	cache->orphans += count;
 }
@@ -149,6 +160,7 @@ resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 	for (uint32 i = 0; i < loading->external_count; i++)
 	{
 		External external = loading->externals[i];
+		/* Settling has moved the nodes from start on. */
 		uint32 index = moved_to == NULL ? external.index : moved_to[external.index - start];
 		uint32 parent = pfs_tree_search(cache, cache->tree.node_count, external.parent);
 
@@ -205,6 +217,7 @@ pfs_tree_load(PfsTreeCache *cache)
 		start = pfs_tree_settle(cache, loading.known + 1, &moved_to);
 		resolve_externals(&loading, start, moved_to);
 	}
+	/* An older snapshot must not make the tree read chunks twice that it has. */
 	cache->horizon = Max(cache->horizon, loading.horizon);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(scratch);
@@ -223,6 +236,7 @@ tree_store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_
 
 		nodes->numbers[i] = cache->ids[first + i] & NODE_NUMBER_MASK;
 		nodes->parents[i] = cache->ids[parent] & NODE_NUMBER_MASK;
+		/* A parent before first is in another chunk. */
 		nodes->distances[i] = parent >= first ? first + i - parent : 0;
 		nodes->locations[i] = cache->locations[first + i];
 	}
@@ -243,6 +257,10 @@ pfs_tree_store(PfsTreeCache *cache, uint32 first)
 						 Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES), &nodes);
 	table_close(table, NoLock);
 
+	/*
+	 * Node numbers come from blocks of 64 per backend, so new ids may lie between older ones of
+	 * other backends.
+	 */
 	pfs_tree_settle(cache, first, &moved_to);
 	if (moved_to != NULL)
 		pfree(moved_to);

@@ -44,6 +44,7 @@ merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
 	qsort(tail, tail_count, sizeof(TailNode), compare_tail_nodes);
 	for (uint32 i = 0; i < count; i++)
 	{
+		/* A merge of two sorted lists: the old nodes, and the sorted tail. */
 		if (next == tail_count || (old < first && cache->ids[old] < tail[next].id))
 			order[i] = old++;
 		else
@@ -71,13 +72,15 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 	for (uint32 i = first; i < end; i++)
 	{
 		smallest = Min(smallest, cache->ids[i]);
+		/* The usual case: new ids follow all old ones, and nothing moves. */
 		sorted = sorted && cache->ids[i] > cache->ids[i - 1];
 	}
 	if (sorted)
 		return end;
 
 	/*
-	 * 1. find the order of all nodes that move, and the new index of each
+	 * 1. Find the order of all nodes that move, and the new index of each. Nodes before the
+	 * smallest new id stay. The hash refers to indexes, so nodes that move leave it first.
 	 */
 	start = pfs_lower_bound(cache->ids, 1, first, smallest);
 	count = end - start;
@@ -98,6 +101,7 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 		uint32 parent = cache->parents[order[i]];
 
 		ids[i] = cache->ids[order[i]];
+		/* A parent that has moved has a new index. */
 		parents[i] = parent < start ? parent : map[parent - start];
 		locations[i] = cache->locations[order[i]];
 	}

@@ -37,15 +37,18 @@ shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const uint3
 
 	for (uint32 i = 0; i < count; i++)
 		sizes[i] = 1;
+	/* Children have greater numbers than their parents, so a backward pass meets them first. */
 	for (uint32 i = count - 1; i > 0; i--)
 		sizes[parents[i]] += sizes[i];
 
 	places[0] = indexes[0] = shape_parents[0] = 0;
 	shape_locations[0] = 0;
 	ends[0] = count;
+	/* The root has place 0, and its first child place 1. */
 	sizes[0] = 1;
 	for (uint32 i = 1; i < count; i++)
 	{
+		/* In order of numbers, siblings get the places that their elder ones leave. */
 		uint32 place = sizes[parents[i]];
 
 		sizes[parents[i]] += sizes[i];
@@ -111,9 +114,11 @@ mark_ancestors(const PfsTree *tree, const uint32 *leaves, uint32 leaf_count)
 	set.word_count = tree->node_count / WORD_BITS + 1;
 	set.words = PFS_ARRAY0(uint64, set.word_count);
 	set.ranks = PFS_ARRAY(uint32, set.word_count);
+	/* The root ends every loop below. */
 	add_member(&set, 0);
 	for (uint32 i = 0; i < leaf_count; i++)
 	{
+		/* A marked node has marked ancestors, so each node is marked once. */
 		for (uint32 node = leaves[i]; !is_member(&set, node); node = tree->parents[node])
 			add_member(&set, node);
 	}
@@ -140,15 +145,18 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 			uint32 node = word * WORD_BITS + (uint32) pg_rightmost_one_pos64(bits);
 
 			members[rank] = node;
+			/* Ranks keep the order of indexes, so parents stay before their children. */
 			parents[rank] = node == 0 ? 0 : rank_of(&set, tree->parents[node]);
 			locations[rank++] = node == 0 ? 0 : tree->locations[node];
 		}
 	}
 	shape_make(shape, context, member_count, parents, locations, places);
 	for (uint32 i = 0; i < count; i++)
+		/* Every node of the list is a member, so its rank is its number in the shape. */
 		nodes[i] = places[rank_of(&set, nodes[i])];
 	indexes = unconstify(uint32 *, shape->indexes);
 	for (uint32 place = 0; place < member_count; place++)
+		/* shape_make() has stored numbers of members; readers need indexes of the tree. */
 		indexes[place] = members[indexes[place]];
 	pfree(set.words);
 	pfree(set.ranks);
@@ -181,6 +189,9 @@ own_shape(PfsTreeCache *cache)
 	if (!cache->shares_shape)
 		return;
 	arrays = MemoryContextAllocHuge(cache->context, 4 * bytes);
+	/*
+	 * All arrays are copied, because they are freed as one allocation, by the address of indexes.
+	 */
 	shape->indexes = memcpy(arrays, shape->indexes, bytes);
 	shape->parents = memcpy(arrays + bytes, shape->parents, bytes);
 	shape->ends = memcpy(arrays + 2 * bytes, shape->ends, bytes);
@@ -200,11 +211,13 @@ make_first(PfsTreeCache *cache)
 		uint32 *places = MemoryContextAllocHuge(cache->context, cache->capacity * sizeof(uint32));
 
 		cache->shape_of = MemoryContextAllocHuge(cache->context, cache->capacity);
+		/* places is set last, because it tells that both arrays exist. */
 		memset(cache->shape_of, PFS_NO_SHAPE, cache->capacity);
 		cache->places = places;
 	}
 	shape_make(&shape, cache->context, count, cache->parents, cache->locations, cache->places);
 	memset(cache->shape_of, 0, count);
+	/* The new shape is complete before the old ones are freed: an error leaves a valid tree. */
 	free_shapes(cache, 0);
 	cache->shapes[0] = shape;
 	cache->own_counts[0] = count - 1;
@@ -224,6 +237,7 @@ count_merged(const PfsTreeCache *cache, uint32 *count)
 	{
 		uint32 own = cache->own_counts[cache->shape_count - merged - 1];
 
+		/* At the limit, one more shape is merged whatever its size. */
 		if (own / 2 > *count && cache->shape_count - merged < PFS_MAX_SHAPES)
 			break;
 		*count += own;
@@ -271,6 +285,7 @@ pfs_tree_shapes_extend(PfsTreeCache *cache)
 	{
 		nodes = list_nodes(cache, count, number);
 		places = PFS_ARRAY(uint32, count);
+		/* pfs_shape_make_of() replaces the nodes by places, and both are needed. */
 		memcpy(places, nodes, count * sizeof(uint32));
 		pfs_shape_make_of(&shape, cache->context, &cache->tree, places, count);
 		for (uint32 i = 0; i < count; i++)
@@ -297,6 +312,7 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 	uint32 *places;
 	uint8 *shape_of;
 
+	/* No shape has been made. */
 	if (cache->places == NULL)
 		return;
 
@@ -323,9 +339,11 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 		uint32 *indexes = unconstify(uint32 *, cache->shapes[number].indexes);
 
 		for (uint32 place = 1; place < cache->shapes[number].count; place++)
+			/* Nodes before start have not moved. */
 			if (indexes[place] >= start)
 				indexes[place] = moved_to[indexes[place] - start];
 	}
+	/* A node without a place may have moved to the front. */
 	cache->first_unplaced = Min(cache->first_unplaced, start);
 	pfree(places);
 	pfree(shape_of);
