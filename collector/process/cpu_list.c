@@ -30,6 +30,7 @@ cpu_list_parse_cpu(const char **cursor, uint32_t *cpu)
 int
 cpu_list_parse(const char *text, CpuList *list)
 {
+	/* "0-3,8" names CPUs 0 to 3 and 8; an empty list is valid */
 	CpuList parsed = { 0 };
 	const char *cursor = text;
 
@@ -49,6 +50,7 @@ cpu_list_parse(const char *text, CpuList *list)
 		}
 		for (uint32_t cpu = first; cpu <= last; cpu++)
 			parsed.bits[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+		/* a comma must be followed by another CPU */
 		if (*cursor == ',')
 		{
 			cursor++;
@@ -60,6 +62,7 @@ cpu_list_parse(const char *text, CpuList *list)
 	}
 	if (*cursor == '\n' && cursor[1] != '\0')
 		return -EINVAL;
+	/* the caller's list stays as it was if the text is malformed */
 	*list = parsed;
 	return 0;
 }

@@ -57,6 +57,10 @@ layout_make_room(Layout *layout)
 {
 	size_t dropped = layout->count / 2;
 
+	/*
+	 * The layout is complete only from the last dropped mapping on. layout_append() calls this
+	 * function with two mappings or more.
+	 */
 	layout->whole = false;
 	layout->known_since_ns = layout->mappings[dropped - 1].time_ns;
 	for (size_t i = 0; i < dropped; i++)
@@ -82,6 +86,7 @@ layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 	added->time_ns = time_ns;
 	added->map = *mapping;
 	added->map.name = strdup(mapping->name);
+	/* count was not increased, so the entry is unused */
 	if (added->map.name == NULL)
 		return false;
 	*layout->total += mapping_name_bytes(&added->map);
@@ -95,6 +100,7 @@ layout_unshare(Layout *shared)
 {
 	Layout *layout;
 
+	/* a layout that no other image uses may be changed in place */
 	if (shared->references == 1)
 		return shared;
 	layout = layout_create(shared->total, shared->whole, shared->known_since_ns);
@@ -106,6 +112,7 @@ layout_unshare(Layout *shared)
 			layout = NULL;
 		}
 	}
+	/* also on out of memory: the caller gives up its reference in either case */
 	layout_release(shared);
 	return layout;
 }
@@ -119,11 +126,13 @@ mappings_overlap(const ProcMapping *a, const ProcMapping *b)
 bool
 layout_has(const Layout *layout, const ProcMapping *mapping)
 {
+	/* From the newest: the first one that overlaps decides, because it covers older ones. */
 	for (size_t i = layout->count; i-- > 0;)
 	{
 		const ProcMapping *known = &layout->mappings[i].map;
 
 		if (mappings_overlap(known, mapping))
+			/* the offset of memory without a file has no meaning */
 			return known->start <= mapping->start && known->end >= mapping->end &&
 				   known->device == mapping->device && known->inode == mapping->inode &&
 				   (known->inode == 0 ||
@@ -147,11 +156,16 @@ paint_mapping(ProcMapping *mappings, size_t count, const ProcMapping *added)
 	ProcMapping pieces[3];
 	size_t piece_count = 0;
 
+	/* mappings[first .. end) overlap the added one */
 	while (first < count && mappings[first].end <= added->start)
 		first++;
 	end = first;
 	while (end < count && mappings[end].start < added->end)
 		end++;
+	/*
+	 * The first and last overlapping mapping may extend beyond the added one; they are copied,
+	 * because one mapping may be both.
+	 */
 	if (end > first)
 	{
 		head = mappings[first];
@@ -169,6 +183,10 @@ paint_mapping(ProcMapping *mappings, size_t count, const ProcMapping *added)
 		tail.start = added->end;
 		pieces[piece_count++] = tail;
 	}
+	/*
+	 * the array has room for two more: layout_paint() adds at most two for each of
+	 * LAYOUT_MAX_MAPPINGS
+	 */
 	memmove(&mappings[first + piece_count], &mappings[end], (count - end) * sizeof(*mappings));
 	memcpy(&mappings[first], pieces, piece_count * sizeof(*mappings));
 	return count - (end - first) + piece_count;

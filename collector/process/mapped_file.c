@@ -133,6 +133,7 @@ version_of(const struct stat *status)
 {
 	FileVersion key;
 
+	/* Keys are compared and hashed as bytes, including padding. */
 	memset(&key, 0, sizeof(key));
 	key.file.device = status->st_dev;
 	key.file.inode = status->st_ino;
@@ -207,6 +208,7 @@ discharge_file(MappedFileTable *table, MappedFile *file)
 static bool
 is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
 {
+	/* a limit of 0 means unlimited */
 	return (limit->files > 0 && used->files >= limit->files * eighths / 8) ||
 		   (limit->name_bytes > 0 && used->name_bytes >= limit->name_bytes * eighths / 8);
 }
@@ -224,6 +226,10 @@ take_room(MappedFileTable *table, uint64_t owner)
 
 	HASH_FIND(hh, table->accounts, &owner, sizeof(owner), account);
 	files = account != NULL ? account->files : 0;
+	/*
+	 * All owners: 8/8 of the limit. One owner: 4/8. Between 7/8 and 8/8 only owners with few files
+	 * get room.
+	 */
 	has = !is_beyond(&table->total, &table->limit, 8) &&
 		  (account == NULL || !is_beyond(account, &table->limit, 4)) &&
 		  (files < FEW_FILES || !is_beyond(&table->total, &table->limit, 7));
@@ -250,6 +256,7 @@ files_add_file(MappedFileTable *table, MappedFile *file)
 	MappedFile *older = find_by_file(table, &file->key.version.file);
 
 	HASH_ADD(hh, table->files, key, sizeof(file->key), file);
+	/* by_file contains one entry for each inode, the newest; the others are linked behind it. */
 	if (older != NULL)
 	{
 		HASH_DELETE(by_file, table->by_file, older);
@@ -272,6 +279,7 @@ remove_file(MappedFileTable *table, MappedFile *file)
 	HASH_DELETE(hh, table->files, file);
 	if (older != NULL)
 		older->newer = file->newer;
+	/* Only the newest entry is in by_file, where the next older one takes its place. */
 	if (file->newer != NULL)
 		file->newer->older = older;
 	else
@@ -334,6 +342,10 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 	key = key_of(table, &version, name);
 
 	pthread_mutex_lock(&table->mutex);
+	/*
+	 * Another thread may have added the file since find_open(), so the table is searched under the
+	 * same lock under which the entry is added.
+	 */
 	HASH_FIND(hh, table->files, &key, sizeof(key), file);
 	if (file == NULL && !take_room(table, owner))
 		error = -EMFILE;
@@ -370,6 +382,7 @@ vdso_copy(void)
 		header->e_ident[EI_CLASS] != ELFCLASS64)
 		return -1;
 	/* the section headers are the last part of the kernel's image */
+	/* AT_SYSINFO_EHDR does not have the size. */
 	size = header->e_shoff + (size_t) header->e_shentsize * header->e_shnum;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, start, size) != (ssize_t) size)
@@ -478,6 +491,7 @@ is_file_of(int fd, const ProcMapping *mapping)
 
 	if (fstat(fd, &status) != 0)
 		return false;
+	/* without the device, which differs between mappings and fstat() on btrfs and overlayfs */
 	if (status.st_ino == mapping->inode)
 		return true;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -549,6 +563,7 @@ mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping)
 	HASH_FIND(hh, table->files, &key, sizeof(key), named);
 	if (named != NULL)
 		named->references++;
+	/* the reference of find_open() */
 	file->references--;
 	pthread_mutex_unlock(&table->mutex);
 	return named;
@@ -583,6 +598,7 @@ int
 mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status)
 {
 	char path[MAPPED_PATH_BYTES];
+	/* returned if map_files led to another file than the mapped one */
 	int error = ESTALE;
 	int fd;
 
@@ -623,6 +639,7 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint64_t owner, uint32_t pid
 	if (fd < 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
+	/* a deleted file has no path by which its content could be opened */
 	return mapped_file_intern(table, owner, fd, mapping->name, mapping->deleted ? "" : path, file);
 }
 
@@ -691,6 +708,7 @@ mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_p
 	if (error == 0)
 		return 0;
 	/* on overlayfs the side-band may report a path within a layer, which cannot be opened */
+	/* device and inode suffice here; the file may be known by another name */
 	*file = find_open(table, mapping);
 	return *file != NULL ? 0 : error;
 }
@@ -855,6 +873,7 @@ next_pending(MappedFileTable *table)
 		{
 			if (!file->sampled || file->opened)
 				continue;
+			/* pending stays set, so that the file is tried again after its backoff */
 			if (is_left_alone(file, now_ns))
 			{
 				later = true;
@@ -890,6 +909,7 @@ forget_closed(MappedFileTable *table, MappedFile **link)
 	MappedFile *file = *link;
 
 	*link = file->next_closing;
+	/* the file was the last one of the list */
 	if (*link == NULL)
 		table->closing_end = link;
 	pthread_mutex_lock(&table->mutex);
@@ -915,6 +935,10 @@ close_files(MappedFileTable *table)
 	{
 		MappedFile *file = *link;
 
+		/*
+		 * its device has used up its threads; trying each of its files would use up the time of
+		 * this sweep
+		 */
 		if (avoids && file->key.version.file.device == avoided)
 			link = &file->next_closing;
 		else if (patience_try_close(&table->patience, file->fd, PATIENCE_CLOSE_NS))

@@ -87,12 +87,14 @@ mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingLi
 		const Mapping *from = &older->mappings[i];
 		Mapping *to;
 
+		/* both lists are sorted by start, so one pass suffices */
 		while (at < list->count && list->mappings[at].map.start < from->map.start)
 			at++;
 		if (at == list->count || !same_mapping(&from->map, &list->mappings[at].map))
 			continue;
 		to = &list->mappings[at];
 		matched++;
+		/* a file that did not answer is not inherited as missing: the new list tries it again */
 		if (to->file == NULL && from->file_tried && !from->file_late)
 		{
 			to->file_tried = true;
@@ -136,6 +138,7 @@ reserve_name(Builder *builder, size_t bytes)
 		return -ENOMEM;
 	if (list->name_bytes > 0)
 		memcpy(names, list->names, list->name_bytes);
+	/* names of mappings point into the block */
 	for (size_t i = 0; i < list->count; i++)
 		list->mappings[i].map.name = names + (list->mappings[i].map.name - list->names);
 	free(list->names);
@@ -152,6 +155,7 @@ keep_name(Builder *builder, const char *name, const char **kept)
 {
 	MappingList *list = builder->list;
 	size_t bytes = strlen(name) + 1;
+	/* A collision only means that a name is stored again. */
 	uint32_t *recent = &builder->recent[hash_bytes(0, name, bytes) & (RECENT_NAMES - 1)];
 
 	if (*recent != 0 && strcmp(list->mappings[*recent - 1].map.name, name) == 0)
@@ -166,6 +170,7 @@ keep_name(Builder *builder, const char *name, const char **kept)
 	memcpy(list->names + list->name_bytes, name, bytes);
 	*kept = list->names + list->name_bytes;
 	list->name_bytes += bytes;
+	/* builder_add() appends the mapping next, because this was its last step that can fail */
 	*recent = (uint32_t) list->count + 1;
 	return 0;
 }
@@ -182,6 +187,7 @@ builder_add(Builder *builder, const ProcMapping *map)
 
 	if (list->count >= builder->limit)
 		result = -ENOSPC;
+	/* room first: a name must not be stored for a mapping that is not appended */
 	if (result == 0)
 		result = grow_array(&list->mappings, &builder->capacity, list->count, sizeof(Mapping));
 	if (result == 0)
@@ -243,6 +249,7 @@ mapping_list_parse(char *text, MappingList *list)
 		line = newline != NULL ? newline + 1 : line + strlen(line);
 	}
 	builder_end(&builder);
+	/* a list that is cut is a success; is_cut is set */
 	return result == -ENOSPC ? 0 : result;
 }
 
@@ -280,6 +287,10 @@ read_by_queries(int fd, Builder *builder, int64_t until_ns)
 			break;
 		cut_known(&map, address);
 		result = builder_add(builder, &map);
+		/*
+		 * The kernel returns the mapping that contains the address, or the next one. Each query
+		 * therefore advances, even if the process maps meanwhile.
+		 */
 		address = map.end;
 		if (result == 0 && builder->list->count % LOOKS_A_CLOCK == 0)
 			result = builder_check_time(builder, until_ns);
@@ -334,7 +345,9 @@ read_text(int fd, Builder *builder, int64_t until_ns)
 		buffer[used] = '\0';
 		result = mapping_list_take_lines(builder, buffer, &taken);
 		used -= taken;
+		/* the beginning of a line whose rest the next read() returns */
 		memmove(buffer, buffer + taken, used);
+		/* until_ns 0 has passed, so a text that is too long is cut */
 		if (result == 0)
 			result = builder_check_time(builder, total < TEXT_LIMIT_BYTES ? until_ns : 0);
 	}
@@ -359,6 +372,10 @@ mapping_list_read(uint32_t pid, size_t limit, MappingList *list)
 	if (fd < 0)
 		return -errno;
 	result = read_by_queries(fd, &builder, until_ns);
+	/*
+	 * Before Linux 6.11 there is no query. A name that is longer than the buffer fails the query,
+	 * but not the text.
+	 */
 	if (result == -ENOTTY || result == -ENAMETOOLONG)
 	{
 		mapping_list_release(NULL, list); /* no file has been opened yet */
@@ -433,6 +450,7 @@ mapping_list_find(const MappingList *list, uint64_t address)
 	size_t low = 0;
 	size_t high = list->count;
 
+	/* finds the first mapping that ends after the address */
 	while (low < high)
 	{
 		size_t middle = low + (high - low) / 2;

@@ -29,6 +29,10 @@ draw_seed(void)
 uint64_t
 owner_of(uint32_t user, const char *group)
 {
+	/*
+	 * System users below 65,536 count one by one; above, each range of 65,536 counts as one. The
+	 * sum keeps both kinds apart.
+	 */
 	uint32_t range = user < USER_RANGE ? user : USER_RANGE + user / USER_RANGE;
 	uint64_t owner;
 
@@ -69,5 +73,6 @@ process_read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 		return 0;
 	cgroup_parse(text, cgroup);
 	free(text);
+	/* after the read: a sample with this time or a later one came after it */
 	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
 }

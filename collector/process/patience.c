@@ -118,6 +118,7 @@ close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
 	int result;
 
 	*kept = false;
+	/* out of memory, a close that may block is better than a leak of descriptors */
 	if (closing == NULL)
 	{
 		close(fd);
@@ -128,6 +129,7 @@ close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
 	closing->kept = kept;
 	closing->fd = fd;
 	result = patience_run(patience, &closing->probe, wait_ns);
+	/* otherwise the probe belongs to the prober */
 	if (result == 0)
 		free(closing);
 	return result;
@@ -140,6 +142,7 @@ close_or_keep(Patience *patience, int fd)
 	bool kept;
 	int result = close_one(patience, fd, PATIENCE_CLOSE_NS, &kept);
 
+	/* out of memory */
 	if (kept && !keep_open(patience, fd))
 		close(fd);
 	return result;
@@ -175,6 +178,7 @@ close_again(Patience *patience)
 void
 patience_close(Patience *patience, int fd)
 {
+	/* a close that timed out has cost its time already; the others wait for a later call */
 	if (close_or_keep(patience, fd) != -ETIMEDOUT)
 		close_again(patience);
 }
@@ -196,6 +200,7 @@ patience_room(Patience *patience, uint64_t device)
 
 	if (patience->open_count >= PATIENCE_OPEN_MAX || device_is_full(patience, device))
 		close_again(patience);
+	/* close_again() may have made room */
 	if (device_is_full(patience, device))
 		room = PATIENCE_ROOM_NONE;
 	else if (patience->open_count >= PATIENCE_OPEN_MAX)

@@ -112,14 +112,20 @@ run_probe(Server *server)
 	server->used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	probe->state = PROBE_RUNNING;
 	pthread_mutex_unlock(&prober->mutex);
+	/* the probe belongs to this thread while it runs, even if the caller gives up */
 	probe->run(probe);
 	pthread_mutex_lock(&prober->mutex);
+	/*
+	 * The mutex decides the race: either the caller sees PROBE_DONE, or this thread sees that it
+	 * was abandoned.
+	 */
 	if (probe->state != PROBE_ABANDONED)
 	{
 		probe->state = PROBE_DONE;
 		pthread_cond_signal(&server->done);
 		return true;
 	}
+	/* the caller has returned; nobody else refers to the probe */
 	forget_stuck(prober, probe);
 	pthread_mutex_unlock(&prober->mutex);
 	probe->discard(probe);
@@ -154,6 +160,7 @@ server_main(void *argument)
 	{
 		while (server->probe == NULL && !prober->ending)
 			pthread_cond_wait(&server->asked, &prober->mutex);
+		/* the prober is ending; a probe that was given before is still run */
 		if (server->probe == NULL)
 			break;
 		serves = run_probe(server);
@@ -176,6 +183,7 @@ prober_free(Prober *prober)
 	prober->ending = true;
 	for (Server *server = prober->idle; server != NULL; server = server->next_idle)
 		pthread_cond_signal(&server->asked);
+	/* otherwise the last thread destroys the prober: abandoned threads may return much later */
 	if (prober->threads == 0)
 		prober_destroy(prober);
 	else
@@ -247,6 +255,7 @@ has_too_many(const Prober *prober, uint64_t device, uint64_t owner)
 	uint32_t of_device = 0;
 	uint32_t of_owner = 0;
 
+	/* at most PROBER_STUCK probes */
 	for (const Probe *probe = prober->stuck; probe != NULL; probe = probe->next_stuck)
 	{
 		of_device += device != 0 && probe->subject.device == device;
@@ -297,6 +306,7 @@ wait_of(Prober *prober, const Probe *probe, uint64_t now_ns, uint64_t wait_ns)
 {
 	const Allowance *waits = allowance_find(prober->debtors, DEBTORS, debtor_key(probe));
 
+	/* all_waits limits an attack by more owners than the table of debtors has room for */
 	if ((waits != NULL && waits->paid_ns > now_ns + BURST_NS) ||
 		prober->all_waits.paid_ns > now_ns + ALL_BURST_NS)
 		return MIN(wait_ns, WAIT_LESS_NS);
@@ -387,6 +397,10 @@ wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t w
 	uint64_t now_ns = begin_ns;
 	int result;
 
+	/*
+	 * An answer within WAIT_LESS_NS costs nothing. A later one is charged, unless the thread merely
+	 * waited for a CPU.
+	 */
 	*is_slow = wait_ns > WAIT_LESS_NS &&
 			   wait_until_done(server, probe, begin_ns + WAIT_LESS_NS) == ETIMEDOUT &&
 			   !server_is_busy(server, probe);
@@ -411,6 +425,10 @@ abandon_probe(Prober *prober, Server *server, Probe *probe)
 {
 	if (probe->salvage != NULL)
 		probe->salvage(probe);
+	/*
+	 * The thread runs the probe and cannot be stopped. It discards the probe and ends when the call
+	 * returns.
+	 */
 	if (server != NULL && probe->state == PROBE_RUNNING)
 	{
 		probe->state = PROBE_ABANDONED;
@@ -420,6 +438,7 @@ abandon_probe(Prober *prober, Server *server, Probe *probe)
 		pthread_mutex_unlock(&prober->mutex);
 		return;
 	}
+	/* the thread has not begun: it can serve the next caller */
 	if (server != NULL)
 	{
 		server->probe = NULL;
@@ -472,17 +491,26 @@ prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 
 	probe->state = PROBE_WAITING;
 	probe->owner = probe->subject.owner;
+	/*
+	 * The owner is read from /proc, and needed only while a thread is abandoned or an account
+	 * overdrawn.
+	 */
 	if (probe->owner == 0 && probe->subject.pid != 0 && has_debtors(prober, begin_ns))
 		probe->owner = owner_of_process(probe->subject.pid);
 	pthread_mutex_lock(&prober->mutex);
 	if (!has_too_many(prober, probe->subject.device, probe->owner))
 		server = take_server(prober);
+	/* The worker takes the probe as soon as wait_patiently() releases the mutex. */
 	if (server != NULL)
 	{
 		server->probe = probe;
 		pthread_cond_signal(&server->asked);
 		result = wait_patiently(server, probe, begin_ns, wait_of(prober, probe, begin_ns, wait_ns),
 								&is_slow);
+		/*
+		 * late answers of a device are not charged: local disks can be slow, and all owners share
+		 * them
+		 */
 		is_slow &= probe->subject.pid != 0;
 		if ((result != 0 || is_slow) && note_owner(prober, probe))
 			result = 0;

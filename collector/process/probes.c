@@ -72,6 +72,7 @@ process_look(Prober *prober, const LookAt *at, uint64_t wait_ns, ProcessLook **r
 	look->wants_environment = at->environment;
 	look->mapping_limit = at->mappings;
 	error = prober_run(prober, &look->probe, wait_ns);
+	/* otherwise the look belongs to the prober, which frees it when the call returns */
 	if (error == 0)
 		*result = look;
 	return error;
@@ -149,6 +150,7 @@ run_files(Probe *probe)
 		WantedFile *wanted = &files->wanted[i];
 		int error;
 
+		/* the files of one process may be on several devices, so the device is checked for each */
 		if (prober_avoids(files->prober, wanted->map.device))
 			error = -EBUSY;
 		else if (wanted->kind == WANTED_MAPPING)
@@ -180,9 +182,11 @@ salvage_files(Probe *probe)
 	for (size_t i = 0; i < tried; i++)
 	{
 		files->answer[i].file = files->wanted[i].file;
+		/* the caller has the reference; free_files() must not release it */
 		files->wanted[i].file = NULL;
 	}
 	*files->answered = tried;
+	/* the device of the file that blocks is charged with the abandoned thread */
 	if (tried < files->count)
 		probe->subject.device = files->wanted[tried].map.device;
 }
@@ -214,10 +218,12 @@ files_probe_create(Prober *prober, MappedFileTable *files, const FileOwner *owne
 		.run = run_files, .salvage = salvage_files, .discard = free_files, .subject.pid = owner->pid
 	};
 	probe->prober = prober;
+	/* the thread may use the table after its owner has ended */
 	probe->files = mapped_file_table_hold(files);
 	probe->owner = *owner;
 	probe->answer = wanted;
 	probe->answered = answered;
+	/* count grows with the copies, so that free_files() frees exactly those */
 	for (; probe->count < count; probe->count++)
 	{
 		WantedFile *copy = &probe->wanted[probe->count];
@@ -266,6 +272,7 @@ run_compiler(Probe *probe)
 	ElfSource source = { .fd = mapped_file_descriptor(compiler->file) };
 	struct stat status;
 
+	/* the compiler stays "", which means that it is not known */
 	if (fstat(source.fd, &status) != 0 || status.st_size < 0)
 		return;
 	source.size_bytes = (uint64_t) status.st_size;

@@ -64,12 +64,14 @@ proc_file_read_from(int fd, size_t limit_bytes, char **text, size_t *length)
 
 	while (result == 0)
 	{
+		/* one byte of the buffer is left for the terminating zero */
 		ssize_t got = read(fd, buffer + used, capacity - used);
 
 		if (got == 0)
 			break;
 		if (got < 0 && errno != EINTR)
 			result = -errno;
+		/* EINTR: the loop tries again; other errors end it by result */
 		if (got <= 0)
 			continue;
 		used += (size_t) got;
@@ -133,6 +135,9 @@ proc_stat_parse(const char *text, ProcStat *stat)
 		if (*cursor == '\0' || *cursor == '\n')
 			return -EINVAL;
 		errno = 0;
+		/*
+		 * Other fields may be negative or, such as the state, no number; their values are not used.
+		 */
 		value = strtoull(cursor, &end, 10);
 		if (field == STAT_FIELD_PARENT || field == STAT_FIELD_START_TIME ||
 			field == STAT_FIELD_ARG_START)
@@ -207,6 +212,7 @@ proc_take_number(char **cursor, int base, char end, unsigned long long *number)
 {
 	char *stop;
 
+	/* strtoull() would accept spaces and a sign */
 	if (!isxdigit((unsigned char) **cursor))
 		return false;
 	errno = 0;
@@ -271,6 +277,7 @@ proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMap
 
 	if (ioctl(fd, MAP_QUERY, &query) != 0)
 		return -errno;
+	/* the kernel leaves the buffer as it is if there is no name */
 	if (query.name_bytes == 0)
 		name[0] = '\0';
 	mapping->start = query.start;
@@ -358,6 +365,7 @@ proc_environment_read(uint32_t pid)
 		free(text);
 		return NULL;
 	}
+	/* A process may overwrite this memory at any time, so nothing is assumed about its content. */
 	while (length > 0 && text[length - 1] != '\0')
 		length--; /* drop an incomplete string */
 	drop_empty(text, length);
@@ -391,6 +399,7 @@ proc_environment_filter(const char *variables, const char *names)
 			fwrite(at, 1, name + strnlen(at + name, PROC_VALUE_BYTES), out);
 			fputc('\0', out);
 		}
+	/* an empty string ends the list */
 	fputc('\0', out);
 	if (fclose(out) == 0)
 		return wanted;

@@ -39,6 +39,7 @@ process_join_owner(ProcessTable *table, Process *process)
 	process->uid = process_read_user((uint32_t) process->key.pid);
 	key = find_owner(table, process);
 	HASH_FIND(hh, table->owners, &key, sizeof(key), owner);
+	/* out of memory, the process has no owner, and nothing is charged for it */
 	if (owner == NULL && (owner = calloc(1, sizeof(*owner))) != NULL)
 	{
 		owner->key = key;
@@ -52,6 +53,7 @@ process_join_owner(ProcessTable *table, Process *process)
 void
 process_charge(ProcessTable *table, Process *process, size_t bytes)
 {
+	/* unsigned arithmetic; the sum is right even if bytes are fewer than before */
 	table->mapping_bytes += bytes - process->charged_bytes;
 	if (process->owner != NULL)
 		process->owner->bytes += bytes - process->charged_bytes;
@@ -90,6 +92,10 @@ process_pay_reading(const Process *process, size_t count, uint64_t now_ns)
 {
 	uint64_t cost_ns = REREAD_COST_NS * (count / REREAD_AT_ONE_COST);
 
+	/*
+	 * The limit is raised by the cost, so that the charge is never refused: the reading has already
+	 * happened.
+	 */
 	if (process->owner != NULL)
 		(void) allowance_take(&process->owner->reads, now_ns, cost_ns,
 							  REREAD_BURST_NS + cost_ns + 1);
@@ -103,6 +109,9 @@ process_sweep_owners(ProcessTable *table, uint64_t now_ns)
 
 	HASH_ITER(hh, table->owners, owner, next)
 	{
+		/*
+		 * an account with debts is kept, otherwise an owner would lose them by ending its processes
+		 */
 		if (owner->processes > 0 || owner->reads.paid_ns > now_ns || owner->series.paid_ns > now_ns)
 			continue;
 		HASH_DEL(table->owners, owner);

@@ -29,6 +29,10 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 		Mapping *mapping = &list->mappings[i];
 		MappedFile *file = mapping_file(table->files, mapping);
 
+		/*
+		 * A walk ends in a mapping that is not described. The code of a file that was not opened
+		 * has no table.
+		 */
 		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && file == NULL))
 			continue;
 		if (file != NULL)
@@ -39,6 +43,10 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 	}
 	process->described = true;
 	process->in_unwinder = true;
+	/*
+	 * The kernel may use this description from now on, and the one before until this one is
+	 * installed.
+	 */
 	memmove(&process->descriptions[1], &process->descriptions[0],
 			(DESCRIPTIONS - 1) * sizeof(Described));
 	process->descriptions[0] = (Described){ (uint64_t) clock_ns(CLOCK_MONOTONIC), UINT64_MAX,
@@ -51,6 +59,7 @@ process_described(ProcessTable *table, Process *process, size_t held, uint64_t n
 {
 	process->held = held;
 	process_set_verdict(table, process, PFS_VERDICT_NO_COPY, held == 0);
+	/* UINT64_MAX until here: process_walk_held() considers the older one, too */
 	process->descriptions[0].installed_ns = now_ns;
 }
 
@@ -79,6 +88,7 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 	process->held = 0;
 	process_set_verdict(table, process, PFS_VERDICT_NO_COPY, true);
 	process->describe_ns = now_ns + ROOM_RETRY_NS;
+	/* room that was freed for another process becomes usable only after EXTENT_GRACE_NS */
 	if (now_ns < table->room_ns)
 		return;
 	table->room_ns = now_ns + ROOM_RETRY_NS;
@@ -123,12 +133,14 @@ process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 
 		if (described->taken_ns == 0)
 			break;
+		/* made after the sample, so the kernel cannot have used it; a late walk may have */
 		if (!late && described->taken_ns > time_ns)
 			continue;
 		if (described->begin_ns < from_ns)
 			from_ns = described->begin_ns;
 		if (described->end_ns > to_ns)
 			to_ns = described->end_ns;
+		/* this one was in place at the time of the sample, so older ones were not used */
 		if (late || described->installed_ns <= time_ns)
 			break;
 	}

@@ -53,6 +53,10 @@ process_runtime(const Process *process)
 {
 	if (process->runtime != NULL && process->runtime[0] != '\0')
 		return process->runtime;
+	/*
+	 * Go programs are recognized by their compiler, because no library of theirs has a telling
+	 * name.
+	 */
 	return strncmp(process_compiler(process), "go ", 3) == 0 ? "go" : "";
 }
 
@@ -71,6 +75,7 @@ process_cgroup(const Process *process)
 uint64_t
 process_owner(const Process *process)
 {
+	/* from the present group; process->owner is the account of the group at the first sample */
 	return owner_of(process->uid, process->cgroup.path);
 }
 
@@ -105,6 +110,7 @@ process_owns_past(const ProcessTable *table, const Process *process, uint64_t ti
 {
 	uint64_t since_ns = past_images_since_ns(table->past, (uint32_t) process->key.pid, time_ns);
 
+	/* An image that began before the process did belongs to an earlier process with this pid. */
 	return since_ns == 0 || since_ns >= process->born_ns;
 }
 

@@ -44,6 +44,7 @@ process_remove(ProcessTable *table, Process *process)
 	HASH_DEL(table->processes, process);
 	table->stats.count--;
 	release_process(table, process);
+	/* The structure is kept for its identity until the caller has removed it from the unwinder. */
 	if (!process->in_unwinder)
 	{
 		free(process);
@@ -91,6 +92,7 @@ process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool o
 void
 process_evict(ProcessTable *table, Process *process)
 {
+	/* Otherwise the kernel would go on to drop samples of a process that nobody judges any more. */
 	process_set_verdict(table, process, PFS_VERDICT_DROP, false);
 	process_remove(table, process);
 	table->stats.evicted++;
@@ -101,6 +103,7 @@ process_evict_oldest(ProcessTable *table, const Process *kept)
 {
 	Process *process = table->processes;
 
+	/* the table is sorted by the last sample; a process for which a thread waits must stay */
 	while (process != NULL && process->waits > 0)
 		process = process->hh.next;
 	if (process == NULL || process == kept)
@@ -152,6 +155,7 @@ process_charge_mappings(ProcessTable *table, Process *process)
 				   mapping_list_bytes(&process->mappings) + mapping_list_bytes(&process->older));
 	if (table->mapping_bytes_limit == 0)
 		return;
+	/* The present process is kept, whatever it takes: its sample is being handled. */
 	while (table->mapping_bytes > table->mapping_bytes_limit &&
 		   evict_of(table, largest_owner(table), process))
 		;
@@ -167,6 +171,10 @@ process_table_judge_again(ProcessTable *table, uint64_t before_ns)
 	{
 		if (process->judged_ns >= before_ns || !(process->verdict & PFS_VERDICT_DROP))
 			continue;
+		/*
+		 * the labels decide whether samples are dropped, and are determined again at the next
+		 * sample
+		 */
 		process->labels.stale = true;
 		process_set_verdict(table, process, PFS_VERDICT_DROP, false);
 	}

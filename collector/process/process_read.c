@@ -77,6 +77,7 @@ process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wa
 	if (count == 0)
 		return;
 	begin_wait(table, process);
+	/* Each turn opens files until one does not answer, and goes on after it. */
 	for (int stalls = 0; done < count && stalls < STALLS_OF_ONE; stalls++)
 	{
 		size_t tried;
@@ -87,6 +88,7 @@ process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wa
 					PROBE_WAIT_NS, &tried);
 		for (size_t i = done + tried; i < count; i++)
 			wanted[i].late = true;
+		/* the mappings are read again after a backoff, to add the missing file */
 		if (done + tried < count)
 		{
 			process->omits = true;
@@ -151,6 +153,7 @@ process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sa
 		}
 		return;
 	}
+	/* the process has moved to another group, whose path another process may have shown */
 	process->cgroup_learned = cgroup_table_find(table->cgroups, &key, &process->cgroup);
 	if (!process->cgroup_learned)
 	{
@@ -166,10 +169,12 @@ process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sa
 bool
 process_is_of_image(const ProcessTable *table, const Process *process, const ProcStat *stat)
 {
+	/* /proc/PID/stat has the start time in clock ticks, the sample in nanoseconds */
 	uint64_t ticks = process->key.start_time_ns / (NS_PER_S / table->ticks_per_s);
 
 	if (stat->start_ticks != ticks)
 		return false;
+	/* 0: the process has no memory any more, or the reader may not see the address */
 	return stat->arg_start == 0 || process->arg_start == 0 || stat->arg_start == process->arg_start;
 }
 
@@ -191,6 +196,7 @@ process_executes_still(ProcessTable *table, Process *process)
 	ProcStat stat;
 	int result = read_stat(table, process, (uint32_t) process->key.pid, &stat);
 
+	/* only these errors prove that the process has exited; a timeout does not */
 	if (result == -ENOENT || result == -ESRCH)
 		return false;
 	return result != 0 || process_is_of_image(table, process, &stat);
@@ -216,10 +222,12 @@ take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	end_wait(table, process);
 	if (result != 0)
 		return result;
+	/* process_look() has succeeded: the look is ours, whatever its own error */
 	result = look->error;
 	if (result == 0 && (look->stat_error != 0 || !process_is_of_image(table, process, &look->stat)))
 		result = -ESRCH;
 	snapshot->mappings = look->mappings;
+	/* moved to the snapshot, and not freed with the look */
 	look->mappings = (MappingList){ 0 };
 	table->stats.cut += snapshot->mappings.is_cut;
 	process_pay_reading(process, snapshot->mappings.count, now_ns);
@@ -337,6 +345,7 @@ open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t 
 	{
 		if (wanted[i].file != NULL)
 			continue;
+		/* the process lives, so its files were not opened for another reason */
 		if (!has_ended((uint32_t) process->key.pid))
 			return;
 		wanted[i].kind = WANTED_PAST;
@@ -357,6 +366,7 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 	size_t count = 0;
 
 	process->files = count_open_files(list);
+	/* 1. Find files that are open, and list the others, one mapping for each file. */
 	for (size_t i = 0; i < list->count && process->files + count < PROCESS_FILES_EAGER; i++)
 	{
 		Mapping *mapping = &list->mappings[i];
@@ -376,6 +386,10 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 		opened[count] = mapping;
 		wanted[count++] = (WantedFile){ .kind = snapshot->kind, .map = mapping->map };
 	}
+	/*
+	 * 2. Open them, which releases the lock. The list does not change meanwhile, because
+	 * process->reading keeps other threads from reading the process.
+	 */
 	process_open(table, process, snapshot->files_pid, wanted, count);
 	if (snapshot->kind == WANTED_MAPPING)
 		open_of_ended(table, process, wanted, count);
@@ -386,6 +400,7 @@ process_open_files(ProcessTable *table, Process *process, const Snapshot *snapsh
 		opened[i]->file = wanted[i].file;
 	}
 	process->files += count;
+	/* 3. Give the files to the other mappings of them. */
 	share_files(table, list);
 }
 
@@ -396,6 +411,7 @@ process_open_late(ProcessTable *table, Process *process, Mapping *mapping)
 
 	if (mapping->kind != MAPPING_FILE || mapping->file_tried)
 		return;
+	/* before the wait, so that the file is not opened twice */
 	mapping->file_tried = true;
 	if (process->files >= PROCESS_FILES_MAX)
 	{
@@ -448,6 +464,7 @@ look_at_code(ProcessTable *table, Process *process)
 	int error;
 
 	process->runtime = runtime_find(process_exe(process), &process->mappings);
+	/* the compiler is stored with the file, for all processes that execute it */
 	if (process->executable == NULL || mapped_file_compiler(process->executable) != NULL)
 		return;
 	begin_wait(table, process);
@@ -466,6 +483,10 @@ look_at_code(ProcessTable *table, Process *process)
 static void
 install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 {
+	/*
+	 * The new list gets the files of mappings that both have. A list that is contained in the new
+	 * one is not needed any longer.
+	 */
 	if (mapping_list_inherit(table->files, &process->mappings, &snapshot->mappings))
 		mapping_list_release(table->files, &process->mappings);
 	else
@@ -536,6 +557,7 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	result = mapping_list_make(maps, count, list);
 	if (result != 0)
 		return result;
+	/* the list is right at the time of the last mapping that was reported */
 	list->begin_ns = last_ns;
 	list->end_ns = last_ns;
 	snapshot->files_pid = process_root_pid(process);
@@ -573,6 +595,10 @@ take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns,
 
 	if (result != 0)
 		return result;
+	/*
+	 * a name that differs from /proc's is relative to another root, or the process has executed
+	 * something since
+	 */
 	if (snapshot->mappings.count > process_mapping_limit(table, process, now_ns) ||
 		proc_exe_read(pid, exe, sizeof(exe), &deleted) != 0 || deleted ||
 		strcmp(exe, snapshot->exe) != 0)
@@ -610,6 +636,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 		process->read_ns = now_ns;
 		return;
 	}
+	/* 1. A process that has just begun: from the side-band. */
 	if (may_believe_told(table, process, now_ns))
 	{
 		if (take_told_snapshot(table, process, now_ns, &snapshot) == 0)
@@ -622,6 +649,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 		discard_snapshot(table, &snapshot);
 	}
 	process->told_ns = 0;
+	/* 2. Otherwise from /proc. */
 	result = take_snapshot(table, process, &snapshot);
 	/* process the events that happened during the read before using its results */
 	if (table->past != NULL)
@@ -635,6 +663,10 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 	discard_snapshot(table, &snapshot);
 	if (state_without(result) == PROCESS_STUCK)
 		stall_note(&process->stall, now_ns);
+	/*
+	 * 3. It has exited, or does not answer and nothing is known of it: from the side-band's
+	 * history.
+	 */
 	if (result == -ESRCH || result == -ENOENT ||
 		(state_without(result) == PROCESS_STUCK && process->state != PROCESS_LIVE))
 	{
@@ -647,6 +679,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 		}
 		discard_snapshot(table, &snapshot);
 	}
+	/* older facts are better than none */
 	if (process->state != PROCESS_LIVE)
 		process->state = state_without(result);
 }
@@ -654,6 +687,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 void
 process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 {
+	/* a process that did not answer is left alone; another thread may be reading it */
 	if (now_ns < process->stall.until_ns || process->waits > 0 || process->reading)
 		return;
 	process->reading = true;
@@ -666,6 +700,7 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 void
 process_settle(ProcessTable *table, Process *process)
 {
+	/* keeps the process in the table while this thread waits */
 	process->waits++;
 	while (process->reading && table->lock.wait != NULL)
 		table->lock.wait(table->lock.context);
@@ -686,6 +721,7 @@ process_reread(ProcessTable *table, Process *process, uint64_t now_ns)
 static void
 inherit_unsampled(ProcessTable *table, Process *process)
 {
+	/* take_snapshot() needs a process: one that is not in the table, with the owner who pays */
 	Process parent = { .key = { .pid = process->parent_pid },
 					   .owner = process->owner,
 					   .tid = process->parent_pid,
@@ -698,6 +734,7 @@ inherit_unsampled(ProcessTable *table, Process *process)
 		stat.arg_start != process->arg_start)
 		return;
 	parent.key.start_time_ns = stat.start_ticks * (NS_PER_S / table->ticks_per_s);
+	/* begin_wait() counts for the parent, but the child must stay in the table */
 	process->waits++;
 	result = take_snapshot(table, &parent, &snapshot);
 	process->waits--;
@@ -730,6 +767,7 @@ process_inherit(ProcessTable *table, Process *process)
 		inherit_unsampled(table, process);
 		return;
 	}
+	/* one of the two has executed a program since the fork */
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
 		return;
 	memset(&snapshot, 0, sizeof(snapshot));

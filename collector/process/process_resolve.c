@@ -89,8 +89,10 @@ mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t tim
 	told = past_images_at(table->past, (uint32_t) process->key.pid, address, time_ns);
 	if (told != NULL && process_owns_past(table, process, time_ns))
 		return get_told(table, process, told);
+	/* the side-band is complete, and shows that other code was there, which it cannot name */
 	if (change != PAST_UNTOLD)
 		return NULL;
+	/* nothing contradicts the present list */
 	if (mapping == NULL || older == NULL || mapping->file == older->file)
 		return mapping;
 	return NULL;
@@ -104,6 +106,10 @@ process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t n
 		now_ns - process->read_ns < process->reread_delay_ns)
 		return;
 	process_reread(table, process, now_ns);
+	/*
+	 * If reading helped, the process has mapped code since, and may do so again soon. Otherwise the
+	 * address is probably not code.
+	 */
 	if (process_covers(process, address))
 		process->reread_delay_ns = PROCESS_REREAD_NS;
 	else if (process->reread_delay_ns < REREAD_LAST_NS)
@@ -131,11 +137,13 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 	}
 	if (mapping == NULL)
 		return false;
+	/* A file beyond PROCESS_FILES_EAGER is opened if a sample was taken in it. */
 	if (is_leaf)
 		process_open_late(table, process, mapping);
 	result->kind = mapping->kind;
 	result->file = mapping_file(table->files, mapping);
 	result->address = address;
+	/* an offset in the file; addresses in memory without a file stay as they are */
 	if (mapping->file != NULL)
 		result->address = address - mapping->map.start + mapping->map.file_offset;
 	return true;
@@ -149,6 +157,9 @@ process_follow(ProcessTable *table, Process *process, uint64_t now_ns)
 
 	if (process->state != PROCESS_LIVE || table->past == NULL)
 		return;
+	/*
+	 * the side-band has reported code of another file, or has lost records, since the list was read
+	 */
 	if ((since_ns >= PROCESS_REREAD_NS &&
 		 past_images_file_mapped_ns(table->past, pid) > process->mappings.begin_ns) ||
 		(since_ns >= REREAD_UNTOLD_NS &&

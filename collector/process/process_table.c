@@ -23,6 +23,7 @@ process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result
 {
 	ProcessTable *table = calloc(1, sizeof(*table));
 
+	/* the functions that free accept NULL, which members have that were not created */
 	if (table == NULL || cgroup_table_create(CGROUP_LIMIT, &table->cgroups) != 0 ||
 		prober_create(&table->prober) != 0 || prober_create(&table->file_prober) != 0)
 	{
@@ -119,6 +120,7 @@ process_table_want_environment(ProcessTable *table, const char *const *names, si
 	}
 	free(table->environment);
 	table->environment = copy;
+	/* processes whose variables were selected by another list are read again */
 	table->environment_of++;
 	return 0;
 }
@@ -190,6 +192,10 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		if (is_in_spite(sample, process->verdict))
 			process_tell_verdict(table, process);
 		process_follow_cgroup(table, process, sample, now_ns);
+		/*
+		 * STUCK: process_read() respects the backoff. LIVE: the facts are old, or another list of
+		 * variables is wanted. GONE: the process was read too early.
+		 */
 		if (process->state == PROCESS_STUCK ||
 			(process->state == PROCESS_LIVE && is_due(process, now_ns)))
 			process_read(table, process, now_ns);
@@ -221,6 +227,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process_join_owner(table, process);
 	/* other threads see this state until the process has been read */
 	process->state = PROCESS_STUCK;
+	/* before the new process is added, which would be the newest */
 	while (table->stats.count >= table->limit && process_evict_oldest(table, NULL))
 		;
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
@@ -289,6 +296,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
 		bool removed = unseen_ns > FORGET_UNSEEN_NS;
 
+		/* A process that is sampled is known to exist. */
 		if (!removed && unseen_ns > PROCESS_REFRESH_NS && process->state != PROCESS_KERNEL &&
 			now_ns - process->checked_ns > PROCESS_REFRESH_NS)
 		{

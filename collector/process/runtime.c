@@ -32,6 +32,10 @@ runtime_of(const char *path)
 
 		if (strncmp(name, runtimes[i][0], length) != 0)
 			continue;
+		/*
+		 * The name ends here or goes on with a version: python3.11, ruby-3.2 or libjvm.so, but not
+		 * pythonista.
+		 */
 		next = name[length];
 		if (next == '\0' || next == '.' ||
 			(next == '-' && name[length + 1] >= '0' && name[length + 1] <= '9') ||

@@ -198,10 +198,12 @@ add_cpus(Sideband *sideband, const CpuList *online)
 		if (grown == NULL)
 			return -ENOMEM;
 		sideband->buffers = grown;
+		/* The buffers' array may move: epoll and the kernel know descriptors, not addresses. */
 		error = open_buffer(sideband, cpu, &sideband->buffers[sideband->count]);
 		if (error == 0)
 		{
 			sideband->count++;
+			/* events of this CPU before now are missing */
 			report_lost(sideband, 0);
 		}
 		else
@@ -294,6 +296,7 @@ sideband_follow_cpus(Sideband *sideband)
 	if (live < sideband->count)
 		/* read the events of the other CPUs before the buffers are closed */
 		sideband_read(sideband);
+	/* closes dead buffers; add_cpus() opens them again if their CPU is online */
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{
 		Buffer *buffer = &sideband->buffers[i];
@@ -348,6 +351,7 @@ peek_record(const Sideband *sideband, Buffer *buffer)
 	struct perf_event_header header;
 
 	buffer->time_ns = UINT64_MAX;
+	/* the buffer is empty: the kernel advances the head by whole records */
 	if (buffer->head - buffer->tail < sizeof(header))
 		return;
 	copy_out(sideband, buffer, buffer->tail, &header, sizeof(header));
@@ -471,6 +475,9 @@ sideband_read(Sideband *sideband)
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{
 		buffer = &sideband->buffers[i];
+		/*
+		 * The kernel may overwrite everything before the tail, so the records were copied before.
+		 */
 		__atomic_store_n(&buffer->control->data_tail, buffer->tail, __ATOMIC_RELEASE);
 	}
 }
