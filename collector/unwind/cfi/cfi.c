@@ -226,6 +226,7 @@ ascending_run(const FdePlace *places, size_t count)
 {
 	size_t length = count > 0 ? 1 : 0;
 
+	/* equal places belong to one run, in their order */
 	while (length < count && !is_before(&places[length], &places[length - 1]))
 		length++;
 	return length;
@@ -261,6 +262,7 @@ sort_places(FdeList *list)
 	merged = reallocarray(NULL, list->count, sizeof(*merged));
 	if (merged == NULL)
 		return -ENOMEM;
+	/* each turn merges pairs of runs, until one run is left */
 	for (size_t runs = 2; runs > 1;)
 	{
 		FdePlace *items = list->items;
@@ -313,6 +315,7 @@ append_numbered_row(void *context, uint64_t address, uint16_t rule)
 {
 	Builder *builder = context;
 
+	/* an FDE's program may go beyond its code; such rows are dropped */
 	return address < builder->limit ? append_rule(builder, address, rule) : 0;
 }
 
@@ -354,6 +357,7 @@ typedef struct Attempt
 static Attempt
 begin_attempt(const UnwindTable *table)
 {
+	/* append_rule() may replace the last row, so a copy of it is kept */
 	size_t count = table->count;
 
 	return (Attempt){ count, count > 0 ? table->rows[count - 1] : (UnwindRow){ 0 } };
@@ -364,6 +368,7 @@ end_attempt(Builder *builder, const Attempt *attempt, uint64_t start, int err)
 {
 	UnwindTable *table = builder->table;
 
+	/* only malformed CFI is undone; lack of memory or steps ends the whole file */
 	if (err != -EBADMSG)
 		return err;
 	table->stats.fdes_malformed++;
@@ -405,6 +410,7 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 	CfiFde fde;
 	int err = 0;
 
+	/* a gap that is longer than padding may have code without CFI */
 	if (covered != 0 && place->start - covered > PADDING_BYTES)
 		err = append_rule(builder, covered, 0);
 	if (err == 0)
@@ -438,6 +444,7 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 		builder->limit = *end;
 		return plt_code_rows(&builder->input->plt, cfi_row_append, builder);
 	}
+	/* the entry is read again from its offset */
 	builder->entries[place->source].offset = place->offset;
 	if (cfi_entries_next(&builder->entries[place->source], &fde) != CFI_FDE)
 		return -EBADMSG;
@@ -468,6 +475,7 @@ build_rows(Builder *builder, const FdeList *list)
 	{
 		int err;
 
+		/* places are sorted, so this one begins inside of code that has rows */
 		if (list->items[i].start < covered)
 		{
 			builder->table->stats.fdes_overlapped++;
@@ -482,6 +490,10 @@ build_rows(Builder *builder, const FdeList *list)
 	}
 	if (covered != 0)
 		return append_rule(builder, covered, 0);
+	/*
+	 * One row without a rule: the file has CFI that was left out, and must not count as one without
+	 * CFI.
+	 */
 	return builder->input->left_out ? append_rule(builder, builder->table->base, 0) : 0;
 }
 
@@ -517,6 +529,7 @@ compile(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context, 
 	memset(table, 0, sizeof(*table));
 	if (input->machine != EM_X86_64 && input->machine != EM_AARCH64)
 		return -ENOTSUP;
+	/* Offsets of rows have 32 bits and count from the first executable address. */
 	if (input->code_end > input->code_start && input->code_end - input->code_start > UINT32_MAX)
 		return -E2BIG;
 	table->base = input->code_start;
@@ -588,5 +601,6 @@ unwind_table_find(const UnwindTable *table, uint64_t address)
 		else
 			high = middle;
 	}
+	/* low is the first row after the address */
 	return low == 0 ? NULL : &table->rows[low - 1];
 }

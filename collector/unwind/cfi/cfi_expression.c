@@ -61,6 +61,7 @@ cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_r
 {
 	CfiCursor cursor = { expression, 0, length, false };
 
+	/* anything after the sum makes it another expression */
 	return read_register_plus_offset(&cursor, dwarf_register, offset) && cursor.offset == length;
 }
 
@@ -79,6 +80,10 @@ recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *
 		memcmp(expression + sizeof(before) + 1, after, sizeof(after)) != 0)
 		return false;
 
+	/*
+	 * the only byte that differs between linkers: from which byte of the entry on 8 bytes are
+	 * pushed
+	 */
 	threshold = expression[sizeof(before)];
 	if (threshold < DW_OP_lit0 || threshold > DW_OP_lit15)
 		return false;
@@ -102,6 +107,7 @@ cfi_read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule
 
 	if (machine != EM_X86_64 || cursor->offset == cursor->end)
 		return true;
+	/* DW_OP_breg1 to 15; other opcodes mean that there is no index */
 	number = (uint8_t) (cursor->data[cursor->offset] - DW_OP_breg0);
 	if (number == 0 || number > 15)
 		return true;
@@ -128,12 +134,14 @@ cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 		return false;
 	rule->kind = PFS_UNWIND_CFI;
 	rule->cfa_offset = (int32_t) offset;
+	/* first form: no deref */
 	if (cursor.offset == length)
 		return true;
 
 	if (!cfi_read_index(&cursor, machine, rule) || cfi_read_u8(&cursor) != DW_OP_deref)
 		return false;
 	rule->flags |= PFS_UNWIND_CFA_DEREF;
+	/* the constant is optional */
 	if (cursor.offset < length && (cfi_read_u8(&cursor) != DW_OP_plus_uconst ||
 								   (add = cfi_read_uleb128(&cursor), cursor.failed)))
 		return false;

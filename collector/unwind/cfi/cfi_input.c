@@ -33,6 +33,10 @@ hash_section(uint64_t hash, const CfiSection *section)
 	}
 	for (size_t i = 0; i < LANES; i++)
 		hash = hash_word(hash, lanes[i]);
+	/*
+	 * the rest of less than LANES words, and the length, so that bytes cannot move from one section
+	 * to the next
+	 */
 	return hash_word(hash_bytes(hash, bytes, left), section->length);
 }
 
@@ -41,6 +45,7 @@ cfi_input_hash(uint64_t seed, const CfiInput *input)
 {
 	uint64_t hash = hash_word(seed, input->machine);
 
+	/* all values on which rows depend: inputs with equal hashes share one table */
 	hash = hash_word(hash, input->got_address);
 	hash = hash_word(hash, input->code_start);
 	hash = hash_word(hash, input->code_end);

@@ -151,6 +151,7 @@ set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 	if (state->cfa_register == CFA_EXPRESSION)
 		return cfi_recognize_cfa(state->cfa_expression, state->cfa_expression_length,
 								 machine->machine, rule);
+	/* CFI that defines no CFA, or by a register whose number rules cannot express */
 	if (state->cfa_register == CFA_NO_REGISTER || state->cfa_offset < INT32_MIN ||
 		state->cfa_offset > INT32_MAX)
 		return false;
@@ -179,6 +180,7 @@ set_rule_fp(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 		rule->fp = PFS_FP_AT_FP;
 	else
 		rule->fp = PFS_FP_LOST;
+	/* 0 instead of an offset that has no meaning, so that equal rules are equal bytes */
 	rule->fp_offset = rule->fp == PFS_FP_LOST ? 0 : units;
 }
 
@@ -190,6 +192,10 @@ set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 
 	if (SAVED_KIND(bx) == SAVED_SAME)
 		rule->bx_offset = 0;
+	/*
+	 * offset 0 would mean that the register was not saved, and odd ones are reserved for
+	 * PFS_BX_LOST
+	 */
 	else if (SAVED_KIND(bx) == SAVED_AT_CFA && offset != 0 && offset % 8 == 0 &&
 			 offset >= INT16_MIN && offset <= INT16_MAX)
 		rule->bx_offset = (int16_t) offset;
@@ -234,6 +240,7 @@ make_rule(const CfiMachine *machine)
 	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
 	struct pfs_unwind_rule rule;
 
+	/* rules are compared as bytes */
 	memset(&rule, 0, sizeof(rule));
 	if (machine->fde->cie.signal_frame)
 		rule.kind = PFS_UNWIND_SIGNAL;
@@ -243,6 +250,7 @@ make_rule(const CfiMachine *machine)
 	{
 		if (!set_rule_cfa(machine, &rule))
 			return invalid;
+		/* its other fields follow from its kind */
 		if (rule.kind == PFS_UNWIND_PLT)
 			return rule;
 		set_rule_fp(machine, &rule);
@@ -283,6 +291,7 @@ emit_new_row(CfiMachine *machine, KnownRule *known)
 		number = rule_set_add(machine->rules, &rule);
 	if (rule.kind == PFS_UNWIND_INVALID)
 		(*machine->unsupported)++;
+	/* States are compared without their expressions, and signal frames ignore the state. */
 	if (machine->state.cfa_register != CFA_EXPRESSION && !machine->fde->cie.signal_frame)
 		*known = (KnownRule){ machine->state, number };
 	return machine->sink(machine->sink_context, machine->location, number);
@@ -305,6 +314,7 @@ advance_to(CfiMachine *machine, uint64_t location)
 {
 	int err;
 
+	/* rows must ascend; several instructions may stand at one location */
 	if (location <= machine->location)
 		return location == machine->location ? 0 : -EBADMSG;
 	err = emit_row(machine);
@@ -317,6 +327,7 @@ advance_by(CfiMachine *machine, uint64_t units)
 {
 	uint64_t delta;
 
+	/* a row beyond the FDE's code would overwrite that of the next function */
 	if (__builtin_mul_overflow(units, machine->fde->cie.code_alignment, &delta) ||
 		delta > machine->fde->end - machine->location)
 		return -EBADMSG;
@@ -326,6 +337,7 @@ advance_by(CfiMachine *machine, uint64_t units)
 static Saved *
 followed(CfiMachine *machine, State *state, uint64_t dwarf_register)
 {
+	/* NULL for all other registers, whose values the walk does not need */
 	if (dwarf_register == machine->fp_register)
 		return &state->fp;
 	if (dwarf_register == machine->fde->cie.return_register)
@@ -560,6 +572,7 @@ run_instruction(CfiMachine *machine, CfiCursor *cursor)
 	bool known;
 	int err;
 
+	/* the two upper bits are the opcode, or 0 */
 	switch (opcode & 0xc0)
 	{
 		case DW_CFA_advance_loc:
@@ -638,6 +651,7 @@ run_cie(CfiMachine *machine, const CfiCie *cie)
 			return kept->err;
 		}
 	}
+	/* replaces the oldest one; its error is kept, too, so that a malformed CIE is run only once */
 	made = &machine->kept[machine->next_kept++ % KEPT_CIES];
 	machine->sink = discard_row;
 	made->cie = *cie;
@@ -681,6 +695,7 @@ cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void
 	err = run_cie(machine, &fde->cie);
 	if (err != 0)
 		return err;
+	/* the state to which DW_CFA_restore returns */
 	machine->initial = machine->state;
 
 	machine->sink = sink;
@@ -688,5 +703,6 @@ cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void
 	err = run_instructions(machine, fde->instructions, fde->instructions_length);
 	if (err != 0)
 		return err;
+	/* the last row extends to the end of the code */
 	return emit_row(machine);
 }

@@ -48,6 +48,7 @@ read_leb128(CfiCursor *cursor, unsigned *bits, bool *negative)
 
 	for (*bits = 0; (byte & 0x80) != 0; *bits += 7)
 	{
+		/* otherwise a megabyte of continuation bytes could be read again for each FDE */
 		if (*bits == 7 * MAX_LEB128_BYTES)
 		{
 			cursor->failed = true;
@@ -134,6 +135,7 @@ read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
 	}
 
 	number = read_pointer_number(cursor, encoding);
+	/* the base to which the number is relative: none, the pointer's own place, or the GOT */
 	switch (encoding & ENCODING_APPLICATION_MASK)
 	{
 		case 0:
@@ -186,6 +188,10 @@ static void
 parse_augmentation(CfiCursor *cursor, const char *string, CfiCie *cie)
 {
 	uint64_t length = cfi_read_uleb128(cursor);
+	/*
+	 * the data is read with a cursor of its own, so that the instructions are found even if it is
+	 * not understood
+	 */
 	CfiCursor data = { cursor->data, cursor->offset, cursor->offset, cursor->failed };
 
 	if (cfi_read_block(cursor, length) == NULL)
@@ -235,6 +241,7 @@ parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 	cie->offset = offset;
 	cursor = (CfiCursor){ entries->section->data, header.body, header.end, false };
 	id = cfi_read_unsigned(&cursor, header.width);
+	/* an FDE may refer to any offset, also to one that is no CIE */
 	if (id != (entries->is_eh_frame ? 0 : (header.width == 8 ? UINT64_MAX : UINT32_MAX)))
 		return false;
 
@@ -271,6 +278,7 @@ parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 static bool
 find_cie(CfiEntries *entries, size_t offset)
 {
+	/* FDEs of one object file follow their CIE */
 	if (entries->has_last_cie && entries->last_cie.offset == offset)
 		return true;
 	entries->has_last_cie = parse_cie(entries, offset, &entries->last_cie);
@@ -287,6 +295,7 @@ parse_fde(CfiEntries *entries, CfiCursor *cursor, size_t cie_offset, CfiFde *fde
 
 	fde->cie = entries->last_cie;
 	fde->start = read_pointer(entries, cursor, fde->cie.pointer_encoding);
+	/* the length has the pointer's format without its base */
 	length = read_pointer_number(cursor, fde->cie.pointer_encoding & ENCODING_FORMAT_MASK);
 	fde->end = fde->start + length;
 	if (fde->cie.has_augmentation_data)
@@ -294,6 +303,7 @@ parse_fde(CfiEntries *entries, CfiCursor *cursor, size_t cie_offset, CfiFde *fde
 
 	fde->instructions_length = cursor->end - cursor->offset;
 	fde->instructions = cfi_read_block(cursor, fde->instructions_length);
+	/* code outside of the executable segments is of functions that the linker has discarded */
 	return !cursor->failed && fde->end > fde->start && fde->start >= entries->input->code_start &&
 		   fde->end <= entries->input->code_end;
 }
@@ -326,6 +336,7 @@ cfi_entries_next(CfiEntries *entries, CfiFde *fde)
 		fde->offset = entries->offset;
 		if (!read_entry_header(entries, entries->offset, &header))
 			return CFI_CUT;
+		/* set before the entry is parsed, so that a malformed one is skipped */
 		entries->offset = header.end;
 		if (header.end == header.body)
 			continue;

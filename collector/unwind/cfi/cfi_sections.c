@@ -75,6 +75,9 @@ take_buffer(Reader *reader, uint64_t size_bytes)
 	CfiSections *sections = reader->sections;
 	uint64_t most_bytes = CFI_SECTIONS_MAX_BYTES;
 
+	/*
+	 * a file that exceeds the whole pool would never find room, so it counts as too large instead
+	 */
 	if (sections->pool != NULL && sections->pool->limit_bytes < most_bytes)
 		most_bytes = sections->pool->limit_bytes;
 	if (size_bytes == 0 || size_bytes > CFI_SECTION_MAX_BYTES ||
@@ -85,6 +88,7 @@ take_buffer(Reader *reader, uint64_t size_bytes)
 		reader->is_crowded = true;
 		return NULL;
 	}
+	/* before malloc(): cfi_sections_fini() releases this charge, even if malloc() fails */
 	sections->bytes += size_bytes;
 	return malloc(size_bytes);
 }
@@ -94,6 +98,7 @@ cfi_read_bytes(Reader *reader, uint64_t offset, uint64_t size_bytes)
 {
 	const ElfSource *source = &reader->headers->source;
 	uint8_t *bytes =
+		/* checked before the allocation, because the section header is not trusted */
 		elf_source_holds(source, offset, size_bytes, 1) ? take_buffer(reader, size_bytes) : NULL;
 
 	if (bytes != NULL && !elf_source_read(source, offset, bytes, size_bytes))
@@ -117,6 +122,7 @@ uncompress_section(Reader *reader, const uint8_t *packed, uint64_t *size_bytes)
 	memcpy(&header, packed, sizeof(header));
 	if (header.ch_type != ELFCOMPRESS_ZLIB)
 		return NULL;
+	/* the decompressed size is the file's claim, and is charged before anything is decompressed */
 	bytes = take_buffer(reader, header.ch_size);
 	length = header.ch_size;
 	if (bytes != NULL && (uncompress(bytes, &length, packed + sizeof(header),
@@ -142,6 +148,7 @@ cfi_read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 	uint64_t size_bytes = header->sh_size;
 	uint8_t *bytes;
 
+	/* the first section of a name counts; one without bytes in the file has no content */
 	if (reader->found[kind].data != NULL || header->sh_type == SHT_NOBITS)
 		return;
 	if (kind == SECTION_PLT && reader->headers->machine != EM_AARCH64)
@@ -156,6 +163,10 @@ cfi_read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 	}
 	if (bytes == NULL)
 	{
+		/*
+		 * Without this mark the file would count as one without CFI, and zero frame pointers in it
+		 * as roots.
+		 */
 		reader->sections->input.left_out |= size_bytes > 0 && is_cfi(kind);
 		return;
 	}
@@ -173,6 +184,10 @@ addend_in(ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint
 	Elf64_Rela block[512];
 	uint64_t count = section->sh_size / sizeof(block[0]);
 
+	/*
+	 * A file may have many large sections of relocations, so the number that is read is limited in
+	 * total.
+	 */
 	if (count > *left)
 		count = *left;
 	*left -= count;
@@ -220,6 +235,7 @@ read_address(const Reader *reader, const CfiSection *section, size_t offset)
 	if (section->data == NULL || section->length < offset + sizeof(value))
 		return 0;
 	memcpy(&value, section->data + offset, sizeof(value));
+	/* position-independent programs have 0 in the file, and a relocation for the loader */
 	return value != 0 ? value : relocation_at(reader->headers, section->address + offset);
 }
 
@@ -242,6 +258,7 @@ read_start_function(Reader *reader, uint64_t address, SectionKind kind)
 			!(segment.p_flags & PF_X) || address < segment.p_vaddr ||
 			address - segment.p_vaddr >= segment.p_filesz)
 			continue;
+		/* the rest of the segment at most, whose size in the file bounds the read */
 		length = segment.p_filesz - (address - segment.p_vaddr);
 		if (length > START_CODE_BYTES)
 			length = START_CODE_BYTES;
@@ -271,6 +288,7 @@ read_start_code(Reader *reader)
 	input->start_code[1] = reader->found[SECTION_FINI];
 	for (int i = 0; i < 2 && input->machine == EM_X86_64; i++)
 	{
+		/* constructor and its callee, destructor and its callee */
 		SectionKind kind = SECTION_START_CODE + 2 * i;
 		uint64_t address = read_address(reader, &reader->found[arrays[i]], 0);
 		uint64_t callee = read_start_function(reader, address, kind);
@@ -325,6 +343,7 @@ cfi_read_sections(Reader *reader)
 	}
 	input->eh_frame = reader->found[SECTION_EH_FRAME];
 	input->debug_frame = reader->found[SECTION_DEBUG_FRAME];
+	/* .debug_frame has no address in memory: its pointers are absolute */
 	input->debug_frame.address = 0;
 	input->plt = reader->found[SECTION_PLT];
 	read_start_code(reader);

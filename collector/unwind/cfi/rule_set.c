@@ -24,6 +24,7 @@ rule_set_init(RuleSet *set)
 	set->budget.limit_bytes = SIZE_MAX;
 	table_init(&set->rules, &set->budget, sizeof(struct pfs_unwind_rule));
 	rule_set_next_file(set, RULE_SET_SHARE);
+	/* the invalid rule gets number 0 */
 	(void) rule_set_add(set, &invalid);
 	return set->rules.count == 1 ? 0 : -ENOMEM;
 }
@@ -64,11 +65,13 @@ rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule)
 	uint64_t hash;
 	uint32_t number;
 
+	/* a zeroed slot leads to rule 0, which is compared like any other */
 	if (*recent < set->rules.count && rule_equal(rule_set_get(set, *recent), rule))
 		return *recent;
 	hash = hash_bytes(set->rules.seed, rule, sizeof(*rule));
 	if (!table_find(&set->rules, hash, rule_equal, rule, &number))
 	{
+		/* the share of the file, or the whole set, is used up */
 		if (set->rules.count >= set->end || table_reserve(&set->rules) != 0)
 		{
 			set->refused++;
