@@ -33,10 +33,15 @@ pfs_forget_memory(struct pfs_chain_walk *chain)
 	chain->frames.start = 0;
 	chain->environments.start = 0;
 	chain->sample_number = (chain->sample_number + 1) & 0xffff;
+	/*
+	 * Entries of earlier samples have another number in their key and do not match. The number has
+	 * 16 bits: when it wraps around, entries that old could match again and are cleared.
+	 */
 	if (chain->sample_number)
 		return;
 	for (int i = 0; i < 1 << PFS_KNOWN_BITS; i++)
 		chain->known[i].key = 0;
+	/* zeroed entries have number 0, which no sample uses */
 	chain->sample_number = 1;
 }
 
@@ -47,6 +52,7 @@ pfs_forget_memory(struct pfs_chain_walk *chain)
 static __always_inline struct pfs_known_object *
 pfs_known_object(struct pfs_chain_walk *chain, __u64 address, __u64 *key)
 {
+	/* user addresses have 48 bits; the sample's number is above them */
 	*key = chain->sample_number << 48 | (address & ((1ULL << 48) - 1));
 	return &chain->known[address * PFS_HASH_FACTOR >> (64 - PFS_KNOWN_BITS)];
 }
@@ -61,8 +67,13 @@ pfs_beside_start(__u64 address, __u64 bytes, int is_descending)
 	__u64 page = address & ~(PFS_SMALLEST_PAGE - 1);
 	__u64 low = address + bytes - PFS_BESIDE_BYTES;
 
+	/* The block ends the window, but the window does not begin before the block's page. */
 	if (is_descending)
 		return low < page ? page : low;
+	/*
+	 * The window would reach into the next page, which may be unreadable. It ends with the block's
+	 * page instead.
+	 */
 	if (address + bytes <= page + PFS_SMALLEST_PAGE &&
 		address + PFS_BESIDE_BYTES > page + PFS_SMALLEST_PAGE)
 		return page + PFS_SMALLEST_PAGE - PFS_BESIDE_BYTES;
@@ -82,9 +93,11 @@ pfs_read_beside(struct pfs_beside *beside, __u64 address, const __u32 count, int
 
 	if (address & 7) /* not the address of a frame */
 		return bpf_probe_read_user(to, bytes, (void *) address);
+	/* at is far larger than the window if the address is below its start */
 	if (!beside->start || at > PFS_BESIDE_BYTES - bytes)
 	{
 		beside->start = pfs_beside_start(address, bytes, is_descending);
+		/* beside->start = 0: the window has no valid content */
 		if (bpf_probe_read_user(beside->words, PFS_BESIDE_BYTES, (void *) beside->start))
 		{
 			beside->start = 0;
@@ -92,6 +105,10 @@ pfs_read_beside(struct pfs_beside *beside, __u64 address, const __u32 count, int
 		}
 		at = address - beside->start;
 	}
+	/*
+	 * The mask and the check tell the verifier that at + i is inside of words, which has room for a
+	 * block beyond PFS_BESIDE_WORDS.
+	 */
 	at = at >> 3 & (PFS_BESIDE_WORDS - 1);
 	barrier_var(at);
 	if (at >= PFS_BESIDE_WORDS)
@@ -108,8 +125,10 @@ pfs_chain_put(struct pfs_scratch *scratch, __u32 first, __u64 word)
 {
 	__u32 at = first + pfs_chain_place(scratch->chain.found);
 
+	/* counts words that were overwritten, too, so that the collector knows how many are missing */
 	scratch->chain.found++;
 	barrier_var(at);
+	/* always true; the verifier does not know the range of first */
 	if (at < PFS_RECORD_WORDS)
 		scratch->words[at] = word;
 }

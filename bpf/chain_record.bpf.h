@@ -36,6 +36,7 @@ pfs_find_runtime(struct pfs_scratch *scratch)
 	const struct pfs_runtime *runtime = bpf_map_lookup_elem(&pfs_runtimes, &pid);
 
 	scratch->chain.runtime.kind = PFS_RUNTIME_NONE;
+	/* a map entry may be that of an earlier process or image with this pid */
 	if (runtime && runtime->start_time_ns == sample->start_time_ns &&
 		runtime->exec_id == sample->exec_id)
 		scratch->chain.runtime = *runtime;
@@ -63,14 +64,17 @@ pfs_add_chain(__u32 slot, __u32 words)
 		return 0;
 	chain = &scratch->chain;
 	head = (struct pfs_chain *) &scratch->words[words];
+	/* the walk has not begun, so it has noted no ends */
 	if (scratch->sample.user_status != PFS_WALK_NO_PROCESS)
 		ends = pfs_walk_kept(scratch->sample.user_count);
 	thread_pointer = pfs_thread_pointer((struct task_struct *) bpf_get_current_task());
 	barrier_var(ends);
 	if (ends > PFS_MAX_USER_FRAMES)
 		ends = PFS_MAX_USER_FRAMES;
+	/* copies the ends: BPF has no memcpy() of variable length */
 	if (bpf_probe_read_kernel(head + 1, ends * sizeof(__u32), chain->ends))
 		ends = 0;
+	/* ends take 4 bytes each; an odd number is padded to a whole word */
 	head_words = sizeof(*head) / sizeof(__u64) + (ends + 1) / 2;
 	pfs_walk_chain(scratch, thread_pointer, words + head_words);
 	pfs_describe_chain(head, chain, thread_pointer);

@@ -37,6 +37,10 @@ pfs_group_root(struct task_struct *task, __u64 position)
 
 	if (!set || !bpf_core_type_exists(struct cgrp_cset_link))
 		return 0;
+	/*
+	 * The list is circular: its head is in the css_set, its members are links, one for each
+	 * hierarchy.
+	 */
 	end = __builtin_preserve_access_index(&set->cgrp_links);
 	at = BPF_CORE_READ(end, next);
 	for (__u32 i = 0; i < PFS_GROUP_HIERARCHIES && i < position && at != end; i++)
@@ -69,11 +73,13 @@ pfs_read_group_root(struct bpf_raw_tracepoint_args *context)
 	pfs_group_found = 1;
 	pfs_group_hierarchy = (__u32) BPF_CORE_READ(group, root, hierarchy_id);
 	parent = BPF_CORE_READ(group, self.parent);
+	/* level 0 is the namespace's root itself */
 	for (__u32 i = 0; i < PFS_GROUP_LEVELS && i < level && parent; i++)
 	{
 		group = BPF_CORE_READ(parent, cgroup);
 		parent = BPF_CORE_READ(group, self.parent);
 	}
+	/* a group without a parent is the root of the hierarchy, whose name is "" */
 	if (!parent)
 		return 0;
 	name = BPF_CORE_READ(group, kn, name);

@@ -20,9 +20,14 @@
 static __always_inline int
 pfs_take_luajit_state(struct pfs_chain_walk *chain, __u64 base)
 {
+	/*
+	 * The word before the base has the link of the frame, the word before that its function. The
+	 * lowest frame of a state's stack has no caller.
+	 */
 	chain->frame = base - 8;
 	chain->record = chain->block[PFS_LUAJIT_STATE_STACK] + 8;
 	chain->luajit.stack = chain->block[PFS_LUAJIT_STATE_STACK];
+	/* the two lowest bits are flags */
 	chain->luajit.call = chain->block[PFS_LUAJIT_STATE_CALL] & ~3ULL;
 	return !pfs_is_object(base) || !pfs_is_object(chain->luajit.stack) ||
 		   base > chain->block[PFS_LUAJIT_STATE_END];
@@ -62,6 +67,10 @@ pfs_luajit_register_base(struct pfs_chain_walk *chain)
 	__u64 base = chain->leaf_dx;
 	__u64 function;
 
+	/*
+	 * The register has other content outside of the interpreter's code. Inside, its value must lie
+	 * on the state's stack, above a function.
+	 */
 	if (chain->leaf_pc < layout->code_start || chain->leaf_pc >= layout->code_end || (base & 7) ||
 		base <= chain->block[PFS_LUAJIT_STATE_STACK] + 8 ||
 		base > chain->block[PFS_LUAJIT_STATE_END] || pfs_read_user(base - 16, &function) ||
@@ -85,6 +94,10 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 	chain->luajit.last = 0;
 	chain->luajit.function = 0;
 	chain->luajit.entries = 0;
+	/*
+	 * 1. The global state: by the register that leads to the interpreter's dispatch table, if it
+	 * does; otherwise that of the thread for which the collector has found one.
+	 */
 	if (pfs_read_luajit_global(chain, chain->leaf_r14 - layout->dispatch))
 	{
 		if (thread_pointer != layout->thread_pointer)
@@ -92,6 +105,10 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 		if (pfs_read_luajit_global(chain, layout->global))
 			return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	}
+	/*
+	 * 2. The base of the innermost frame: of the trace that runs, otherwise the interpreter's
+	 * register, otherwise the state's field.
+	 */
 	if (pfs_read_user(chain->luajit.global + layout->current + 8, &compiled))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	base = compiled ? PFS_LUAJIT_REFERENCE(compiled) : pfs_luajit_register_base(chain);
@@ -101,6 +118,7 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 		base = chain->block[PFS_LUAJIT_STATE_BASE];
 	if (pfs_take_luajit_state(chain, base))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	/* 3. A trace executes functions that are not on the stack. */
 	if (compiled)
 		pfs_begin_luajit_trace(chain, chain->leaf_pc, stopped_pc);
 	return 0;
@@ -119,6 +137,7 @@ pfs_read_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *ch
 		PFS_LUAJIT_TYPE(chain->code[PFS_LUAJIT_FUNCTION_TYPE]) != PFS_LUAJIT_TYPE_FUNCTION ||
 		PFS_LUAJIT_IS_BUILTIN(chain->code[PFS_LUAJIT_FUNCTION_TYPE]))
 		return 0;
+	/* the bytecode follows its prototype directly */
 	code = chain->code[PFS_LUAJIT_FUNCTION_CODE];
 	if (!pfs_is_object(code))
 		return 0;
@@ -144,8 +163,10 @@ pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
 		known->key = key;
 	}
 	code = known->words[0];
+	/* a function in C, which has a frame on the machine's stack */
 	if (!code)
 		return;
+	/* instructions have 4 bytes; pc is 0 if the position is not known */
 	if (chain->luajit.pc > code)
 		position = (chain->luajit.pc - code) / 4;
 	if (position > PFS_LUAJIT_POSITION_MAX)
@@ -175,6 +196,10 @@ pfs_leave_luajit_call(struct pfs_scratch *scratch, __u32 first, __u64 frame)
 			return 1;
 		chain->luajit.last = call;
 		chain->luajit.call = chain->code[PFS_LUAJIT_CALL_OUTER] & ~3ULL;
+		/*
+		 * A negative number: a protected call, made at this distance on the state's stack. If the
+		 * outermost frame is below that place, the call executes no Lua frame.
+		 */
 		results = (__s32) chain->code[PFS_LUAJIT_CALL_RESULTS];
 		if (results < 0 && frame < chain->luajit.stack + (__u64) - (__s64) results)
 			continue;
@@ -194,6 +219,7 @@ pfs_resume_luajit_caller(struct pfs_chain_walk *chain)
 	__u64 call = chain->luajit.last + PFS_LUAJIT_CALL_BYTES;
 	__u64 state;
 
+	/* the interpreter's frame of the other coroutine must belong to a state that refers to it */
 	if (chain->luajit.call || !chain->luajit.last ||
 		pfs_read_user(call + 8 * PFS_LUAJIT_CALL_STATE, &state) ||
 		pfs_read_luajit_state(chain, state) ||
@@ -212,9 +238,15 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 	__u64 distance = link & ~7ULL;
 	__u32 instruction;
 
+	/* position in the outer function: unknown unless the link contains it */
 	chain->luajit.pc = 0;
 	if ((link & 3) == PFS_LUAJIT_LINK_LUA)
 	{
+		/*
+		 * The link is the address after the call instruction, whose operand A is the distance to
+		 * the caller's base in words, without the two words before the base. Other links contain
+		 * the distance in bytes.
+		 */
 		if (bpf_probe_read_user(&instruction, sizeof(instruction), (void *) (link - 4)))
 			return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 		chain->luajit.pc = link;
@@ -230,6 +262,7 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 	}
 	else if ((link & 3) == PFS_LUAJIT_LINK_C && pfs_leave_luajit_call(scratch, first, frame))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	/* a frame must lie below the one that it called, and on the stack */
 	if (!distance || distance > frame - chain->luajit.stack)
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	chain->frame = frame - distance;
@@ -246,6 +279,7 @@ pfs_luajit_inlined_step(struct pfs_scratch *scratch, __u32 first)
 
 	if (!pfs_next_luajit_inlined(chain, &function, &link) || (link & 7) == PFS_LUAJIT_LINK_VARARG)
 		return;
+	/* otherwise the trace does not contain the function; its bytecode's address identifies it */
 	if (function)
 		pfs_put_luajit_frame(scratch, first, function);
 	else
@@ -271,12 +305,14 @@ pfs_luajit_step(__u32 slot, __u32 first)
 	if (!scratch)
 		return 1;
 	chain = &scratch->chain;
+	/* functions of a trace come first: they are called by the innermost frame on the stack */
 	if (chain->luajit.entries)
 	{
 		pfs_luajit_inlined_step(scratch, first);
 		return 0;
 	}
 	frame = chain->frame;
+	/* the end of the coroutine's stack; the coroutine that resumed it waits for it */
 	if (frame <= chain->record)
 	{
 		if (pfs_resume_luajit_caller(chain))
@@ -286,6 +322,7 @@ pfs_luajit_step(__u32 slot, __u32 first)
 	if (pfs_read_beside(&chain->frames, frame - 8, 2, 1, chain->block))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	link = chain->block[1];
+	/* a function with variable arguments has two frames, of which only the outer one is appended */
 	if ((link & 7) != PFS_LUAJIT_LINK_VARARG)
 	{
 		pfs_put_luajit_frame(scratch, first,

@@ -28,11 +28,16 @@ pfs_read_luajit_trace(struct pfs_chain_walk *chain, __u64 pc)
 	if (!layout->traces || pfs_read_user(global + layout->number, &number) ||
 		pfs_read_user(global + layout->traces, &traces))
 		return 1;
+	/* traces are numbered from 1, with 16 bits */
 	number &= 0xffffffff;
 	if (!number || number > 0xffff || pfs_read_user(traces + 8 * number, &trace) ||
 		!pfs_is_object(trace) ||
 		bpf_probe_read_user(chain->code, PFS_LUAJIT_TRACE_WORDS * sizeof(__u64), (void *) trace))
 		return 1;
+	/*
+	 * The process may have freed the trace: type, number and code must be those of the trace that
+	 * runs.
+	 */
 	return PFS_LUAJIT_TYPE(chain->code[PFS_LUAJIT_TRACE_TYPE]) != PFS_LUAJIT_TYPE_TRACE ||
 		   (chain->code[PFS_LUAJIT_TRACE_NUMBER] & 0xffff) != number ||
 		   pc - chain->code[PFS_LUAJIT_TRACE_CODE] >= chain->code[PFS_LUAJIT_TRACE_SIZE] >> 32;
@@ -76,6 +81,7 @@ pfs_find_luajit_snapshot(struct pfs_chain_walk *chain, __u64 offset,
 		else
 			*low = middle + 1;
 	}
+	/* the snapshot before *low is the last one at or before the offset */
 	return *low == 0 || pfs_read_luajit_snapshot(chain, *low - 1, snapshot);
 }
 
@@ -100,6 +106,10 @@ pfs_begin_luajit_trace(struct pfs_chain_walk *chain, __u64 leaf_pc, __u64 stoppe
 	}
 	if (pfs_find_luajit_snapshot(chain, pc - chain->code[PFS_LUAJIT_TRACE_CODE], &snapshot))
 		return;
+	/*
+	 * the snapshot's entries are followed by the address of its bytecode, whose lowest byte is a
+	 * number
+	 */
 	entries = chain->code[PFS_LUAJIT_TRACE_MAP] + 4 * ((__u64) snapshot.map + snapshot.entries);
 	if (pfs_read_user(entries, &bytecode))
 		return;
@@ -148,12 +158,14 @@ pfs_next_luajit_inlined(struct pfs_chain_walk *chain, __u64 *function, __u64 *li
 		chain->luajit.entries = 0;
 		return 0;
 	}
+	/* slot 0 has the function of the outermost frame */
 	if (PFS_LUAJIT_ENTRY_SLOT(entry) == 0)
 		chain->luajit.function = pfs_luajit_constant(chain, entry);
 	/* slot 1 has the link of the outermost frame, which is on the state's stack */
 	if (!(entry & PFS_LUAJIT_ENTRY_FRAME) || PFS_LUAJIT_ENTRY_SLOT(entry) < 2)
 		return 0;
 	*link = pfs_luajit_constant(chain, entry);
+	/* the function of a frame is in the slot before its link */
 	if (chain->luajit.entries && !pfs_take_luajit_entry(chain, &before) &&
 		PFS_LUAJIT_ENTRY_SLOT(before) + 1 == PFS_LUAJIT_ENTRY_SLOT(entry))
 		*function = pfs_luajit_constant(chain, before);

@@ -109,6 +109,7 @@ struct {
 static __always_inline __u64
 pfs_away_ns(const struct task_struct *task)
 {
+	/* the origin is arbitrary, and equal for all readings of one thread */
 	return bpf_ktime_get_ns() - task->se.sum_exec_runtime;
 }
 
@@ -138,6 +139,10 @@ pfs_begin_waits(struct task_struct *task)
 		pfs_count(PFS_COUNTER_WAIT_NO_ROOM);
 		return;
 	}
+	/*
+	 * known is set last: the program at a switch, on this or another CPU, uses the other fields
+	 * only if it is set
+	 */
 	wait->away_ns = pfs_away_ns(task);
 	/* a runnable thread that was just born or preempted waits for a CPU only */
 	wait->involuntary = task->nivcsw - pfs_would_run(task);
@@ -173,11 +178,16 @@ pfs_end_wait(struct task_struct *task, __u64 period, int *preempted)
 	before = wait->away_ns;
 	away = pfs_away_ns(task);
 	involuntary = task->nivcsw;
+	/*
+	 * nivcsw counts the switches at which the thread was still runnable; if it has grown, the
+	 * thread was preempted
+	 */
 	*preempted = involuntary != wait->involuntary;
 	wait->involuntary = involuntary;
 	/* clocks are not read at one moment; the difference counts the next time */
 	if ((__s64) (away - before) <= 0)
 		return 0;
+	/* pfs_tend_waits or pfs_confirm_waits on another CPU has closed this wait meanwhile */
 	if (__sync_val_compare_and_swap(&wait->away_ns, before, away) != before)
 		return 0;
 	return pfs_keeps(away - before, period) ? away - before : 0;
@@ -201,6 +211,7 @@ pfs_switched_to(void *context, struct task_struct *task)
 	waited = pfs_end_wait(task, period, &preempted);
 	if (begin_ns)
 		pfs_add(PFS_COUNTER_LOOK_NS, (bpf_ktime_get_ns() - begin_ns) * PFS_LOOKS_A_MEASURE);
+	/* most waits are short and not kept, so nothing else is read for them */
 	if (!waited)
 		return 0;
 	pfs_count(PFS_COUNTER_WAITS);
@@ -340,6 +351,7 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 		return 0;
 	if (pfs_waits_in_system_call(saved))
 		scratch->walk.at.is_return = 1;
+	/* the collector walks the whole stack, as for a process that the kernel does not know yet */
 	sample->user_status = PFS_WALK_NO_PROCESS;
 	sample->user_count = 1;
 	scratch->words[words] = pfs_walk_frame(&scratch->walk.at);
@@ -356,6 +368,7 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	late->chunks = pfs_readable_pages(task, late->address);
 	late->other_address = 0;
 	late->other_chunks = 0;
+	/* the pages are not copied here: the collector reads those in chunks */
 	late->length = 0;
 	return 1 + (sizeof(*late) - sizeof(late->bytes)) / sizeof(__u64);
 }
@@ -391,6 +404,7 @@ pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
 	if (sample->flags & PFS_SAMPLE_LATE)
 		pfs_count(PFS_COUNTER_LATE);
+	/* only after both writes: a record that found no room is written again, under the same mark */
 	wait->switches = switches;
 	wait->mark = tended.mark;
 	pfs_last_mark = tended.mark;
@@ -429,6 +443,7 @@ pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct p
 	/* the time of a running thread is not in the sum yet; the switch ends its wait */
 	if ((__s64) (away - before) <= 0 || task->on_cpu)
 		return;
+	/* a short wait goes on, and is sampled at its end or in a later round */
 	if (away - before < period &&
 		(!pfs_tend_ends || !pfs_keeps_drawn((__u32) draw, away - before, period)))
 		return;
@@ -459,6 +474,7 @@ pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct p
 	sample->kind = pfs_kind_of_wait(task, involuntary != wait->involuntary);
 	sample->value = (away - before > period ? away - before : period) * one_in * pfs_watch_one_in;
 	sample->period = period;
+	/* pfs_confirm_waits closes the wait, if the thread has not run until then */
 	wait->before_ns = before;
 	wait->until_ns = away;
 	/* not measured by TIME_NS, because the kernel charges this time to the reading thread */
@@ -503,6 +519,7 @@ pfs_confirm_waits(struct bpf_iter__task *ctx)
 	if (!wait || wait->mark <= pfs_confirm_after || wait->mark > pfs_confirm_until)
 		return 0;
 	mark = wait->mark;
+	/* the mark is used once, whether the wait is closed or not */
 	wait->mark = 0;
 	if (task->on_cpu || task->nvcsw + task->nivcsw != wait->switches ||
 		__sync_val_compare_and_swap(&wait->away_ns, wait->before_ns, wait->until_ns) !=

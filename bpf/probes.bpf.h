@@ -67,6 +67,7 @@ pfs_take_call_scratch(__u32 first_slot, __u32 slots)
 {
 	__u32 first = bpf_get_smp_processor_id();
 
+	/* begins at the number of the CPU, so that CPUs rarely try the same scratch */
 	for (__u32 i = 0; i < PFS_CALL_TRIES && slots; i++)
 	{
 		__u32 slot = first_slot + (first + i) % slots;
@@ -120,8 +121,10 @@ pfs_asked_bytes(struct pt_regs *context)
 		bytes = second;
 	if (call == PFS_CALL_PRODUCT)
 		number = first;
+	/* realloc(NULL, n) calls malloc(), which is probed, too */
 	if (call == PFS_CALL_RESIZE && !first)
 		return 0;
+	/* a product that exceeds the limit is refused before it is computed, because it may overflow */
 	if (bytes > PFS_ALLOCATION_MAX || (bytes && number > PFS_ALLOCATION_MAX / bytes))
 		return 0;
 	return number * bytes;
@@ -137,6 +140,7 @@ pfs_allocation(struct pt_regs *context)
 	__u64 bytes = pfs_asked_bytes(context);
 
 	pfs_count(PFS_COUNTER_CALLS);
+	/* decided before a scratch is taken: most calls end here */
 	if (!bytes || !pfs_keeps(bytes, period))
 		return 0;
 	pfs_count(PFS_COUNTER_ALLOCATIONS);

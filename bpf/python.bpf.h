@@ -22,6 +22,7 @@ pfs_read_python_check(struct pfs_chain_walk *chain, __u64 code)
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < PFS_CODE_BLOCK_WORDS; i++)
 		hash = pfs_hash_masked(hash, chain->code, layout->code_mask, i);
+	/* the hash of the name distinguishes functions of equal size and line */
 	if (layout->code_name)
 	{
 		if (pfs_read_user(chain->code[layout->code_name & 15] + layout->name_hash, &name_hash))
@@ -69,10 +70,12 @@ pfs_python_own_instruction(const struct pfs_chain_walk *chain, __u64 code, __u64
 	{
 		known->words[PFS_PYTHON_KNOWN_COPY] = copy;
 		*begin = 0;
+		/* the list of copies begins with its length, then has one address for each copy */
 		if (!pfs_read_user(code + 8 * (__u64) layout->code_copies, &copies))
 			(void) pfs_read_user(copies + PFS_PYTHON_COPIES_FIRST + 8 * (__u64) copy, begin);
 	}
 	if (!*begin)
+		/* before the code object, at no instruction */
 		return code - 2;
 	return code + 8 * (__u64) layout->code_bytecode + (instruction - *begin);
 }
@@ -90,6 +93,10 @@ pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
 
 	if (copy)
 		index = pfs_python_own_instruction(chain, code, index, copy, known);
+	/*
+	 * instructions have 2 bytes; they are counted from the code object on, whose bytecode begins
+	 * later
+	 */
 	if (!layout->is_index)
 		index = (index - code) >> 1;
 	payload = (index & ((1ULL << PFS_PYTHON_INDEX_BITS) - 1)) << PFS_PYTHON_CHECK_BITS |
@@ -148,9 +155,15 @@ pfs_python_step(__u32 slot, __u32 first)
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	if (pfs_read_python_frame(chain))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	/* masks keep the verifier's bounds: blocks have 16 words or 128 bytes */
 	chain->frame = chain->block[layout->frame_previous & 15];
+	/* the two lowest bits may be tags of the reference */
 	code = chain->block[layout->frame_code & 15] & ~3ULL;
 	owner = ((__u8 *) chain->block)[layout->frame_owner & 127];
+	/*
+	 * A shim frame has no code. It lies on the machine's stack in the frame of a loop, and ends the
+	 * frames that this loop executes.
+	 */
 	if (chain->runtime.marks == PFS_MARKS_SHIM && owner >= layout->boundary)
 	{
 		if (owner == layout->boundary)
@@ -160,6 +173,7 @@ pfs_python_step(__u32 slot, __u32 first)
 	if (!pfs_is_object(code))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	pfs_put_python_frame(scratch, first, code);
+	/* the frame was entered from C code, so the next one belongs to another loop */
 	if (chain->runtime.marks == PFS_MARKS_ENTRY && owner == layout->boundary &&
 		pfs_leave_python_record(scratch, first))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
@@ -193,6 +207,7 @@ pfs_begin_python_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	if (pfs_read_user(state + runtime->python.state_frame, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	chain->record = chain->frame;
+	/* otherwise the state leads to a record on the machine's stack, which leads to the frame */
 	if (!runtime->python.has_record)
 		return 0;
 	if (!pfs_is_object(chain->record))

@@ -61,6 +61,7 @@ pfs_ruby_env_step(__u32 slot)
 	address = chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_METHOD];
 	flags = chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_FLAGS];
 	type = pfs_read_ruby_method(chain, address);
+	/* a local environment may have its special variables in this place, which refer to the entry */
 	if (type == PFS_RUBY_INNER_SVAR && (flags & PFS_RUBY_FLAG_LOCAL))
 	{
 		address = chain->block[PFS_RUBY_METHOD + 1];
@@ -68,6 +69,7 @@ pfs_ruby_env_step(__u32 slot)
 	}
 	if (type == PFS_RUBY_INNER_METHOD)
 		chain->block[PFS_RUBY_ENTRY] = address;
+	/* a local environment is the method's own; blocks have environments inside of it */
 	if (type == PFS_RUBY_INNER_METHOD || (flags & PFS_RUBY_FLAG_LOCAL))
 		return 1;
 	return pfs_read_ruby_env(chain, chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_OUTER] & ~3ULL);
@@ -135,6 +137,7 @@ pfs_put_ruby_frame(struct pfs_scratch *scratch, __u32 first)
 	__u64 entry;
 	__u64 key;
 
+	/* without an instruction sequence nothing names the frame */
 	if (!pfs_is_object(iseq))
 		return;
 	known = pfs_known_object(chain, iseq, &key);
@@ -147,8 +150,13 @@ pfs_put_ruby_frame(struct pfs_scratch *scratch, __u32 first)
 	if (is_known)
 	{
 		hash = known->words[1];
+		/*
+		 * pc is the address after the executed instruction, so this is the number of the word after
+		 * it
+		 */
 		position = (chain->block[PFS_RUBY_FRAME_PC] - known->words[2]) / 8;
 	}
+	/* the method's entry leads to its class, for names such as Integer#times */
 	entry = chain->runtime.ruby.has_classes ? pfs_find_ruby_method(scratch) : 0;
 	if (entry)
 		hash = pfs_ruby_hash_of_method(hash, &chain->block[PFS_RUBY_METHOD]);
@@ -174,6 +182,7 @@ pfs_ruby_step(__u32 slot, __u32 first)
 	if (!scratch)
 		return 1;
 	chain = &scratch->chain;
+	/* the stack of control frames ends where its memory does */
 	if (chain->frame >= chain->record)
 		return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
 	if (pfs_read_beside(&chain->frames, chain->frame, PFS_RUBY_FRAME_WORDS, 0, chain->block) ||
@@ -188,6 +197,7 @@ pfs_ruby_step(__u32 slot, __u32 first)
 		pfs_put_ruby_c_frame(scratch, first);
 	else if (!(flags & PFS_RUBY_FLAG_C))
 		pfs_put_ruby_frame(scratch, first);
+	/* this frame was entered from C code: the frames up to it are those of one loop */
 	if ((flags & (PFS_RUBY_FLAG_FINISH | PFS_RUBY_FLAG_C)) == PFS_RUBY_FLAG_FINISH)
 		pfs_chain_put_mark(scratch, first, 0);
 	return 0;
@@ -214,6 +224,7 @@ pfs_begin_ruby_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 
 	if (pfs_read_user(thread_pointer + (__u64) (__s64) runtime->state_offset, &context))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	/* the thread-local word leads to the thread, which refers to its context */
 	if (context && runtime->ruby.thread_context)
 	{
 		if (!pfs_is_object(context))
@@ -230,6 +241,7 @@ pfs_begin_ruby_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	stack = chain->block[0];
 	chain->record = stack + 8 * chain->block[1];
 	chain->frame = chain->block[2];
+	/* the size of the stack is bounded, so that the multiplication above cannot wrap */
 	if (!pfs_is_object(stack) || !pfs_is_object(chain->frame) ||
 		chain->block[1] > PFS_RUBY_STACK_WORDS_MAX || chain->frame < stack ||
 		chain->frame > chain->record)

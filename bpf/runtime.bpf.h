@@ -23,6 +23,7 @@ pfs_begin_chain(struct pfs_scratch *scratch, __u64 thread_pointer)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 
+	/* the process has an interpreter, but the collector has not found its threads' states */
 	if (!chain->runtime.is_placed)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_PLACE);
 	switch (chain->runtime.kind)
@@ -76,6 +77,7 @@ pfs_walk_chain(struct pfs_scratch *scratch, __u64 thread_pointer, __u32 first)
 	chain->found = 0;
 	chain->mark_count = 0;
 	chain->status = PFS_CHAIN_RUNNING;
+	/* the scratch still has the words of another process's chain */
 	pfs_forget_memory(chain);
 	if (pfs_begin_chain(scratch, thread_pointer))
 		return;
@@ -83,6 +85,7 @@ pfs_walk_chain(struct pfs_scratch *scratch, __u64 thread_pointer, __u32 first)
 	{
 		if (pfs_chain_steps(scratch, first))
 			return;
+		/* from the begin of the sample on, so the walk of the machine's stack counts, too */
 		if (bpf_ktime_get_ns() - scratch->sample.time_ns > PFS_MAX_SAMPLE_NS)
 		{
 			chain->status = PFS_CHAIN_OUT_OF_TIME;

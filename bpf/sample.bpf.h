@@ -59,6 +59,7 @@ pfs_is_worker(unsigned int task_flags)
 {
 	if (task_flags & PFS_PF_IO_WORKER)
 		return 1;
+	/* the flag has another meaning in kernels without this field */
 	return bpf_core_field_exists(struct kernel_clone_args, user_worker) &&
 		   (task_flags & PFS_PF_USER_WORKER);
 }
@@ -70,6 +71,10 @@ pfs_group_of(struct task_struct *task, __u64 subsystem)
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *state = 0;
 
+	/*
+	 * the index is a number of the running kernel, so CO-RE cannot relocate the access to
+	 * subsys[subsystem]
+	 */
 	bpf_probe_read_kernel(&state, sizeof(state),
 						  (char *) __builtin_preserve_access_index(&set->subsys[0]) +
 							  subsystem * sizeof(state));
@@ -100,6 +105,10 @@ pfs_describe_image(struct pfs_sample *sample, struct task_struct *task)
 
 	sample->arg_start = 0;
 	sample->flags = 0;
+	/*
+	 * A task has no user stack if it is a kernel thread, or has no image: in the middle of exec
+	 * start_code is 0, near the end of its exit mm is NULL.
+	 */
 	if (flags & PFS_PF_KTHREAD)
 		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
 	else if (!mm || !BPF_CORE_READ(mm, start_code))
@@ -121,6 +130,7 @@ pfs_describe_any(struct pfs_sample *sample, struct task_struct *task)
 	sample->time_ns = bpf_ktime_get_ns();
 	sample->controller_cgroup_id = pfs_controller_cgroup_id(task);
 	sample->cpu = bpf_get_smp_processor_id();
+	/* of the process, not of the thread: the collector keeps its facts by process */
 	sample->start_time_ns = BPF_CORE_READ(leader, start_boottime);
 	sample->exec_id = BPF_CORE_READ(leader, self_exec_id);
 	sample->parent_pid = (__u32) BPF_CORE_READ(leader, real_parent, tgid);
@@ -191,9 +201,13 @@ pfs_know_image(struct pfs_scratch *scratch)
 	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
 	{
 		scratch->verdict = known->verdict;
+		/*
+		 * kernel threads, workers and tasks without an image are not described, so they wake nobody
+		 */
 		if (sample->flags)
 			return;
 		/* threads of a process may overwrite each other's count, which is harmless */
+		/* the 1st, 2nd, 4th and 8th sample: a power of two has one bit */
 		samples = ++known->samples;
 		scratch->young = samples <= 8 && !(samples & (samples - 1));
 	}
@@ -221,6 +235,7 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
 		return 0;
 	scratch->sample.flags |= PFS_SAMPLE_LATE;
+	/* no room for the copy: the caller sends the sample without it, and without the flag */
 	if (!bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes + late_bytes, flags))
 		return 1;
 	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
@@ -286,8 +301,13 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_bytes;
 
+	/* always false; the verifier does not know the counts */
 	if (words > PFS_FRAME_WORDS)
 		words = PFS_FRAME_WORDS;
+	/*
+	 * Labels, then the chain, then the copy of the stack: the order in which the collector reads
+	 * the record.
+	 */
 	words += pfs_labels_of(scratch, task, (__u32) words);
 	words = pfs_at_most(words, PFS_FRAME_WORDS + PFS_LABEL_WORDS);
 	words += pfs_chain_of(scratch, (__u32) words);
@@ -312,6 +332,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
+	/* the verifier has lost the bound in the calls above */
 	frame_bytes = pfs_at_most(frame_bytes, sizeof(*sample) + PFS_RECORD_WORDS * sizeof(__u64));
 	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
@@ -326,6 +347,10 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 static __always_inline int
 pfs_keeps_drawn(__u32 draw, __u64 amount, __u64 period)
 {
+	/*
+	 * draw * period >> 32 is uniform in 0 .. period - 1, so it is below the amount with the
+	 * probability amount / period
+	 */
 	return amount >= period || (draw * period >> 32) < amount;
 }
 
@@ -347,6 +372,7 @@ pfs_begin_sample_in(struct pfs_scratch *scratch, struct task_struct *task)
 		pfs_count(PFS_COUNTER_NO_SCRATCH);
 		return 0;
 	}
+	/* the scratch is taken first, because a sample is too large for the stack of a BPF program */
 	pfs_describe_task(&scratch->sample, task);
 	if (pfs_is_excluded(&scratch->sample))
 		pfs_count(PFS_COUNTER_SELF);
@@ -369,6 +395,7 @@ static __always_inline struct pfs_scratch *
 pfs_begin_sample(struct task_struct *task)
 {
 	pfs_count(PFS_COUNTER_EVENTS);
+	/* the idle task of a CPU has thread id 0 */
 	if (!(__u32) bpf_get_current_pid_tgid())
 	{
 		pfs_count(PFS_COUNTER_IDLE);
@@ -385,6 +412,7 @@ pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	__u64 spent_ns;
 
+	/* before the walk, which handles the frames of PHP's and HotSpot's compiled code */
 	pfs_find_runtime(scratch);
 	if (!scratch->sample.flags)
 		pfs_walk_user(scratch);
@@ -408,6 +436,10 @@ pfs_sample_event(struct bpf_perf_event_data *context, __u8 kind)
 	scratch->sample.kind = kind;
 	scratch->sample.value = context->sample_period;
 	scratch->sample.period = scratch->sample.value;
+	/*
+	 * In user mode the event's registers are the task's. In the kernel they are the kernel's, and
+	 * the task's were saved at its entry.
+	 */
 	if (pfs_in_user_mode(&context->regs))
 		pfs_begin_walk(&scratch->walk, &context->regs, task);
 	else

@@ -68,6 +68,7 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	if (pfs_read_string(scratch, key_at, length_first, &key_address, &key_length) ||
 		pfs_read_string(scratch, value_at, length_first, &value_address, &value_length))
 		return 1;
+	/* an unused place in a set of labels */
 	if (!key_address || !key_length)
 		return 0;
 	/*
@@ -88,9 +89,11 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	barrier_var(value_length);
 	key_length &= 31;
 	value_length &= 127;
+	/* the mask is for the verifier: count is below PFS_MAX_LABELS, see pfs_add_labels() */
 	label = &labels->labels[labels->count & (PFS_MAX_LABELS - 1)];
 	label->key_length = (__u16) key_length;
 	label->value_length = (__u16) value_length;
+	/* noted before the read: if it fails, the collector makes the page resident */
 	scratch->missing = key_address;
 	if (bpf_probe_read_user(label->key, (__u32) key_length, (void *) key_address))
 		return 1;
@@ -123,6 +126,10 @@ pfs_read_goroutine(struct pfs_scratch *scratch, __u64 g, __u64 *goroutine)
 	*goroutine = 0;
 	if (!g)
 		return 0;
+	/*
+	 * g may be the goroutine of the system stack (g0); its thread m leads to the goroutine that
+	 * runs
+	 */
 	if (pfs_read_noted(scratch, g + place->m, &m))
 		return 1;
 	if (!m)
@@ -177,11 +184,13 @@ pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 word
 	labels->cut = 0;
 	scratch->missing = 0;
 	failed = pfs_read_label_set(scratch, task, &set);
+	/* a map is referred to by a pointer to its header; a list lies in place */
 	if (!failed && is_map && set)
 		failed = pfs_read_noted(scratch, set, &set);
 	if (!failed && set)
 		failed = pfs_read_noted(scratch, set + (is_map ? PFS_GO_MAP_BUCKETS : 0), &pairs) ||
 				 pfs_read_noted(scratch, set + (is_map ? 0 : 8), &count);
+	/* an empty set has no array */
 	if (!pairs)
 		count = 0;
 	if (count > PFS_MAX_LABELS)
@@ -203,6 +212,10 @@ pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 word
 	if (labels->cut)
 		pfs_count(PFS_COUNTER_THREAD_LABELS_CUT);
 	labels->missing = scratch->missing;
+	/*
+	 * without labels, but with a missing address the section is sent: the collector needs the
+	 * address
+	 */
 	if ((labels->count == 0 && labels->missing == 0) || labels->count > PFS_MAX_LABELS)
 		return 0;
 	return (__u32) (offsetof(struct pfs_labels, labels) +

@@ -73,6 +73,7 @@ pfs_find_mapping(struct pfs_walk *walk, __u64 address)
 	__u32 high = low + walk->process.count;
 	struct pfs_unwind_mapping before;
 
+	/* a caller is mostly in the mapping of its callee */
 	if (pfs_holds(&walk->mapping, address))
 		return 1;
 	before = walk->before;
@@ -138,6 +139,7 @@ pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 	__u64 page = elf_address >> PFS_UNWIND_PAGE_BITS;
 	union pfs_unwind_entry found = { .word = 0 };
 
+	/* a page without lines: the directory does not cover the address */
 	if (!entry || page < entry->head.low_page)
 		return found.page;
 	page -= entry->head.low_page;
@@ -145,6 +147,7 @@ pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 		return found.page;
 	entry = pfs_get_entry(walk->mapping.directory + 1 + (__u32) page);
 	if (entry)
+		/* volatile: one load of the whole word, which the collector may be writing */
 		found.word = *(const volatile __u64 *) &entry->word;
 	return found.page;
 }
@@ -165,6 +168,7 @@ pfs_look_up_rule(const struct pfs_walk *walk, __u64 elf_address)
 	line = pfs_find_line(page, offset);
 	if (!line || line->rows[0].offset > offset)
 		return 0;
+	/* binary search among 16 rows; at becomes the last row at or before the offset */
 	for (__u32 step = PFS_UNWIND_LINE_ROWS / 2; step > 0; step /= 2)
 	{
 		if (line->rows[(at + step) & (PFS_UNWIND_LINE_ROWS - 1)].offset <= offset)
@@ -186,11 +190,13 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 	__u64 found = 0;
 	__u32 rule;
 
+	/* an address beyond the bits of a place is looked up without the cache */
 	if (table != 0 && elf_address >> PFS_RECENT_ADDRESS_BITS == 0)
 		recent = pfs_get_recent((__u32) (place >> PFS_RECENT_TAG_BITS));
 	if (recent)
 		found = *recent;
 	rule = found & ((1U << PFS_RECENT_RULE_BITS) - 1);
+	/* an empty slot, or one that has the rule of another place */
 	if (rule == 0 || found >> PFS_RECENT_RULE_BITS != tag)
 	{
 		rule = pfs_look_up_rule(walk, elf_address);
@@ -215,15 +221,21 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 
 	if (fp == 0)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
+	/* a frame record is above the stack pointer, and not farther than any frame is large */
 	if (fp < walk->at.sp || fp - walk->at.sp > PFS_MAX_FP_FRAME_BYTES || (fp & 7))
 		return pfs_walk_end(walk, proven ? PFS_WALK_BAD_FRAME : PFS_WALK_NO_RULE);
 	if (pfs_read_stack(walk, fp, &caller_fp) || pfs_read_stack(walk, fp + 8, &pc))
 		return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	if (pc == 0)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
+	/*
+	 * The caller's record must be above. Such a value is no frame pointer, but this step is still
+	 * right.
+	 */
 	if (caller_fp != 0 && caller_fp <= fp)
 		caller_fp = PFS_FP_UNKNOWN;
 	walk->at.by_fp = 1;
+	/* the function may have saved rbx anywhere */
 	walk->at.bx_at = PFS_BX_LOST;
 	return pfs_walk_to_caller(walk, pc, fp + 16, caller_fp);
 }
@@ -243,6 +255,7 @@ pfs_step_over_signal(struct pfs_walk *walk, __u64 *frame)
 #endif
 	__u64 base = walk->at.sp + PFS_SIGNAL_REGISTERS;
 
+	/* the frame was marked as a return address by the step of the signal's handler */
 	if (!walk->at.innermost)
 		*frame &= ~PFS_FRAME_RETURN_ADDRESS;
 #ifdef PFS_ARM64
@@ -365,6 +378,7 @@ pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *c
 	else if (!pfs_register(walk, rule->cfa_register, &base))
 		return PFS_WALK_NO_RULE;
 	*cfa = base + (__u64) (__s64) rule->cfa_offset;
+	/* a lazy PLT entry has pushed the number of its relocation from this byte on */
 	if (rule->kind == PFS_UNWIND_PLT && (walk->at.pc & 15) >= (__u64) (__s64) rule->plt_threshold)
 		*cfa += 8;
 	if (rule->flags & PFS_UNWIND_CFA_DEREF)
@@ -380,6 +394,7 @@ pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *c
 		*cfa += (__u64) (__s64) rule->cfa_add;
 	}
 
+	/* the caller's frame may be on another stack, so it need not be above */
 	if (rule->flags & PFS_UNWIND_OTHER_STACK)
 		return (*cfa & 7) ? PFS_WALK_BAD_FRAME : 0;
 	/*
@@ -416,6 +431,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 
+	/* the caller cannot be left by its frame pointer; its rule may do without */
 	if (rule->fp == PFS_FP_LOST)
 		fp = PFS_FP_UNKNOWN;
 	else if (rule->fp != PFS_FP_SAME)
@@ -429,6 +445,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	}
 	if (pc == 0)
 		return pfs_walk_end(walk, PFS_WALK_BAD_FRAME);
+	/* 0: the function does not save rbx, which stays where it was */
 	if (rule->bx_offset == PFS_BX_LOST)
 		walk->at.bx_at = PFS_BX_LOST;
 	else if (rule->bx_offset)
@@ -518,6 +535,7 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 		return pfs_walk_end(walk,
 							pfs_is_argument(&walk->at) ? PFS_WALK_NO_RULE : PFS_WALK_NO_MAPPING);
 
+	/* HotSpot's code and code outside of mappings have been handled */
 	kind = pfs_mapping_kind(&walk->mapping);
 	if (kind == PFS_MAPPING_PENDING || (kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))
 		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
@@ -525,6 +543,10 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 		return pfs_step_without_rule(walk, frame);
 
 	rule = pfs_find_rule(walk, address);
+	/*
+	 * pfs_get_rule() returns NULL for PFS_UNWIND_UNKNOWN_RULE, the rule of pages that are not
+	 * loaded
+	 */
 	if (!rule)
 		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
 	if (rule->kind == PFS_UNWIND_INVALID)

@@ -91,6 +91,10 @@ struct {
 static __always_inline const struct pfs_unwind_mapping *
 pfs_get_mapping(__u32 slot)
 {
+	/*
+	 * the outer map has one array, which the collector replaces by a larger one; NULL beyond its
+	 * end
+	 */
 	__u32 first = 0;
 	void *mappings = bpf_map_lookup_elem(&pfs_mappings, &first);
 
@@ -131,6 +135,9 @@ pfs_get_recent(__u32 slot)
 static __always_inline int
 pfs_trusts_jit(void)
 {
+	/*
+	 * Rules of generated code are valid only if the collector knows that the code was not replaced.
+	 */
 	return 0;
 }
 
@@ -151,6 +158,7 @@ pfs_find_word(__u32 slot, __u64 address)
 		return 1;
 	window = &scratch->walk.window;
 	offset = address - window->start;
+	/* offset is far larger than the window if the address is below its start */
 	if (offset >= sizeof(window->words) || (offset & 7))
 	{
 		offset = PFS_WINDOW_BEFORE;

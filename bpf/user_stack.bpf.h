@@ -112,6 +112,7 @@ pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 {
 	void *saved;
 
+	/* the helper exists since Linux 5.15 */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		saved = (void *) bpf_task_pt_regs(bpf_get_current_task_btf());
 	else
@@ -134,6 +135,7 @@ pfs_goes_on_behind_call(const pfs_registers *registers)
 #else
 	__u16 instruction = 0;
 
+	/* orig_rax is -1 if the task entered the kernel by an interrupt or a fault */
 	if (registers->orig_rax == ~0UL ||
 		bpf_probe_read_user(&instruction, sizeof(instruction), (void *) (registers->rip - 2)))
 		return 0;
@@ -157,6 +159,7 @@ pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
 	probed = BPF_CORE_READ(task, utask);
 	if (!probed)
 		return;
+	/* the address may be that of an earlier copy, so it counts only if the task is there */
 	copy = BPF_CORE_READ(probed, xol_vaddr);
 	offset = at->registers[PFS_REGISTER_PC] - copy;
 	if (copy && offset <= PFS_INSTRUCTION_BYTES)
@@ -178,6 +181,7 @@ pfs_note_traced_returns(struct pfs_walk_state *at, struct task_struct *task)
 		!bpf_core_field_exists(((struct xol_area *) 0)->vaddr))
 		return;
 	probed = BPF_CORE_READ(task, utask);
+	/* the list begins with the innermost call */
 	call = probed ? BPF_CORE_READ(probed, return_instances) : 0;
 	if (!call)
 		return;
@@ -215,6 +219,10 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 {
 	walk->count = 0;
 	walk->status = PFS_WALK_NO_REGISTERS;
+	/*
+	 * The scratch has the mappings, the window and the code of another sample's walk, which must
+	 * not be used.
+	 */
 	walk->mapping.end = 0;
 	walk->before.end = 0;
 	walk->window.start = PFS_NO_WINDOW;
@@ -223,6 +231,7 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);
+	/* before pfs_walk_enter_innermost(), which takes pc from the registers */
 	pfs_leave_probe_copy(&walk->at, task);
 	pfs_walk_enter_innermost(walk);
 	pfs_note_traced_returns(&walk->at, task);
@@ -259,6 +268,10 @@ pfs_note_end(struct pfs_scratch *scratch)
 	__u32 place = pfs_walk_place(scratch->walk.count - 1U);
 
 	barrier_var(place);
+	/*
+	 * Before the first frame the number wraps around. Its place is that of an outer frame of a deep
+	 * stack, whose end is written later.
+	 */
 	if (place < PFS_MAX_USER_FRAMES)
 		scratch->chain.ends[place] = end < PFS_END_UNKNOWN ? (__u32) end : PFS_END_UNKNOWN;
 }
@@ -362,6 +375,9 @@ pfs_other_stack(__u64 fp, __u64 low, __u64 high)
 	{
 		if (fp == 0 || (fp & 7) || pfs_read_user(fp, &caller_fp))
 			return 0;
+		/*
+		 * Accepts the record only if it looks like one: its caller's record is a little above it.
+		 */
 		if (fp < low || fp >= high)
 			return caller_fp > fp && caller_fp - fp < PFS_MAX_FP_FRAME_BYTES ? fp : 0;
 		fp = caller_fp;
@@ -387,6 +403,7 @@ pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 		return 1;
 	late = (struct pfs_late *) &scratch->words[words];
 	length = late->length;
+	/* PFS_LATE_CHUNKS pages of the stack at most, so that those of the other stack have room */
 	if (length > sizeof(late->bytes) - PFS_LATE_CHUNK_BYTES ||
 		(!other && length >= PFS_LATE_CHUNKS * PFS_LATE_CHUNK_BYTES))
 		return 1;
@@ -427,6 +444,7 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	late->other_address = other & page_mask;
 	late->other_chunks = 0;
 	late->length = 0;
+	/* a page that is not resident does not end the loop; a full copy does */
 	for (__u32 i = 0; i < PFS_LATE_SPAN && low + i * PFS_LATE_CHUNK_BYTES < end; i++)
 	{
 		if (pfs_copy_page(scratch->slot, words, i))
@@ -480,6 +498,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	struct pfs_walk *walk = &scratch->walk;
 	const struct pfs_unwind_process *process;
 
+	/* 32-bit code, or registers that could not be read */
 	if (walk->status != PFS_WALK_RUNNING)
 	{
 		sample->user_status = walk->status;
@@ -500,6 +519,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	}
 	else
 	{
+		/* copied, because the collector may replace the map's entry during the walk */
 		walk->process = *process;
 		for (int i = 0; i < PFS_MAX_WALK_FRAMES / PFS_STEPS; i++)
 		{

@@ -31,6 +31,7 @@ pfs_traced_address(const struct pfs_walk *walk, __u64 sp)
 #ifndef PFS_ARM64
 	sp -= 8;
 #endif
+	/* the innermost call that fits, because calls are sorted that way */
 	for (int i = 0; i < PFS_TRACED_RETURNS; i++)
 	{
 		const struct pfs_traced_return *traced = &walk->at.traced[i];
@@ -64,6 +65,9 @@ pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 	walk->at.pc = pc;
 	walk->at.sp = sp;
 	walk->at.fp = fp;
+	/*
+	 * the caller of the innermost frame has some of its registers unchanged (pfs_holds_asm_frame())
+	 */
 	walk->at.above = walk->at.innermost;
 	walk->at.innermost = 0;
 	walk->at.is_return = 1;
