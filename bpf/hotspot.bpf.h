@@ -381,6 +381,25 @@ pfs_bytecode_place(const struct pfs_hotspot_layout *layout, __u64 constant, __u6
 	return place >= layout->constant_bytes && place < (1ULL << PFS_HOTSPOT_PLACE_BITS) ? place : 0;
 }
 
+/*
+ * Returns the number of classes that were unloaded, which is read once in a walk. If it cannot be
+ * read it is a number that the process cannot reach, so that the methods have no names.
+ */
+static __always_inline __u64
+pfs_unloaded_classes(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout)
+{
+	if (!layout->unloaded)
+		return 0;
+	if (!walk->code.has_unloaded)
+	{
+		walk->code.has_unloaded = 1;
+		if (pfs_read_code(walk, &walk->code.unloaded, sizeof(walk->code.unloaded),
+						  layout->unloaded))
+			walk->code.unloaded = ~0ULL;
+	}
+	return walk->code.unloaded;
+}
+
 /* A frame of the interpreter. */
 struct pfs_interpreted {
 	__u64 method;
@@ -458,10 +477,13 @@ pfs_step_over_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout
 
 	if (pfs_find_interpreted(walk, layout, &frame))
 	{
-		pfs_put_hotspot(walk, walk->code.blob, PFS_HOTSPOT_STUB);
+		pfs_put_hotspot(walk, walk->code.blob, PFS_HOTSPOT_STUB(walk->code.name));
 		return pfs_leave_hotspot_frame(walk, walk->at.sp + 8, 0);
 	}
-	pfs_put_hotspot(walk, frame.method, PFS_HOTSPOT_INTERPRETED(frame.place, frame.constant));
+	pfs_put_hotspot(walk, frame.method,
+					PFS_HOTSPOT_INTERPRETED(frame.place,
+											pfs_hotspot_check(frame.constant,
+															  pfs_unloaded_classes(walk, layout))));
 	/* the caller's frame may have grown by the arguments, and then ends after them */
 	if (frame.sp <= fp + 8 || frame.sp - fp > PFS_MAX_FRAME_BYTES || (frame.sp & 7))
 		return pfs_walk_end(walk, PFS_WALK_BAD_FRAME);
@@ -480,7 +502,7 @@ pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layou
 	__u64 sp = walk->at.sp;
 	__u64 fp = walk->at.fp;
 
-	pfs_put_hotspot(walk, walk->code.blob, PFS_HOTSPOT_STUB);
+	pfs_put_hotspot(walk, walk->code.blob, PFS_HOTSPOT_STUB(walk->code.name));
 	if (name == PFS_NAME_VTABLE || name == PFS_NAME_ADAPTER || name == PFS_NAME_CACHE)
 		return pfs_leave_hotspot_frame(walk, sp + 8, 0);
 	/*

@@ -128,6 +128,7 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 static __always_inline __u64
 pfs_read_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 {
+	__u64 chunk[PFS_LUAJIT_STRING_WORDS];
 	__u64 code;
 
 	*check = PFS_LUAJIT_NO_CHECK;
@@ -142,8 +143,11 @@ pfs_read_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *ch
 	if (!pfs_is_object(code))
 		return 0;
 	if (!bpf_probe_read_user(chain->code, PFS_LUAJIT_PROTO_WORDS * sizeof(__u64),
-							 (void *) (code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64))))
-		*check = pfs_luajit_check(chain->code);
+							 (void *) (code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64))) &&
+		!bpf_probe_read_user(chunk, sizeof(chunk),
+							 (void *) (PFS_LUAJIT_REFERENCE(chain->code[PFS_LUAJIT_PROTO_CHUNK]) +
+									   PFS_LUAJIT_STRING_FIRST)))
+		*check = pfs_luajit_check(chain->code, chunk);
 	return code;
 }
 

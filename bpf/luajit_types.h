@@ -60,6 +60,13 @@ struct pfs_luajit_layout {
 #define PFS_LUAJIT_PROTO_TABLE 10
 #define PFS_LUAJIT_PROTO_WORDS 13
 
+/*
+ * Words of a string: its number in the upper half of the first one, then hash and length. No other
+ * string ever gets this number.
+ */
+#define PFS_LUAJIT_STRING_FIRST 8 /* offset of the first of them */
+#define PFS_LUAJIT_STRING_WORDS 2
+
 /* Words of a compiled trace. */
 /* the type is in the second byte, the number of snapshots in the next two */
 #define PFS_LUAJIT_TRACE_TYPE				  1

@@ -168,7 +168,8 @@ struct pfs_hotspot_layout {
 	__u8 constant_bytes;  /* bytes of the constant part before the bytecode */
 	__u8 bytecode_slot;	  /* in the interpreter's frame: bytes below the frame pointer */
 	__u8 size;			  /* field with the size of the description in bytes, including the code */
-	__u8 unused[11];
+	__u8 unused[3];
+	__u64 unloaded; /* address of the number of classes that were unloaded; 0: unknown */
 };
 
 #define PFS_RUNTIME_WORDS 12 /* words of the largest layout of an interpreter */
@@ -289,9 +290,9 @@ pfs_chain_place(__u32 number)
  * The second word of HotSpot's frames. The first one is the address of a method, or of the
  * description of code:
  *
- *		interpreted  the bytecode's place in the method's constant part, and that part's address / 8
+ *		interpreted  the bytecode's place in the method's constant part, and pfs_hotspot_check()
  *		compiled     PFS_HOTSPOT_AT_*, pc's place in the code, and the compilation's id
- *		stub         nothing else
+ *		stub         the first four bytes of its name
  */
 enum pfs_hotspot_frame {
 	PFS_HOTSPOT_FRAME_INTERPRETED = 0,
@@ -299,17 +300,17 @@ enum pfs_hotspot_frame {
 	PFS_HOTSPOT_FRAME_STUB
 };
 #define PFS_HOTSPOT_PLACE_BITS	   17
-#define PFS_HOTSPOT_CONSTANT_BITS  41
+#define PFS_HOTSPOT_CHECK_BITS	   41
 #define PFS_HOTSPOT_PC_BITS		   24
-#define PFS_HOTSPOT_STUB		   ((__u64) PFS_HOTSPOT_FRAME_STUB)
+#define PFS_HOTSPOT_STUB(name)	   ((__u64) PFS_HOTSPOT_FRAME_STUB | (__u64) (name) << 2)
+#define PFS_HOTSPOT_NAME(payload)  ((__u32) ((payload) >> 2))
 #define PFS_HOTSPOT_FRAME(payload) ((__u32) (payload) &3)
-#define PFS_HOTSPOT_INTERPRETED(place, constant)            \
-	((__u64) PFS_HOTSPOT_FRAME_INTERPRETED | (place) << 2 | \
-	 ((constant) >> 3) << (2 + PFS_HOTSPOT_PLACE_BITS))
-#define PFS_HOTSPOT_PLACE(payload)	  ((__u32) ((payload) >> 2) & ((1U << PFS_HOTSPOT_PLACE_BITS) - 1))
-#define PFS_HOTSPOT_CONSTANT(payload) ((payload) >> (2 + PFS_HOTSPOT_PLACE_BITS) << 3)
-#define PFS_HOTSPOT_AT_RETURN		  1ULL /* pc is a return address */
-#define PFS_HOTSPOT_AT_JUMP			  2ULL /* pc is at a jump, after which other code begins */
+#define PFS_HOTSPOT_INTERPRETED(place, check) \
+	((__u64) PFS_HOTSPOT_FRAME_INTERPRETED | (place) << 2 | (check) << (2 + PFS_HOTSPOT_PLACE_BITS))
+#define PFS_HOTSPOT_PLACE(payload) ((__u32) ((payload) >> 2) & ((1U << PFS_HOTSPOT_PLACE_BITS) - 1))
+#define PFS_HOTSPOT_CHECK(payload) ((payload) >> (2 + PFS_HOTSPOT_PLACE_BITS))
+#define PFS_HOTSPOT_AT_RETURN	   1ULL /* pc is a return address */
+#define PFS_HOTSPOT_AT_JUMP		   2ULL /* pc is at a jump, after which other code begins */
 #define PFS_HOTSPOT_COMPILED(at, pc, id)                      \
 	((__u64) PFS_HOTSPOT_FRAME_COMPILED | (__u64) (at) << 2 | \
 	 ((pc) & ((1ULL << PFS_HOTSPOT_PC_BITS) - 1)) << 4 |      \
@@ -339,8 +340,10 @@ struct pfs_code_walk {
 	__u32 removed;					 /* bytes of the stack that the leaving instructions remove */
 	/* one of the leaving instructions restores the frame pointer */
 	__u8 popped;
-	__u8 state; /* enum pfs_frame_state */
-	__u8 unused[2];
+	__u8 state;		   /* enum pfs_frame_state */
+	__u8 has_unloaded; /* unloaded was read during this walk */
+	__u8 unused;
+	__u64 unloaded; /* number of classes that were unloaded */
 };
 
 #define PFS_HASH_FACTOR 0x9e3779b97f4a7c15ULL
@@ -350,6 +353,16 @@ pfs_hash_step(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * PFS_HASH_FACTOR;
 	return hash ^ hash >> 32;
+}
+
+/*
+ * Returns the check of an interpreted frame. A class's memory is only used again after the number
+ * of unloaded classes has grown, so a method with the same check is the method that was sampled.
+ */
+static inline __u64
+pfs_hotspot_check(__u64 constant, __u64 unloaded)
+{
+	return pfs_hash_step(pfs_hash_step(0, constant), unloaded) >> (64 - PFS_HOTSPOT_CHECK_BITS);
 }
 
 /* A macro without branches, because the kernel would verify both ways of each branch. */

@@ -228,6 +228,7 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 	walk->window.start = PFS_NO_WINDOW;
 	walk->more_count = 0;
 	walk->code.end = 0;
+	walk->code.has_unloaded = 0;
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);

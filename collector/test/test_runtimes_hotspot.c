@@ -32,6 +32,7 @@
 #include "runtimes/hotspot/hotspot_code.h"
 #include "runtimes/hotspot/hotspot_layout.h"
 #include "runtimes/hotspot/hotspot_streams.h"
+#include "runtimes/hotspot/hotspot_unloads.h"
 #include "runtimes/runtime_kind.h"
 #include "thread_registers.h"
 
@@ -773,6 +774,29 @@ test_lying_tables(void **state)
 		skip();
 }
 
+/*
+ * After classes were unloaded an interpreted frame has no name, nor has a compiled one whose memory
+ * is free.
+ */
+static void
+check_unloaded(Java *java, CodeWanted *wanted)
+{
+	HotSpotLayout *layout = java->target.own;
+	uint64_t unloaded = layout->unloaded;
+	bool is_compiled = PFS_HOTSPOT_FRAME(wanted->key.check) == PFS_HOTSPOT_FRAME_COMPILED;
+
+	assert_true(unloaded != 0);
+	layout->unloaded = wanted->key.address; /* a word that has another value */
+	hotspot_kind.read_codes(&java->memory, &java->target, wanted, 1);
+	assert_int_equal(wanted->code.name != NULL, is_compiled);
+	runtime_code_fini(&wanted->code);
+	layout->unloaded = unloaded;
+	layout->fields[HOTSPOT_BLOCK_USED] = 3; /* upper byte of the block's length, which is 0 */
+	hotspot_kind.read_codes(&java->memory, &java->target, wanted, 1);
+	assert_int_equal(wanted->code.name == NULL, is_compiled);
+	runtime_code_fini(&wanted->code);
+}
+
 /* A method that is not the sampled one has no name, whatever replaced it. */
 static void
 check_stale(const char *path)
@@ -806,6 +830,7 @@ check_stale(const char *path)
 		for (int i = 1; i < 4; i++)
 			assert_null(wanted[i].code.name);
 		runtime_code_fini(&wanted[0].code);
+		check_unloaded(&java, &wanted[0]);
 		end_program(&java);
 	}
 }
@@ -815,6 +840,102 @@ test_stale_code(void **state)
 {
 	if (each_java(check_stale) == 0)
 		skip();
+}
+
+#define COUNTER_BYTES 64
+
+/* A virtual machine's counters: a head, and entries; here the test's own. */
+typedef struct Counters
+{
+	uint32_t magic;
+	uint32_t version;
+	uint32_t used;
+	uint32_t unused[3];
+	uint32_t first;
+	uint32_t count;
+	struct
+	{
+		uint32_t length;
+		uint32_t name;
+		uint32_t vector;
+		uint8_t type;
+		uint8_t unused[3];
+		uint32_t value;
+		char text[COUNTER_BYTES - 28];
+		uint64_t number;
+	} entries[4];
+} Counters;
+
+static void
+fill_counters(Counters *counters)
+{
+	static const char *const names[] = { "java.cls.loadedClasses", "java.cls.unloadedClasses2",
+										 "java.cls.unloadedClasses", "java.cls.unloadedClasses" };
+
+	memset(counters, 0, sizeof(*counters));
+	counters->magic = 0xc0c0feca;
+	counters->used = sizeof(*counters);
+	counters->first = offsetof(Counters, entries);
+	counters->count = 4;
+	for (uint64_t i = 0; i < 4; i++)
+	{
+		counters->entries[i].length = COUNTER_BYTES;
+		counters->entries[i].name = 20;
+		counters->entries[i].type = 'J';
+		counters->entries[i].value = COUNTER_BYTES - 8;
+		counters->entries[i].number = i;
+		strcpy(counters->entries[i].text, names[i]);
+	}
+}
+
+/* The number of unloaded classes is found by its name, and in damaged counters not outside them. */
+static void
+test_counters(void **state)
+{
+	static Counters counters;
+	uint64_t start = (uintptr_t) &counters;
+	Patience patience;
+	RemoteMemory memory = { .patience = &patience, .pid = (uint32_t) getpid() };
+	const uint64_t variable = (uintptr_t) &start;
+	uint32_t *const numbers[] = { &counters.first, &counters.entries[0].length,
+								  &counters.entries[2].name, &counters.entries[2].value };
+
+	assert_int_equal(patience_init(&patience), 0);
+	fill_counters(&counters);
+	assert_int_equal(hotspot_unloads_find(&memory, variable),
+					 (uintptr_t) &counters.entries[2].number);
+	assert_int_equal(hotspot_unloads_read(&memory, (uintptr_t) &counters.entries[2].number), 2);
+	/* an address that cannot be read */
+	assert_int_equal(hotspot_unloads_read(&memory, 4096), UINT64_MAX);
+	assert_int_equal(hotspot_unloads_read(&memory, 0), 0);
+
+	counters.entries[2].type = 'B';
+	assert_int_equal(hotspot_unloads_find(&memory, variable),
+					 (uintptr_t) &counters.entries[3].number);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	{
+		for (int bit = 0; bit < 32; bit++)
+		{
+			uint64_t found;
+
+			fill_counters(&counters);
+			*numbers[i] ^= UINT32_C(1) << bit;
+			found = hotspot_unloads_find(&memory, variable);
+			assert_true(found == 0 || (found >= start && found <= start + sizeof(counters) - 8));
+		}
+	}
+	fill_counters(&counters);
+	counters.magic = 0;
+	assert_int_equal(hotspot_unloads_find(&memory, variable), 0);
+	fill_counters(&counters);
+	counters.used = UINT32_MAX; /* more than can be read */
+	(void) hotspot_unloads_find(&memory, variable);
+	counters.used = offsetof(Counters, entries) + 10;
+	assert_int_equal(hotspot_unloads_find(&memory, variable), 0);
+	start = 4096;
+	assert_int_equal(hotspot_unloads_find(&memory, variable), 0);
+	assert_int_equal(hotspot_unloads_find(&memory, 0), 0);
+	patience_fini(&patience);
 }
 
 /* Before the virtual machine has set up its tables there is nothing to read. */
@@ -925,8 +1046,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spin),		  cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_broken_memory), cmocka_unit_test(test_lying_tables),
-		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_not_yet),
-		cmocka_unit_test(test_numbers),		  cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_not_yet),		  cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, compile_programs, remove_programs);

@@ -11,6 +11,9 @@
  * 3. The methods of all frames, each once: their constant part, which is in front of the bytecode
  *    and the lines, their class, and the texts of names.
  * 4. Descriptions and methods again: an object that is equal at the end was equal all the time.
+ *    While a compiled method has its method, all classes that it refers to are loaded. An
+ *    interpreted method has no number of its own, so it is the sampled one only if no class was
+ *    unloaded since.
  */
 #include "runtimes/hotspot/hotspot_code.h"
 
@@ -24,6 +27,7 @@
 #include "code/code_object.h"
 #include "runtimes/common/remote_reads.h"
 #include "runtimes/hotspot/hotspot_streams.h"
+#include "runtimes/hotspot/hotspot_unloads.h"
 
 /* limit of a compiled method's table; beyond it, frames have only its name */
 #define PLACES_BYTES_MAX   (256 * 1024)
@@ -35,8 +39,6 @@
 #define SYMBOL_HEAD		   12
 #define STUB_NAME_BYTES	   64
 #define CONSTANT_HAS_LINES 1
-
-#define CONSTANT_MASK ((UINT64_C(1) << (PFS_HOTSPOT_CONSTANT_BITS + 3)) - 1)
 
 /* The objects that the names of a function consist of. */
 typedef enum Text
@@ -102,6 +104,7 @@ typedef struct Batch
 {
 	RemoteMemory *memory;
 	const HotSpotLayout *layout;
+	uint64_t unloaded; /* number of unloaded classes; UINT64_MAX: it has changed meanwhile */
 	RemoteReads reads;
 	CodeWanted *wanted;
 	size_t count;
@@ -177,7 +180,10 @@ parse_compiled(const HotSpotLayout *layout, uint64_t address, const uint8_t *byt
 		compiled->metadata = address + bytes_u32_at(bytes, fields[HOTSPOT_CODE_METADATA]);
 }
 
-/* Reads the descriptions: those of compiled methods whole, those of stubs up to the name. */
+/*
+ * Reads the descriptions: those of compiled methods whole, with the head of their block, those of
+ * stubs up to the name.
+ */
 static void
 read_descriptions(Batch *batch)
 {
@@ -189,7 +195,9 @@ read_descriptions(Batch *batch)
 		uint64_t address = batch->wanted[i].key.address;
 
 		if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_COMPILED)
-			(void) remote_reads_add(&batch->reads, address, layout->sizes[HOTSPOT_SIZE_CODE]);
+			(void) remote_reads_add(&batch->reads, address - layout->sizes[HOTSPOT_SIZE_BLOCK],
+									(size_t) layout->sizes[HOTSPOT_SIZE_BLOCK] +
+										layout->sizes[HOTSPOT_SIZE_CODE]);
 		else if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_STUB)
 			(void) remote_reads_add(&batch->reads, address + layout->fields[HOTSPOT_BLOB_NAME],
 									sizeof(uint64_t));
@@ -197,6 +205,23 @@ read_descriptions(Batch *batch)
 			(void) remote_reads_add(&batch->reads, 0, 0);
 	}
 	remote_reads_run(&batch->reads, batch->memory);
+}
+
+/*
+ * Parses the description of a compiled method that was read. Returns false if it was not read, or
+ * if its methods may have been unloaded: then its memory is free, or it has no method.
+ */
+static bool
+find_compiled(const Batch *batch, size_t i, Compiled *compiled)
+{
+	const HotSpotLayout *layout = batch->layout;
+	const uint8_t *block = remote_reads_get(&batch->reads, i);
+
+	if (block == NULL || block[layout->fields[HOTSPOT_BLOCK_USED]] == 0)
+		return false;
+	parse_compiled(layout, batch->wanted[i].key.address, block + layout->sizes[HOTSPOT_SIZE_BLOCK],
+				   compiled);
+	return compiled->method != 0;
 }
 
 static void
@@ -221,11 +246,9 @@ find_descriptions(Batch *batch)
 			frame->valid = true;
 			frame->stub_name = bytes_u64_at(bytes, 0);
 		}
-		else if (bytes != NULL && frame_kind(batch, i) == PFS_HOTSPOT_FRAME_COMPILED)
-		{
-			parse_compiled(batch->layout, key->address, bytes, &frame->compiled);
-			frame->valid = frame->compiled.id == PFS_HOTSPOT_ID(key->check);
-		}
+		else if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_COMPILED)
+			frame->valid = find_compiled(batch, i, &frame->compiled) &&
+						   frame->compiled.id == PFS_HOTSPOT_ID(key->check);
 	}
 }
 
@@ -679,19 +702,15 @@ drop_changed_code(Batch *batch)
 
 		if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_INTERPRETED)
 			continue;
-		if (bytes == NULL)
-			frame->valid = false;
-		else if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_STUB)
-			frame->valid = frame->valid && bytes_u64_at(bytes, 0) == frame->stub_name;
+		if (frame_kind(batch, i) == PFS_HOTSPOT_FRAME_STUB)
+			frame->valid =
+				frame->valid && bytes != NULL && bytes_u64_at(bytes, 0) == frame->stub_name;
 		else
-		{
-			parse_compiled(batch->layout, batch->wanted[i].key.address, bytes, &again);
-			frame->valid = frame->valid && again.id == frame->compiled.id &&
-						   again.method == frame->compiled.method &&
-						   again.places == frame->compiled.places &&
-						   again.scopes == frame->compiled.scopes &&
-						   again.metadata == frame->compiled.metadata;
-		}
+			frame->valid =
+				frame->valid && find_compiled(batch, i, &again) && again.id == frame->compiled.id &&
+				again.method == frame->compiled.method && again.places == frame->compiled.places &&
+				again.scopes == frame->compiled.scopes &&
+				again.metadata == frame->compiled.metadata;
 	}
 }
 
@@ -707,7 +726,8 @@ name_stubs(Batch *batch)
 	{
 		const uint8_t *name = remote_reads_get(&batch->reads, i);
 
-		if (name == NULL || name[0] == '\0' || !batch->frames[i].valid)
+		if (name == NULL || name[0] == '\0' || !batch->frames[i].valid ||
+			bytes_u32_at(name, 0) != PFS_HOTSPOT_NAME(batch->wanted[i].key.check))
 			continue;
 		batch->wanted[i].code.name =
 			hotspot_text_of(name, strnlen((const char *) name, STUB_NAME_BYTES));
@@ -746,8 +766,8 @@ hotspot_is_as_sampled(const Batch *batch, size_t i)
 	if (!frame->valid || frame->count == 0)
 		return false;
 	return frame_kind(batch, i) == PFS_HOTSPOT_FRAME_COMPILED ||
-		   (batch->functions[frame->scopes[0].function].constant & CONSTANT_MASK) ==
-			   PFS_HOTSPOT_CONSTANT(batch->wanted[i].key.check);
+		   pfs_hotspot_check(batch->functions[frame->scopes[0].function].constant,
+							 batch->unloaded) == PFS_HOTSPOT_CHECK(batch->wanted[i].key.check);
 }
 
 /* Sets the names of all of a frame's functions, or none: otherwise callers would be missing. */
@@ -799,6 +819,7 @@ hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted
 	batch->layout = layout;
 	batch->wanted = wanted;
 	batch->count = count;
+	batch->unloaded = hotspot_unloads_read(memory, layout->unloaded);
 	find_descriptions(batch);
 	find_places(batch);
 	find_scopes(batch);
@@ -811,6 +832,8 @@ hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted
 	read_texts(batch);
 	drop_changed_functions(batch);
 	drop_changed_code(batch);
+	if (hotspot_unloads_read(memory, layout->unloaded) != batch->unloaded)
+		batch->unloaded = UINT64_MAX;
 	name_stubs(batch);
 	for (size_t i = 0; i < count; i++)
 	{

@@ -13,6 +13,7 @@
 
 #include "base/unaligned.h"
 #include "runtimes/common/remote_reads.h"
+#include "runtimes/hotspot/hotspot_unloads.h"
 
 #define ENTRIES_MAX		4096 /* real tables have up to 840 */
 #define STRIDE_MAX		256
@@ -286,7 +287,7 @@ is_complete(const HotSpotLayout *layout)
 		HOTSPOT_PLACE_PC,		HOTSPOT_PLACE_SCOPE,	 HOTSPOT_METHOD_CONSTANT,
 		HOTSPOT_CONSTANT_POOL,	HOTSPOT_CONSTANT_NAME,	 HOTSPOT_CONSTANT_CODE_BYTES,
 		HOTSPOT_CONSTANT_WORDS, HOTSPOT_CONSTANT_FLAGS,	 HOTSPOT_POOL_HOLDER,
-		HOTSPOT_CLASS_NAME,		HOTSPOT_SYMBOL_BODY
+		HOTSPOT_CLASS_NAME,		HOTSPOT_SYMBOL_BODY,	 HOTSPOT_BLOCK_USED
 	};
 	static const HotSpotField either[][2] = {
 		{ HOTSPOT_CACHE_HEAP, HOTSPOT_CACHE_HEAPS },
@@ -342,6 +343,7 @@ is_sane(const HotSpotLayout *layout)
 			return false;
 	}
 	return layout->sizes[HOTSPOT_SIZE_BLOCK] <= UINT8_MAX &&
+		   layout->fields[HOTSPOT_BLOCK_USED] < layout->sizes[HOTSPOT_SIZE_BLOCK] &&
 		   layout->sizes[HOTSPOT_SIZE_CONSTANT] <= UINT8_MAX &&
 		   layout->fields[HOTSPOT_METHOD_CONSTANT] <= UINT8_MAX;
 }
@@ -364,6 +366,9 @@ hotspot_layout_read(RemoteMemory *memory, const HotSpotFile *file, uint64_t bias
 		return HOTSPOT_NOT_YET;
 	if (!is_complete(layout) || !is_sane(layout))
 		return HOTSPOT_UNKNOWN;
+	layout->unloaded = hotspot_unloads_find(memory, hotspot_has(layout, HOTSPOT_PERFORMANCE_DATA)
+														? layout->fields[HOTSPOT_PERFORMANCE_DATA]
+														: 0);
 	layout->major = read_version(memory, layout);
 	return layout->major != 0 ? HOTSPOT_READ : HOTSPOT_NOT_YET;
 }
@@ -438,6 +443,7 @@ fill_offsets(const HotSpotLayout *layout, struct pfs_hotspot_layout *walk)
 	walk->method_constant = (uint8_t) fields[HOTSPOT_METHOD_CONSTANT];
 	walk->constant_bytes = (uint8_t) layout->sizes[HOTSPOT_SIZE_CONSTANT];
 	walk->bytecode_slot = layout->major >= VERSION_VIRTUAL ? 64 : 56;
+	walk->unloaded = layout->unloaded;
 }
 
 HotSpotReading

@@ -23,6 +23,8 @@
 	X(VERSION, "JDK_Version._current", NULL) /* JDK up to 22 */                       \
 	X(MAJOR, "Abstract_VM_Version._vm_major_version", NULL)                           \
 	X(UNIVERSE_HEAP, "Universe._collectedHeap", NULL)                                 \
+	X(PERFORMANCE_DATA, "PerfMemory._start", NULL)                                    \
+	X(BLOCK_USED, "HeapBlock::Header._used", NULL)                                    \
 	X(ARRAY_LENGTH, "GrowableArrayBase._len", "GenericGrowableArray._len")            \
 	X(ARRAY_DATA, "GrowableArray<int>._data", NULL)                                   \
 	X(HEAP_MEMORY, "CodeHeap._memory", NULL)                                          \
@@ -97,6 +99,7 @@ typedef struct HotSpotLayout
 	uint32_t major;						   /* version */
 	uint64_t fields[HOTSPOT_FIELDS_COUNT]; /* HOTSPOT_ABSENT: the version lacks the field */
 	uint32_t sizes[HOTSPOT_SIZES_COUNT];
+	uint64_t unloaded; /* address of the number of unloaded classes; 0: unknown */
 } HotSpotLayout;
 
 typedef enum HotSpotReading

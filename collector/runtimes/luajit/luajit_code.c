@@ -1,7 +1,7 @@
 /*
  * luajit_code.c
  *		Reads many prototypes with few calls: the prototypes, heads of the names of their chunks,
- *		then the names and tables of lines, and the prototypes again.
+ *		then the names and tables of lines, and the prototypes and heads again.
  */
 #include "runtimes/luajit/luajit_code.h"
 
@@ -15,10 +15,8 @@
 #include "luajit_check.h"
 #include "runtimes/common/fetch.h"
 
-#define STRING_TYPE	  4 /* second byte of the second word */
-#define STRING_WORDS  3
-#define STRING_LENGTH 20
-#define STRING_TEXT	  24
+#define STRING_TYPE 4 /* second byte of the first word */
+#define STRING_TEXT 24
 
 #define CODE_WORDS_MAX (1U << 16) /* longer functions have no lines */
 
@@ -33,7 +31,7 @@ typedef struct Prototype
 {
 	__u64 words[PFS_LUAJIT_PROTO_WORDS];
 	bool valid;
-	uint64_t chunk[STRING_WORDS];
+	__u64 chunk[PFS_LUAJIT_STRING_WORDS];
 	char name[CODE_TEXT_BYTES + 1];
 	LuajitLines *lines;
 	size_t lines_bytes;
@@ -47,17 +45,38 @@ typedef struct Batch
 	Prototype prototypes[RUNTIME_CODES_MAX];
 } Batch;
 
-/* Reads the prototypes, and marks those that have not changed since the sample. */
+static uint64_t
+chunk_of(const Prototype *prototype)
+{
+	return PFS_LUAJIT_REFERENCE(prototype->words[PFS_LUAJIT_PROTO_CHUNK]);
+}
+
+/*
+ * Reads the prototypes and the heads of their chunks' names, and marks those that have not changed
+ * since the sample.
+ */
 static void
 read_prototypes(Batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
-		fetch_add(&batch->fetch, batch->wanted[i].key.address, batch->prototypes[i].words,
-				  sizeof(batch->prototypes[i].words));
+	{
+		Prototype *prototype = &batch->prototypes[i];
+
+		fetch_add(&batch->fetch, batch->wanted[i].key.address, prototype->words,
+				  sizeof(prototype->words));
+	}
 	fetch_run(&batch->fetch);
 	for (size_t i = 0; i < batch->count; i++)
-		batch->prototypes[i].valid =
-			pfs_luajit_check(batch->prototypes[i].words) == batch->wanted[i].key.check;
+		fetch_add(&batch->fetch, chunk_of(&batch->prototypes[i]) + PFS_LUAJIT_STRING_FIRST,
+				  batch->prototypes[i].chunk, sizeof(batch->prototypes[i].chunk));
+	fetch_run(&batch->fetch);
+	for (size_t i = 0; i < batch->count; i++)
+	{
+		Prototype *prototype = &batch->prototypes[i];
+
+		prototype->valid =
+			pfs_luajit_check(prototype->words, prototype->chunk) == batch->wanted[i].key.check;
+	}
 }
 
 static uint32_t
@@ -95,22 +114,11 @@ luajit_read_contents(Batch *batch)
 	for (size_t i = 0; i < batch->count; i++)
 	{
 		Prototype *prototype = &batch->prototypes[i];
-		uint64_t chunk = PFS_LUAJIT_REFERENCE(prototype->words[PFS_LUAJIT_PROTO_CHUNK]);
+		uint32_t length = (uint32_t) (prototype->chunk[1] >> 32);
 
-		fetch_add(&batch->fetch, prototype->valid ? chunk : 0, prototype->chunk,
-				  sizeof(prototype->chunk));
-	}
-	fetch_run(&batch->fetch);
-	for (size_t i = 0; i < batch->count; i++)
-	{
-		Prototype *prototype = &batch->prototypes[i];
-		uint64_t chunk = PFS_LUAJIT_REFERENCE(prototype->words[PFS_LUAJIT_PROTO_CHUNK]);
-		uint32_t length;
-
-		memcpy(&length, (const char *) prototype->chunk + STRING_LENGTH, sizeof(length));
-		if (PFS_LUAJIT_TYPE(prototype->chunk[1]) != STRING_TYPE)
+		if (!prototype->valid || PFS_LUAJIT_TYPE(prototype->chunk[0]) != STRING_TYPE)
 			length = 0;
-		fetch_add(&batch->fetch, chunk + STRING_TEXT, prototype->name,
+		fetch_add(&batch->fetch, chunk_of(prototype) + STRING_TEXT, prototype->name,
 				  length < CODE_TEXT_BYTES ? length : CODE_TEXT_BYTES);
 		luajit_fetch_lines(batch, prototype);
 	}
