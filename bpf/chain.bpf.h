@@ -97,7 +97,10 @@ pfs_read_beside(struct pfs_beside *beside, __u64 address, const __u32 count, int
 	if (!beside->start || at > PFS_BESIDE_BYTES - bytes)
 	{
 		beside->start = pfs_beside_start(address, bytes, is_descending);
-		/* beside->start = 0: the window has no valid content */
+		/*
+		 * A failed read leaves the window without valid content, which start 0 says. The block
+		 * alone may be readable.
+		 */
 		if (bpf_probe_read_user(beside->words, PFS_BESIDE_BYTES, (void *) beside->start))
 		{
 			beside->start = 0;
@@ -106,7 +109,7 @@ pfs_read_beside(struct pfs_beside *beside, __u64 address, const __u32 count, int
 		at = address - beside->start;
 	}
 	/*
-	 * The mask and the check tell the verifier that at + i is inside of words, which has room for a
+	 * The mask and the check show the verifier that at + i is inside of words, which has room for a
 	 * block beyond PFS_BESIDE_WORDS.
 	 */
 	at = at >> 3 & (PFS_BESIDE_WORDS - 1);

@@ -333,6 +333,10 @@ pfs_put_hotspot(struct pfs_walk *walk, __u64 address, __u64 payload)
 	walk->more_count = 1;
 }
 
+/*
+ * Moves from a compiled method to its caller. The state of the frame says where the return address
+ * and the saved frame pointer are.
+ */
 static __always_inline int
 pfs_step_over_compiled(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout)
 {

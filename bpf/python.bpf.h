@@ -75,7 +75,7 @@ pfs_python_own_instruction(const struct pfs_chain_walk *chain, __u64 code, __u64
 			(void) pfs_read_user(copies + PFS_PYTHON_COPIES_FIRST + 8 * (__u64) copy, begin);
 	}
 	if (!*begin)
-		/* before the code object, at no instruction */
+		/* an address before the code object, which is no instruction */
 		return code - 2;
 	return code + 8 * (__u64) layout->code_bytecode + (instruction - *begin);
 }

@@ -66,6 +66,7 @@ pfs_holds(const struct pfs_unwind_mapping *mapping, __u64 address)
 	return address >= mapping->start && address < mapping->end;
 }
 
+/* Makes walk->mapping the mapping of an address. Returns 0 if the process has none there. */
 static __always_inline int
 pfs_find_mapping(struct pfs_walk *walk, __u64 address)
 {
@@ -358,6 +359,7 @@ pfs_lost_sp(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 #endif
 }
 
+/* Computes the CFA of a frame by its rule. Returns 0, or the status with which the walk ends. */
 static __always_inline int
 pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
 {
@@ -407,6 +409,7 @@ pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *c
 	return 0;
 }
 
+/* Moves to the caller by a rule. Returns non-zero if the walk has ended. */
 static __always_inline int
 pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 {

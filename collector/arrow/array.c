@@ -46,6 +46,7 @@ run_end(const ArrowArray *ends, uint32_t run)
 
 /* --- loading --- */
 
+/* Reads the length of the next array. */
 static bool
 next_node(ArrowBatch *batch, uint32_t *length)
 {
@@ -54,8 +55,7 @@ next_node(ArrowBatch *batch, uint32_t *length)
 	if (batch->node >= batch->nodes.count)
 		return batch_fail(batch, "a record batch has fewer arrays than its columns need");
 	/*
-	 * a node is the length and the number of nulls; the latter is not needed, because the bitmap
-	 * decides
+	 * A node has the array's length and its number of nulls. Nulls are found by the bitmap instead.
 	 */
 	items = little_endian(batch->nodes.bytes.bytes + batch->nodes.at +
 							  (size_t) NODE_BYTES * batch->node,
@@ -161,6 +161,7 @@ check_runs(ArrowBatch *batch, const ArrowArray *array)
 		   batch_fail(batch, "the runs of a column end before the column");
 }
 
+/* Loads the children of an array, which follow it in the batch. */
 static bool
 load_children(ArrowBatch *batch, ArrowArray *array)
 {

@@ -46,6 +46,7 @@ arrow_end(Decoding *decoding, ArrowResult *result)
 /* Function that is called with each record batch. */
 typedef bool (*BatchReader)(void *context, ArrowStream *stream, SampleColumns *columns);
 
+/* Calls a function with each record batch of a stream. Returns false once decoding has ended. */
 static bool
 each_batch(ArrowWork *work, Span samples, const AttributeRule *rule, BatchReader read,
 		   void *context)
@@ -120,6 +121,7 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 
 /* --- ids --- */
 
+/* Collects the ids of stacks in a record batch of the first version. A BatchReader. */
 static bool
 collect_ids(void *context, ArrowStream *stream, SampleColumns *columns)
 {

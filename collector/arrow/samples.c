@@ -129,6 +129,7 @@ own_value(RowReading *reading, Span text, const char **own)
 	return *own != NULL || work_too_large(reading->work);
 }
 
+/* Reads the labels of a row, after those that the receiver sets. */
 static bool
 arrow_read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 {
@@ -181,6 +182,7 @@ row_read_delta(RowReading *reading, uint32_t row, bool *is_delta)
 	return true;
 }
 
+/* Adds the series of a row to the batch, and keeps it under the row's key. */
 static bool
 make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem *item)
 {
@@ -383,6 +385,7 @@ arrow_read_row(RowReading *reading, uint32_t row)
 		   arrow_add_trace(work, &sample, &reading->last.ids);
 }
 
+/* Lists the columns whose items determine the series of a row. */
 static bool
 set_key_columns(RowReading *reading)
 {

@@ -218,7 +218,7 @@ arrow_add_function(StackReader *reader, uint32_t line, uint32_t *index)
 		return false;
 	if (*memo == 0)
 		*memo = *index + 1;
-	/* plus 1 and minus 1, because 0 in a zeroed memo means that the item was not added */
+	/* the memo has the index plus 1, because 0 means that the function was not added yet */
 	*index = *memo - 1;
 	return true;
 }
@@ -364,6 +364,7 @@ reserve_origin(StackReader *reader, uint32_t index)
 	return true;
 }
 
+/* Adds a location to the batch, and notes to which partition it points. */
 static bool
 make_location(StackReader *reader, uint32_t item, uint32_t *index)
 {

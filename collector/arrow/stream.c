@@ -87,6 +87,7 @@ next_message(ArrowStream *stream, IpcMessage *message)
 
 /* --- batches --- */
 
+/* Finds the lists of arrays and buffers in a message's table. */
 static bool
 open_batch(ArrowStream *stream, const FlatTable *table, Span body, ArrowBatch *batch)
 {

@@ -87,7 +87,7 @@ work_clean(ArrowWork *work, Span *text)
 		return false;
 	if (text->length == 0 || memchr(text->bytes, '\0', text->length) == NULL)
 		return true;
-	/* each byte may become a U+FFFD */
+	/* room for the worst case: each byte becomes a U+FFFD */
 	copy = work_alloc(work, text->length, PFS_REPLACEMENT_BYTES);
 	if (copy == NULL)
 		return false;

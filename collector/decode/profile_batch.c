@@ -74,6 +74,7 @@ profile_text_of(const char *string)
 
 /* --- 1. stacks --- */
 
+/* Adds the profile's mappings to the batch. */
 static int
 profile_add_mappings(Adding *adding)
 {
@@ -105,6 +106,7 @@ profile_batch_text_of(PfsText text)
 	return (BatchText){ text.data, text.length };
 }
 
+/* Adds the profile's functions to the batch. */
 static int
 profile_add_functions(Adding *adding)
 {
@@ -127,6 +129,7 @@ profile_add_functions(Adding *adding)
 	return err;
 }
 
+/* Adds a location of the profile; lines is scratch space. */
 static int
 profile_add_location(Adding *adding, uint32_t index, BatchLine *lines)
 {
@@ -261,6 +264,7 @@ profile_take_labels(Adding *adding)
 	return 0;
 }
 
+/* Groups the samples by those of their labels that become labels of series. */
 static int
 make_sets(Adding *adding)
 {

@@ -264,6 +264,7 @@ otlp_name_type(Decoding *decoding, ProfileParts *parts)
 	return FAULT_NONE;
 }
 
+/* Adds a series with the profile's type and these labels. */
 static OtlpFault
 otlp_add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLabels *labels,
 				uint32_t *index)
@@ -601,6 +602,7 @@ oldest_time(Span sample, uint64_t *oldest_ns)
 	}
 }
 
+/* Chooses the time of rows that have no time of their own. */
 static void
 otlp_choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
 {
@@ -869,6 +871,7 @@ add_profile(Decoding *decoding, Span profile)
 
 /* --- resources and scopes --- */
 
+/* Reads the scope's attributes, then its profiles, which need the attributes. */
 static OtlpFault
 otlp_read_scope(Decoding *decoding, Span span)
 {

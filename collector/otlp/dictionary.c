@@ -32,6 +32,9 @@ typedef struct TableCounts
 	size_t links;
 } TableCounts;
 
+/*
+ * Counts an item of the dictionary, or places it at the index by which the first pass counted it.
+ */
 static void
 dictionary_add_item(OtlpDictionary *dictionary, const PfsWireField *field, TableCounts *at,
 					bool is_counting)
@@ -127,6 +130,7 @@ table(OtlpDictionary *dictionary, size_t count, size_t item_bytes)
 	return arena_alloc(dictionary->arena, bytes);
 }
 
+/* Allocates the tables. Returns false if there is no room. */
 static bool
 make_tables(OtlpDictionary *dictionary, const TableCounts *counts)
 {
@@ -229,7 +233,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
-	/* each byte may become a U+FFFD */
+	/* room for the worst case: each byte becomes a U+FFFD */
 	char *copy = arena_alloc(dictionary->arena, (size_t) text.length * PFS_REPLACEMENT_BYTES);
 
 	if (copy == NULL)
@@ -270,6 +274,9 @@ typedef struct ValueText
 	char number[NUMBER_TEXT_MAX];
 } ValueText;
 
+/*
+ * Converts a field of a value to text: a text, a truth value, or a number; "" for any other field.
+ */
 static OtlpFault
 scalar_text(const OtlpDictionary *dictionary, const PfsWireField *field, ValueText *value,
 			const char **error)
@@ -518,7 +525,7 @@ dictionary_read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *att
 		fault = put_value(dictionary, value, 0, &text, error);
 	if (fault != FAULT_NONE)
 		return fault;
-	/* a value that was cut becomes a label, but is counted; an empty value does not */
+	/* A value that was cut becomes a label, an empty one does not; both are counted. */
 	attribute->is_unfit = text.length == 0 || text.is_cut;
 	if (text.length == 0)
 		return FAULT_NONE;
@@ -630,8 +637,8 @@ dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attri
 	}
 	fault = fault_of_message(&message, fault, error);
 	/*
-	 * since 1.10 the key may be an index into the table of texts; index 0 is the empty key, which
-	 * the rule drops
+	 * Since 1.10 the key may be an index into the table of texts. Index 0 is the empty key, which
+	 * attribute_rule_keeps() drops.
 	 */
 	if (fault == FAULT_NONE && attribute->key.length == 0)
 		fault = dictionary_string(dictionary, key_index, &attribute->key, error);
@@ -698,7 +705,7 @@ find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *k
 	const char *problem = NULL;
 	OtlpFault fault = FAULT_NONE;
 
-	/* one index, unpacked */
+	/* one index that is not in a packed list */
 	if (one.wire_type == PFS_WIRE_VARINT)
 		return text_of_key(dictionary, index, key, text, &is_there, error);
 	while (fault == FAULT_NONE && packed_next(&one, false, &at, &index, &problem))
@@ -868,6 +875,7 @@ dictionary_add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *ad
 	return fault;
 }
 
+/* Reads a line of a location, and adds its function to the batch. */
 static OtlpFault
 dictionary_read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, const char **error)
 {
@@ -898,6 +906,7 @@ typedef struct LocationParts
 	PfsText type;
 } LocationParts;
 
+/* Reads the parts of a location; its lines become dictionary->lines. */
 static OtlpFault
 otlp_location_read(OtlpDictionary *dictionary, Span span, LocationParts *parts, const char **error)
 {
@@ -1037,7 +1046,7 @@ read_stack(OtlpDictionary *dictionary, Span span, uint32_t *depth, const char **
 		size_t at = 0;
 		uint64_t index;
 
-		/* one index, unpacked; the first location is the leaf in both forms */
+		/* one index that is not in a packed list; the first location is the leaf in both forms */
 		if (field_is_number(&list, STACK_LOCATIONS))
 			fault = add_frame(dictionary, list.value, depth, error);
 		if (!field_is_message(&list, STACK_LOCATIONS))

@@ -146,6 +146,7 @@ digest_functions(Fingerprint *fingerprint)
 	return fault;
 }
 
+/* Digests the mappings that were added to the batch since the last call. */
 static OtlpFault
 digest_mappings(Fingerprint *fingerprint)
 {
@@ -203,6 +204,7 @@ digest_locations(Fingerprint *fingerprint)
 	return fault;
 }
 
+/* Digests the stacks that were added to the batch since the last call, with what they refer to. */
 static OtlpFault
 digest_stacks(Fingerprint *fingerprint)
 {

@@ -242,6 +242,7 @@ take_unicode(Json *json, bool is_kept)
 	return !is_kept || json_append_character(json, unit);
 }
 
+/* Reads an escape sequence after its backslash; writes its character to the output if is_kept. */
 static bool
 take_escape(Json *json, bool is_kept)
 {
@@ -405,6 +406,7 @@ skip_members(Json *json, int closing)
 	return true;
 }
 
+/* Skips a value of any type, but checks its syntax. */
 static bool
 json_skip_value(Json *json)
 {
@@ -534,6 +536,7 @@ take_bool(Json *json, const JsonField *field)
 		   put_varint(json, value);
 }
 
+/* Writes a number as a field of 64 bits. */
 static bool
 take_double(Json *json, const JsonField *field)
 {
@@ -720,6 +723,7 @@ take_member(Json *json, const JsonMessage *message)
 	return field->repeated ? take_list(json, field) : take_one(json, field);
 }
 
+/* Writes the members of an object as the fields of a message. */
 static bool
 take_message(Json *json, const JsonMessage *message)
 {

@@ -563,7 +563,7 @@ mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping)
 	HASH_FIND(hh, table->files, &key, sizeof(key), named);
 	if (named != NULL)
 		named->references++;
-	/* the reference of find_open() */
+	/* gives back the reference that find_open() took */
 	file->references--;
 	pthread_mutex_unlock(&table->mutex);
 	return named;

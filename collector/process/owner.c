@@ -73,6 +73,6 @@ process_read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 		return 0;
 	cgroup_parse(text, cgroup);
 	free(text);
-	/* after the read: a sample with this time or a later one came after it */
+	/* The clock is read last: a sample with a later time was taken after the group was read. */
 	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
 }

@@ -142,7 +142,7 @@ close_or_keep(Patience *patience, int fd)
 	bool kept;
 	int result = close_one(patience, fd, PATIENCE_CLOSE_NS, &kept);
 
-	/* out of memory */
+	/* out of memory, a close that may block is better than a leak of descriptors */
 	if (kept && !keep_open(patience, fd))
 		close(fd);
 	return result;

@@ -255,7 +255,7 @@ has_too_many(const Prober *prober, uint64_t device, uint64_t owner)
 	uint32_t of_device = 0;
 	uint32_t of_owner = 0;
 
-	/* at most PROBER_STUCK probes */
+	/* the list has at most PROBER_STUCK probes */
 	for (const Probe *probe = prober->stuck; probe != NULL; probe = probe->next_stuck)
 	{
 		of_device += device != 0 && probe->subject.device == device;

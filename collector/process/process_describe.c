@@ -44,8 +44,8 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 	process->described = true;
 	process->in_unwinder = true;
 	/*
-	 * The kernel may use this description from now on, and the one before until this one is
-	 * installed.
+	 * From this moment on the kernel may use the new description, and until it is installed the one
+	 * before.
 	 */
 	memmove(&process->descriptions[1], &process->descriptions[0],
 			(DESCRIPTIONS - 1) * sizeof(Described));

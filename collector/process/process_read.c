@@ -636,7 +636,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 		process->read_ns = now_ns;
 		return;
 	}
-	/* 1. A process that has just begun: from the side-band. */
+	/* 1. Take the facts about a process that has just begun from the side-band. */
 	if (may_believe_told(table, process, now_ns))
 	{
 		if (take_told_snapshot(table, process, now_ns, &snapshot) == 0)
@@ -649,7 +649,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 		discard_snapshot(table, &snapshot);
 	}
 	process->told_ns = 0;
-	/* 2. Otherwise from /proc. */
+	/* 2. Otherwise read them from /proc. */
 	result = take_snapshot(table, process, &snapshot);
 	/* process the events that happened during the read before using its results */
 	if (table->past != NULL)
@@ -664,8 +664,8 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 	if (state_without(result) == PROCESS_STUCK)
 		stall_note(&process->stall, now_ns);
 	/*
-	 * 3. It has exited, or does not answer and nothing is known of it: from the side-band's
-	 * history.
+	 * 3. If the process has exited, or does not answer and nothing is known of it, take the facts
+	 * from the side-band's history.
 	 */
 	if (result == -ESRCH || result == -ENOENT ||
 		(state_without(result) == PROCESS_STUCK && process->state != PROCESS_LIVE))
@@ -687,7 +687,10 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 void
 process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 {
-	/* a process that did not answer is left alone; another thread may be reading it */
+	/*
+	 * A process that did not answer is left alone until its backoff has ended, and one that another
+	 * thread reads or waits for.
+	 */
 	if (now_ns < process->stall.until_ns || process->waits > 0 || process->reading)
 		return;
 	process->reading = true;

@@ -84,6 +84,7 @@ image_put_text(ImageWriter *writer, const char *text)
 	image_put_bytes(writer, text, length);
 }
 
+/* Writes mappings, functions and locations. */
 static void
 put_code(ImageWriter *writer, const Batch *batch)
 {
@@ -188,7 +189,7 @@ put_samples(ImageWriter *writer, const Batch *batch)
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)
 		put_sample(writer, &samples[i], &time_us);
-	/* time_us goes on from the last sample; the reader does likewise */
+	/* time_us goes on from the last sample, as in image_read_samples() */
 	count = batch_traces(batch, &traces);
 	put_number(writer, count);
 	for (size_t i = 0; i < count; i++)

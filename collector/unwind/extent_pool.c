@@ -36,6 +36,7 @@ remove_free(ExtentPool *pool, size_t at)
 	memmove(&pool->free[at], &pool->free[at + 1], (pool->free_count - at) * sizeof(Extent));
 }
 
+/* Adds a run to the free ones, joined with its neighbours. Returns 0 or -ENOMEM. */
 static int
 insert_free(ExtentPool *pool, Extent extent)
 {

@@ -259,6 +259,7 @@ try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t addres
 		unwinder_binary_release(search->unwinder, section.binary, search->now_ns);
 }
 
+/* Tries each place in the bytes that looks like the CIE of a compiler. */
 static void
 search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t address)
 {

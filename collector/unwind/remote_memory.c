@@ -32,6 +32,7 @@ typedef struct MapsProbe
 	char *text; /* NULL: the text was unreadable */
 } MapsProbe;
 
+/* Reads the pieces, in the prober's thread. */
 static void
 run_memory(Probe *probe)
 {
@@ -133,6 +134,7 @@ gather_from(GatherProbe *gather, size_t first, size_t offset)
 	return count;
 }
 
+/* Reads all ranges; those after an unreadable one in a further call. */
 static void
 run_gather(Probe *probe)
 {

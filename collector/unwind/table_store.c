@@ -147,6 +147,9 @@ write_new_rules(TableStore *store)
 	return err;
 }
 
+/*
+ * Writes a table's directory: its head, then an entry for each page from the first to the last one.
+ */
 static int
 write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
 				const PackedTable *packed)

@@ -326,6 +326,7 @@ note_file(SharedTable *shared, const CfiSections *sections, MadeTable *made)
 	made->index = (TableFileIndex){ 0 };
 }
 
+/* Makes a file's table and gives it to the binary. Returns like unwinder_binary_load(). */
 static int
 unwind_table_load(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections,
 				  uint64_t hash, const PackedParts *parts, uint64_t now_ns)
@@ -686,6 +687,10 @@ write_process(Unwinder *unwinder, const Described *described, const UnwindSpan *
 	return tables->ops->set_process(tables, described->pid, &described->entry);
 }
 
+/*
+ * Makes a description that holds the binaries of its spans, without slots. Returns NULL if out of
+ * memory.
+ */
 static Described *
 unwind_describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 {
@@ -863,7 +868,7 @@ unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t ad
 	if (!is_about(described, process))
 		return NULL;
 	high = described->entry.count;
-	/* the spans ascend and are disjoint */
+	/* binary search: the spans ascend and are disjoint */
 	while (low < high)
 	{
 		uint32_t middle = low + (high - low) / 2;

@@ -82,6 +82,7 @@ batch_is_divisible(const Batch *batch)
 	return false;
 }
 
+/* Divides counts from samples, if the batch has both, otherwise the series in halves. */
 static int
 fill_pieces(const Batch *batch, Batch *first, Batch *second)
 {

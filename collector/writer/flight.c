@@ -44,6 +44,7 @@ flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 	return count;
 }
 
+/* Merges the batches, and the report, into one batch. Returns false if they do not fit. */
 static bool
 flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *report)
 {
@@ -58,7 +59,7 @@ flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batc
 		if (i > 0)
 			/* do not read "next" of the last batch, which the queue may change at the same time */
 			head = head->next;
-		/* the last batch's id is left */
+		/* in the end the flight has the id of its last batch */
 		flight->id = head->id;
 		flight->order = head->order;
 		if (batch_add_batch(flight->merged, head->batch) != 0)

@@ -65,6 +65,7 @@ generation_find(const IdGeneration *generation, const IdEntry *key, int64_t *id)
 	return true;
 }
 
+/* Adds a copy of the entry. Returns false if the generation is full. */
 static bool
 generation_put(IdGeneration *generation, const IdEntry *entry)
 {

@@ -113,7 +113,7 @@ kind_look_up(InternWork *work, InternKind *kind)
 {
 	Buffer *key = work->key;
 
-	/* intern_look_up() has done it */
+	/* intern_look_up() has looked this kind up before */
 	if (kind->ids != NULL)
 		return true;
 	/* plus one, because calloc(0) may return NULL */
@@ -221,7 +221,7 @@ intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *err
 	InternKind *stacks = &work->kinds[KIND_STACK];
 	DbOutcome outcome = DB_OK;
 
-	/* round 2 */
+	/* round 2: locations, whose keys contain ids of mappings and functions */
 	if (!kind_look_up(work, locations))
 		return intern_out_of_memory(error);
 	trip_add_kind(trip, work, locations);
@@ -229,7 +229,7 @@ intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *err
 		outcome = trip_run(trip, connection, error);
 	if (outcome != DB_OK)
 		return outcome;
-	/* round 3 */
+	/* round 3: stacks, whose keys contain ids of locations */
 	if (!kind_look_up(work, stacks))
 		return intern_out_of_memory(error);
 	qsort_r(stacks->missing, stacks->missing_count, sizeof(uint32_t), compare_partitions,

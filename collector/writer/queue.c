@@ -141,7 +141,7 @@ queue_note_on_disk(Queue *queue, QueuedBatch *item, const SpooledBatch *file)
 {
 	item->on_disk = *file;
 	item->is_on_disk = true;
-	/* remove_behind() has counted it otherwise */
+	/* remove_behind() took a batch that has left the queue from the count */
 	if (!item->has_left)
 		leave_memory(queue, item);
 }

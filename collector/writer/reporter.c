@@ -45,6 +45,7 @@ put_figures(const Figures *figures, Buffer *names, Buffer *values)
 		}
 }
 
+/* Stores one report with the program's present figures. */
 static DbOutcome
 reporter_store(const Reporter *reporter, Target *target, bool is_last, DbError *error)
 {

@@ -257,6 +257,10 @@ trim_spool(Writer *writer)
 
 /* --- the thread --- */
 
+/*
+ * Runs the body of the spooler's thread: writes batches that are due, and drops those beyond the
+ * limits.
+ */
 static void *
 spooler_main(void *arg)
 {

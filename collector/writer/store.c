@@ -484,18 +484,23 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 
 	storing->is_new = true;
 	storing->is_first = true;
-	/* 1. Collected, and sent together with the first round that has a question. */
+	/*
+	 * 1. Collect the statements that need no ids. The first round that must ask the database sends
+	 * them, too.
+	 */
 	add_opening(&trip, &storing->opening, storing->batch, &storing->is_new);
 	if (batch_receipts(storing->batch, &receipts) > 0)
 		store_add_receipts(&trip, &storing->opening, &storing->is_first);
 	/*
-	 * 2. Series, mappings and functions. If all are known nothing was sent yet, and is_new and
-	 * is_first keep their initial values.
+	 * 2. Intern series, mappings and functions. If all are known, nothing was sent yet, and is_new
+	 * and is_first keep their initial values.
 	 */
 	outcome = intern_names(&storing->ids, &trip, connection, error);
 	if (outcome == DB_OK && storing->is_new && storing->is_first)
 	{
-		/* 3. Series have ids: their times and notes, then locations and stacks. */
+		/*
+		 * 3. The series have ids: collect their times and notes, then intern locations and stacks.
+		 */
 		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
 			outcome = store_out_of_memory(error);
@@ -507,7 +512,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 			store_add_traces(&trip, &storing->opening);
 		}
 	}
-	/* 4. Everything that no round has sent. */
+	/* 4. Send everything that no round has sent. */
 	if (outcome == DB_OK)
 		outcome = trip_run(&trip, connection, error);
 	trip_fini(&trip);

@@ -37,6 +37,10 @@ trip_fini(Trip *trip)
 	*trip = (Trip){ 0 };
 }
 
+/*
+ * Makes room for one statement. Returns false on out of memory, also if an earlier statement met
+ * it.
+ */
 static bool
 trip_reserve(Trip *trip)
 {

@@ -650,7 +650,7 @@ writer_main(void *arg)
 	if (is_asked_to_end(writer) && connection_stands(&writer->target.session.connection))
 		reporter_send(&writer->reporter, &writer->target, true);
 	pthread_mutex_lock(&writer->lock);
-	/* read by writer_failure() */
+	/* writer_failure() returns this reason */
 	if (writer->retry.state == RETRY_ENDED)
 		writer->failure = error.failure;
 	writer->finished = true;

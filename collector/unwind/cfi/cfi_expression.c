@@ -134,7 +134,7 @@ cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 		return false;
 	rule->kind = PFS_UNWIND_CFI;
 	rule->cfa_offset = (int32_t) offset;
-	/* first form: no deref */
+	/* the first form, a plain sum */
 	if (cursor.offset == length)
 		return true;
 

@@ -572,7 +572,7 @@ run_instruction(CfiMachine *machine, CfiCursor *cursor)
 	bool known;
 	int err;
 
-	/* the two upper bits are the opcode, or 0 */
+	/* instructions whose opcode contains an operand have a number in the two upper bits */
 	switch (opcode & 0xc0)
 	{
 		case DW_CFA_advance_loc:

@@ -285,6 +285,10 @@ find_cie(CfiEntries *entries, size_t offset)
 	return entries->has_last_cie;
 }
 
+/*
+ * Parses an FDE after its reference to a CIE. Returns false if it is malformed or describes no code
+ * of the file.
+ */
 static bool
 parse_fde(CfiEntries *entries, CfiCursor *cursor, size_t cie_offset, CfiFde *fde)
 {

@@ -142,6 +142,7 @@ is_cfi(SectionKind kind)
 	return kind == SECTION_EH_FRAME || kind == SECTION_DEBUG_FRAME || kind == SECTION_PCLNTAB;
 }
 
+/* Reads a section into a buffer. A section that cannot be read counts as absent. */
 static void
 cfi_read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 {
@@ -327,6 +328,7 @@ note_section(Reader *reader, const char *name, const Elf64_Shdr *header)
 		reader->sections->input.got_address = header->sh_addr;
 }
 
+/* Reads all sections that the compiler uses. */
 static void
 cfi_read_sections(Reader *reader)
 {

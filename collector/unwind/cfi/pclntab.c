@@ -141,6 +141,10 @@ pclntab_function(const Pclntab *table, uint32_t number, PclntabFunction *functio
 	return function->start < function->end;
 }
 
+/*
+ * Makes the rule of Go's code whose frame has depth bytes so far, not counting the return address
+ * of x86-64.
+ */
 static struct pfs_unwind_rule
 rule_of_depth(const Pclntab *table, int64_t depth)
 {
@@ -215,6 +219,7 @@ typedef enum FunctionKind
 	FUNCTION_LEAVES_GOROUTINE
 } FunctionKind;
 
+/* Classifies a function by its name and flags, which show how its caller is found. */
 static FunctionKind
 function_kind(const PclntabFunction *function)
 {
