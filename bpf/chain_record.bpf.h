@@ -64,7 +64,7 @@ pfs_add_chain(__u32 slot, __u32 words)
 		return 0;
 	chain = &scratch->chain;
 	head = (struct pfs_chain *) &scratch->words[words];
-	/* the walk has not begun, so it has noted no ends */
+	/* a walk that found no description of its process has not begun, and has noted no ends */
 	if (scratch->sample.user_status != PFS_WALK_NO_PROCESS)
 		ends = pfs_walk_kept(scratch->sample.user_count);
 	thread_pointer = pfs_thread_pointer((struct task_struct *) bpf_get_current_task());

@@ -118,7 +118,7 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 		base = chain->block[PFS_LUAJIT_STATE_BASE];
 	if (pfs_take_luajit_state(chain, base))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
-	/* 3. A trace executes functions that are not on the stack. */
+	/* 3. A trace executes functions that have no frame on the state's stack. */
 	if (compiled)
 		pfs_begin_luajit_trace(chain, chain->leaf_pc, stopped_pc);
 	return 0;

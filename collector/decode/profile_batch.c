@@ -90,9 +90,6 @@ profile_add_mappings(Adding *adding)
 		BatchMapping mapping = { profile_own_text(adding, from->build_id),
 								 profile_own_text(adding, from->file) };
 
-		/*
-		 * profile_own_text() returns the batch's copy, which serves as the key of the mapping, too
-		 */
 		if (mapping.build_id == NULL || mapping.file == NULL)
 			return -ENOMEM;
 		err = batch_add_mapping(adding->batch, &mapping, &adding->mappings[i]);
@@ -158,7 +155,7 @@ profile_add_locations(Adding *adding)
 	BatchLine *lines;
 	int err = 0;
 
-	/* one array for the lines of each location in turn */
+	/* lines is used for each location in turn, so it must hold the longest list */
 	for (uint32_t i = 0; i < count; i++)
 		line_count = MAX(line_count, adding->profile->locations[i].line_count);
 	lines = make(adding, line_count, sizeof(BatchLine));

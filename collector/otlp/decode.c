@@ -859,7 +859,7 @@ add_profile(Decoding *decoding, Span profile)
 	}
 	if (fault != FAULT_PROFILE)
 		return fault;
-	/* counts of a rejected profile's samples and attributes do not count */
+	/* samples and attributes of a rejected profile are not counted */
 	*result = before;
 	result->rejected_profiles++;
 	/* the answer has room for one message, that of the first rejected profile */

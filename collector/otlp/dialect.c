@@ -28,8 +28,8 @@
 #define COMPARED_MAX 64
 
 /*
- * field numbers: values, attributes and link of a sample; id, dropped attributes, format of the
- * payload, payload, attributes and comments of a profile
+ * Name, and field numbers: values, attributes and link of a sample; id, dropped attributes, format
+ * of the payload, payload, attributes and comments of a profile.
  */
 static const Layout layouts[] = {
 	[DIALECT_1_8] = { "1.8", 2, 3, 4, 8, 9, 10, 11, 12, 7 },
