@@ -46,6 +46,7 @@ tree_add_values(const PfsCallTree *tree, int64_t **values, uint32_t count)
 {
 	uint32_t types = tree->profile->type_count;
 
+	/* PFS_GROW() must be called for each entry. */
 	for (size_t at = (size_t) count * types; at < ((size_t) count + 1) * types; at++)
 	{
 		if (!PFS_GROW(tree->profile->budget, *values, at))
@@ -58,6 +59,7 @@ tree_add_values(const PfsCallTree *tree, int64_t **values, uint32_t count)
 uint32_t
 pfs_calls_root(PfsCallTree *tree)
 {
+	/* Numbers of roots leave the highest bit free for ROOT_BIT. */
 	if (tree->root_count == ROOT_BIT ||
 		!PFS_GROW(tree->profile->budget, tree->roots, tree->root_count) ||
 		!tree_add_values(tree, &tree->empty_values, tree->root_count))
@@ -76,6 +78,7 @@ tree_find_function(PfsCallTree *tree, PfsText name, PfsText file)
 						  ? PFS_NONE
 						  : pfs_pair_number(&tree->functions, name_number, file_number);
 
+	/* A number equal to the count is new: both grow together. */
 	if (number == PFS_NONE || number < profile->function_count)
 		return number;
 	if (!PFS_GROW(profile->budget, profile->functions, profile->function_count))
@@ -98,6 +101,7 @@ pfs_calls_frame(PfsCallTree *tree, PfsText name, PfsText file, int32_t line)
 	if (!PFS_GROW(profile->budget, profile->locations, profile->location_count) ||
 		!PFS_GROW(profile->budget, profile->lines, profile->line_count))
 		return PFS_NONE;
+	/* Each location has one line, so the two arrays grow together. */
 	profile->locations[profile->location_count++] = (PfsProfileLocation){
 		.mapping = PFS_NONE, .first_line = profile->line_count, .line_count = 1
 	};
@@ -114,6 +118,9 @@ find_node(PfsCallTree *tree, uint32_t first, const PfsCallNode *node)
 
 	if (number == PFS_NONE || number < before)
 		return number;
+	/*
+	 * Numbers of nodes leave the highest bit free, so that a root's mark differs from all of them.
+	 */
 	if (number == ROOT_BIT || !PFS_GROW(profile->budget, tree->nodes, number) ||
 		!tree_add_values(tree, &tree->values, number))
 		return PFS_NONE;
@@ -124,6 +131,7 @@ find_node(PfsCallTree *tree, uint32_t first, const PfsCallNode *node)
 uint32_t
 pfs_calls_child(PfsCallTree *tree, uint32_t parent, uint32_t location)
 {
+	/* The array may move when a node is added, so the new node is built before. */
 	const PfsCallNode *caller = &tree->nodes[parent];
 	const PfsCallNode node = { parent, caller->root, location, caller->depth + 1 };
 
@@ -135,6 +143,7 @@ pfs_calls_top(PfsCallTree *tree, uint32_t root, uint32_t location)
 {
 	const PfsCallNode node = { PFS_NONE, root, location, 1 };
 
+	/* A root's number with the mark is no node's number. */
 	return find_node(tree, root | ROOT_BIT, &node);
 }
 
@@ -153,10 +162,12 @@ add_stack(PfsCallTree *tree, size_t *begins, uint32_t node)
 {
 	PfsProfile *profile = tree->profile;
 
+	/* From the leaf to the outermost caller, as the profile stores frames. */
 	for (uint32_t at = node; at != PFS_NONE; at = tree->nodes[at].parent)
 	{
 		if (!PFS_GROW(profile->budget, profile->location_indexes, profile->location_index_count))
 			return false;
+		/* The caller's stack is the rest of this one, so it needs no frames of its own. */
 		if (begins[at] == SIZE_MAX)
 			begins[at] = profile->location_index_count;
 		profile->location_indexes[profile->location_index_count++] = tree->nodes[at].location;
@@ -183,6 +194,7 @@ tree_add_sample(PfsCallTree *tree, const PfsCallNode *node, size_t first_locatio
 {
 	PfsProfile *profile = tree->profile;
 	const PfsCallRoot *root = &tree->roots[node->root];
+	/* Samples with one stack prefix share frames; their labels are copied for each sample. */
 	const PfsProfileSample sample = { .first_location = first_location,
 									  .location_count = node->depth,
 									  .first_label = profile->label_count,
@@ -219,6 +231,7 @@ add_empty_samples(PfsCallTree *tree, PfsReadError *error)
 		const int64_t *values = pfs_calls_empty_values(tree, root);
 		const PfsCallNode none = { .root = root };
 
+		/* Values of a root itself are those of stacks without frames. */
 		if (has_value(tree, values) && !tree_add_sample(tree, &none, 0, values))
 			return tree_refused(tree, error);
 	}
@@ -244,13 +257,19 @@ add_samples(PfsCallTree *tree, size_t *begins, PfsReadError *error)
 	for (uint32_t node = tree->index.count; node-- > 0;)
 	{
 		pfs_pause(tree->profile->budget->pause);
+		/* A node without values is only a caller of others. */
 		if (!has_value(tree, pfs_calls_values(tree, node)))
 			continue;
+		/*
+		 * The profile stores shared frames once, but later steps read them once per sample, so
+		 * their sum is limited.
+		 */
 		frame_count += tree->nodes[node].depth;
 		if (tree->nodes[node].depth > PFS_PROFILE_MAX_DEPTH)
 			return tree_too_large(error, "stack has too many frames");
 		if (frame_count > FRAMES_MAX)
 			return tree_too_large(error, "profile has too many frames");
+		/* If another node's stack contained this one, its begin is known. */
 		if ((begins[node] == SIZE_MAX && !add_stack(tree, begins, node)) ||
 			!tree_add_sample(tree, &tree->nodes[node], begins[node], pfs_calls_values(tree, node)))
 			return tree_refused(tree, error);

@@ -34,6 +34,10 @@ cut_mark(PfsText *name)
 {
 	const char *mark = name->data + name->length - MARK_LENGTH;
 
+	/*
+	 * A name has at least one character before its mark, which is "_[k]" with the letter of the
+	 * kind.
+	 */
 	if (name->length <= MARK_LENGTH || mark[0] != '_' || mark[1] != '[' || mark[3] != ']' ||
 		strchr("kijw", mark[2]) == NULL || mark[2] == '\0')
 		return '\0';
@@ -57,11 +61,13 @@ folded_add_name(Reader *reader, PfsText name)
 		return pfs_line_refused(&reader->lines);
 	if (is_new)
 	{
+		/* The key keeps the mark, the function's name does not. */
 		char mark = cut_mark(&name);
 		uint32_t function = pfs_frames_function(&reader->frames, name);
 
 		if (function == PFS_NONE || !pfs_add_line(profile, function))
 			return pfs_line_refused(&reader->lines);
+		/* Functions of the kernel belong to the kernel's mapping; other marks are dropped. */
 		if (mark == 'k')
 		{
 			uint32_t mapping = pfs_frames_mapping(&reader->frames, kernel);
@@ -90,6 +96,7 @@ folded_read_stack(Reader *reader, PfsText stack)
 
 		while (begin > 0 && stack.data[begin - 1] != ';')
 			begin--;
+		/* Empty names, as in "a;;b", are no frames. */
 		if (begin < end)
 			status = folded_add_name(reader, pfs_part(stack, begin, end));
 		if (status != PFS_READ_OK)
@@ -97,6 +104,7 @@ folded_read_stack(Reader *reader, PfsText stack)
 		if (begin == 0)
 			return PFS_READ_OK;
 		end = begin - 1;
+		/* Empty names count, too, so the work per line is limited. */
 		if (++depth == PFS_PROFILE_MAX_DEPTH)
 			return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "stack has too many frames");
 	}
@@ -113,6 +121,7 @@ is_metadata(PfsText line)
 
 	if (line.length < 4 || line.data[0] != '#' || line.data[1] != ' ')
 		return false;
+	/* The word after "# " must end in a colon without a semicolon before it. */
 	while (at < line.length && !pfs_is_blank(line.data[at]) && line.data[at] != ':' &&
 		   line.data[at] != ';')
 		at++;
@@ -132,6 +141,7 @@ fail_value(const Reader *reader, PfsText word)
 
 	for (uint32_t i = 0; i < word.length; i++)
 	{
+		/* The word decides which message helps: no number at all, a list, or a fraction. */
 		has_digit = has_digit || pfs_is_digit(word.data[i]);
 		has_point = has_point || word.data[i] == '.';
 		has_comma = has_comma || word.data[i] == ',';
@@ -165,6 +175,7 @@ note_second_value(Reader *reader, PfsText stack)
 	uint32_t before = reader->compared.count;
 	int64_t number;
 
+	/* Reads the word before the value backwards. */
 	while (begin > 0 && !pfs_is_blank(stack.data[begin - 1]) && stack.data[begin - 1] != ';')
 		begin--;
 	reader->may_compare =
@@ -174,6 +185,10 @@ note_second_value(Reader *reader, PfsText stack)
 		return true;
 	if (pfs_text_number(&reader->compared, pfs_trim(pfs_part(stack, 0, begin))) == PFS_NONE)
 		return false;
+	/*
+	 * Equal stacks in two lines show that the file is no comparison, because difffolded.pl writes
+	 * each stack once.
+	 */
 	reader->may_compare = reader->compared.count > before;
 	return true;
 }
@@ -190,18 +205,22 @@ folded_read_line(Reader *reader, PfsText line)
 	line = pfs_trim(line);
 	if (line.length == 0 || is_metadata(line))
 		return PFS_READ_OK;
+	/* The value is the last word; names may contain blanks. */
 	for (blank = line.length; blank > 0 && !pfs_is_blank(line.data[blank - 1]);)
 		blank--;
 	status = pfs_parse_int64(pfs_part(line, blank, line.length), &value);
 	if (status == PFS_READ_OUT_OF_RANGE)
 		return pfs_line_fail(&reader->lines, status, "value is out of range");
+	/* A comment that does not end in a number is no stack. */
 	if (status != PFS_READ_OK)
 		return line.data[0] == '#' ? PFS_READ_OK
 								   : fail_value(reader, pfs_part(line, blank, line.length));
+	/* The sample is added before its frames, which pfs_add_frame() adds to the last sample. */
 	if (pfs_add_sample(reader->profile) == NULL)
 		return pfs_line_refused(&reader->lines);
 	reader->profile->values[reader->profile->sample_count - 1] = value;
 	stack = pfs_trim(pfs_part(line, 0, blank));
+	/* may_compare turns false at the first line that excludes a comparison. */
 	if (reader->may_compare && !note_second_value(reader, stack))
 		return pfs_line_refused(&reader->lines);
 	return folded_read_stack(reader, stack);
@@ -215,6 +234,7 @@ check_lines(Reader *reader)
 
 	if (count == 0)
 		return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "file contains no stack");
+	/* A single line "f 1 2" is rather a name that ends in a number. */
 	if (count == 1 || !reader->may_compare)
 		return PFS_READ_OK;
 	pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "all lines end in two values");
@@ -236,6 +256,7 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 
 	if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 		return pfs_line_refused(&reader.lines);
+	/* The file does not tell what its values are, so the type has no name. */
 	profile->types[profile->type_count++] = (PfsValueType){ { "", 0 }, { "", 0 } };
 	pfs_frames_init(&reader.frames, profile);
 	pfs_text_index_init(&reader.compared, profile->budget);

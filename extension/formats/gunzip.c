@@ -104,6 +104,10 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 
 	for (;;)
 	{
+		/*
+		 * zlib may need several calls per buffer; each ends when its input or its output is used
+		 * up.
+		 */
 		size_t in = length - consumed;
 		size_t out;
 		int code;
@@ -114,6 +118,7 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 			PfsReadStatus status =
 				gunzip_make_room(inflation->allocator, inflation->max_bytes, result, &capacity);
 
+			/* The message matters only if the status is not PFS_READ_OK. */
 			*inflation->error = pfs_error_at(status == PFS_READ_TOO_LARGE ? "profile is too large"
 																		  : "out of memory",
 											 consumed);
@@ -125,6 +130,7 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 		stream->avail_in = piece_of(in);
 		stream->next_out = result->data + result->length;
 		stream->avail_out = piece_of(out);
+		/* in and out become the bytes of this call. */
 		in = stream->avail_in;
 		out = stream->avail_out;
 		code = inflate(stream, Z_NO_FLUSH);
@@ -146,12 +152,17 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 		}
 		else if ((code != Z_OK && code != Z_BUF_ERROR) || (in == 0 && out == 0))
 		{
+			/*
+			 * Z_BUF_ERROR alone is no error. But if nothing moved, input is missing or the data is
+			 * damaged.
+			 */
 			*inflation->error =
 				pfs_error_at(consumed == length ? "gzip data ends early" : "gzip data is damaged",
 							 consumed);
 			return PFS_READ_MALFORMED;
 		}
 	}
+	/* A length above the limit means that the extra byte was used. */
 	if (result->length <= inflation->max_bytes)
 		return PFS_READ_OK;
 	*inflation->error = pfs_error_at("profile is too large", consumed);
@@ -167,8 +178,10 @@ told_bytes(const uint8_t *bytes, size_t length)
 
 	if (length < MEMBER_BYTES)
 		return SIZE_MAX;
+	/* The trailer's last four bytes are the size modulo 2^32, little-endian. */
 	told =
 		(size_t) end[-4] | (size_t) end[-3] << 8 | (size_t) end[-2] << 16 | (size_t) end[-1] << 24;
+	/* A size that deflate cannot reach is wrong, or belongs to several members. */
 	return told > length * DEFLATE_MOST ? SIZE_MAX : told;
 }
 
@@ -185,10 +198,19 @@ unpack_at_once(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocat
 	size_t consumed = 0;
 	bool is_whole;
 
+	/* A larger file is unpacked piece by piece, with pauses. */
 	if (told > AT_ONCE_BYTES || told > max_bytes)
 		return false;
+	/*
+	 * The allocation precedes libdeflate's, because it may raise an error. One byte more, because
+	 * size 0 would free.
+	 */
 	result->data = allocator.realloc(allocator.context, NULL, told + 1);
 	decompressor = result->data == NULL ? NULL : libdeflate_alloc_decompressor();
+	/*
+	 * A member that ends before the file does, or whose size is wrong, is left to zlib, which
+	 * reports the error.
+	 */
 	is_whole = decompressor != NULL &&
 			   libdeflate_gzip_decompress_ex(decompressor, bytes, length, result->data, told,
 											 &consumed, NULL) == LIBDEFLATE_SUCCESS &&
@@ -220,6 +242,7 @@ pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator a
 	PfsReadStatus status;
 
 	*result = (PfsBytes){ NULL, 0 };
+	/* 1. The fast way for small files; 2. otherwise zlib, with pauses and any number of members. */
 	if (unpack_at_once(bytes, length, max_bytes, allocator, result))
 		return PFS_READ_OK;
 	if (inflateInit2(&inflation.stream, GZIP_WINDOW) != Z_OK)
@@ -229,6 +252,7 @@ pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator a
 	}
 	status = inflate_all(&inflation, result);
 	inflateEnd(&inflation.stream);
+	/* zlib's memory was freed above; the result is freed only here. */
 	if (status != PFS_READ_OK && result->data != NULL)
 	{
 		allocator.realloc(allocator.context, result->data, 0);
@@ -249,6 +273,7 @@ pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator, PfsPauseFn
 	*result = (PfsBytes){ NULL, 0 };
 	if (deflateInit2(&stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return PFS_READ_NO_MEMORY;
+	/* The bound suffices for the result, so the buffer never grows. */
 	capacity = deflateBound(&stream, length);
 	result->data = allocator.realloc(allocator.context, NULL, capacity);
 	while (result->data != NULL && code == Z_OK)
@@ -263,6 +288,7 @@ pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator, PfsPauseFn
 		stream.avail_out = piece_of(out);
 		in = stream.avail_in;
 		out = stream.avail_out;
+		/* Z_FINISH is passed with the last piece; zlib writes the trailer then. */
 		code = deflate(&stream, consumed + in == length ? Z_FINISH : Z_NO_FLUSH);
 		consumed += in - stream.avail_in;
 		result->length += out - stream.avail_out;

@@ -34,6 +34,10 @@ pfs_line_number(const char *bytes, size_t offset)
 void
 pfs_line_skip(const PfsLineReader *reader, PfsSkipped *skipped)
 {
+	/*
+	 * Finding the number of a line scans the file from its begin, so only the first skipped line
+	 * gets one.
+	 */
 	if (skipped->count++ > 0)
 		return;
 	skipped->first_offset = reader->begin;
@@ -69,6 +73,7 @@ pfs_next_line(PfsLineReader *reader, PfsText *line)
 	end = memchr(begin, '\n', left);
 	length = end == NULL ? left : (size_t) (end - begin);
 	reader->begin = reader->at;
+	/* The last line may lack its end. */
 	reader->at += length + (end != NULL);
 	if (length > 0 && begin[length - 1] == '\r')
 		length--;
@@ -154,6 +159,9 @@ pfs_frames_function(PfsFrameTable *frames, PfsText name)
 	PfsProfile *profile = frames->profile;
 	uint32_t number = pfs_text_number(&frames->names, name);
 
+	/*
+	 * Numbers of texts are given in the order of their appearance, so a new one equals the count.
+	 */
 	if (number == PFS_NONE || number < profile->function_count)
 		return number;
 	if (!PFS_GROW(profile->budget, profile->functions, profile->function_count))
@@ -189,6 +197,7 @@ pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new)
 	if (!PFS_GROW(profile->budget, profile->locations, profile->location_count))
 		return PFS_NONE;
 	profile->locations[profile->location_count++] =
+		/* The lines of the new location begin at the end of the shared array. */
 		(PfsProfileLocation){ .mapping = PFS_NONE, .first_line = profile->line_count };
 	return number;
 }
@@ -216,6 +225,7 @@ pfs_add_sample(PfsProfile *profile)
 
 		if (!PFS_GROW(profile->budget, profile->values, count))
 			return NULL;
+		/* The reader sets the values that the sample has; the others stay 0. */
 		profile->values[count] = 0;
 	}
 	sample = &profile->samples[profile->sample_count++];

@@ -55,6 +55,7 @@ event_parse_time(PfsText word, int64_t *time_ns)
 	int64_t fraction = 0;
 	int64_t unit = NS_PER_SECOND;
 
+	/* A colon ends the time; without it the word is a number of another field. */
 	if (!ends_with(word, ':'))
 		return false;
 	word.length--;
@@ -67,6 +68,7 @@ event_parse_time(PfsText word, int64_t *time_ns)
 	{
 		if (!pfs_is_digit(word.data[i]))
 			return false;
+		/* Digits beyond nanoseconds add nothing, because unit becomes 0. */
 		unit /= 10;
 		fraction += (word.data[i] - '0') * unit;
 	}
@@ -93,6 +95,7 @@ parse_ids(PfsText word, PfsEventLine *event)
 		slash++;
 	event->has_pid =
 		pfs_parse_int64(pfs_part(word, 0, slash), &event->pid) == PFS_READ_OK &&
+		/* Only one id is printed if threads are not shown. */
 		(slash == word.length ||
 		 pfs_parse_int64(pfs_part(word, slash + 1, word.length), &event->tid) == PFS_READ_OK);
 	if (slash == word.length)
@@ -119,6 +122,7 @@ event_name(PfsText word)
 	uint32_t colon = word.length;
 	bool modifiers = true;
 
+	/* The last colon separates modifiers. */
 	while (colon > 0 && word.data[colon - 1] != ':')
 		colon--;
 	for (uint32_t i = colon; i < word.length; i++)
@@ -155,6 +159,7 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 {
 	PfsText word = pfs_cut_word(&text);
 
+	/* Each field is optional, so a word that does not match is tried as the next field. */
 	if (parse_ids(word, event))
 		word = pfs_cut_word(&text);
 	event->has_cpu = parse_cpu(word, &event->cpu);
@@ -166,10 +171,12 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 	if ((anchor == ANCHOR_TIME && !event->has_time) || (anchor == ANCHOR_PID && !event->has_pid))
 		return false;
 	event->is_record = text_begins_with(word, RECORD_PREFIX);
+	/* A period precedes the event's name, whose first character is no digit. */
 	event->has_period = word.length > 0 && pfs_is_digit(word.data[0]) &&
 						pfs_parse_int64(word, &event->period) == PFS_READ_OK;
 	if (event->has_period)
 		word = pfs_cut_word(&text);
+	/* A name has at least one character before its colon. */
 	if (!event->is_record && (word.length < 2 || !ends_with(word, ':')))
 		return false;
 	event->event = event_name(pfs_part(word, 0, word.length - 1));
@@ -191,10 +198,17 @@ parse_from(PfsText line, Anchor anchor, PfsEventLine *event)
 	PfsText rest = trimmed;
 	uint32_t comm_length = 0;
 
+	/*
+	 * The name of a thread has any number of words, so each word is tried as the first field after
+	 * it.
+	 */
 	for (int words = 0; words < COMM_WORDS_MAX && comm_length < COMM_BYTES_MAX; words++)
 	{
 		memset(event, 0, sizeof(*event));
 		event->comm = pfs_part(trimmed, 0, comm_length);
+		/*
+		 * Without a time the line needs a thread's name, because otherwise any "word:" would match.
+		 */
 		if ((anchor == ANCHOR_TIME || comm_length > 0) && parse_fields(rest, anchor, event))
 			return true;
 		if (pfs_cut_word(&rest).length == 0)
@@ -209,7 +223,10 @@ pfs_event_parse(PfsText line, PfsEventLine *event)
 {
 	if (parse_from(line, ANCHOR_TIME, event))
 		return true;
-	/* without a time, a line that begins with # may be a comment */
+	/*
+	 * Without a time, a line that begins with # may be a comment. An id is a stronger sign than a
+	 * name and a colon, so it is tried first.
+	 */
 	return line.length > 0 && line.data[0] != '#' &&
 		   (parse_from(line, ANCHOR_PID, event) || parse_from(line, ANCHOR_NONE, event));
 }

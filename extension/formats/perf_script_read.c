@@ -43,6 +43,10 @@ typedef struct Reader
 static bool
 parse_event(const Reader *reader, PfsText line, PfsEventLine *event)
 {
+	/*
+	 * Once an event had a time or a process, a line without both is not an event: a stack may
+	 * contain words that look like one.
+	 */
 	return line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, event) &&
 		   (event->is_record || event->has_time || event->has_pid ||
 			(!reader->has_times && !reader->has_processes));
@@ -55,10 +59,12 @@ find_fields(Reader *reader)
 	PfsText line;
 
 	pfs_skip_byte_order_mark(&reader->lines);
+	/* An event with a time ends the search, because parse_event() then demands one. */
 	while (!reader->has_times && pfs_next_line(&reader->lines, &line))
 	{
 		PfsEventLine event;
 
+		/* Records of the kernel's actions may have fields that events lack. */
 		if (!parse_event(reader, line, &event) || event.is_record)
 			continue;
 		reader->has_times = event.has_time;
@@ -76,6 +82,7 @@ find_events(Reader *reader)
 
 	find_fields(reader);
 	pfs_skip_byte_order_mark(&reader->lines);
+	/* The first pass may have stopped anywhere; the second begins at the file's start. */
 	while (pfs_next_line(&reader->lines, &line))
 	{
 		PfsEventLine event;
@@ -86,6 +93,7 @@ find_events(Reader *reader)
 		number = pfs_text_number(&reader->events, event.event);
 		if (number == PFS_NONE)
 			return pfs_line_refused(&reader->lines);
+		/* The number of a known event is the index of its type. */
 		if (number < profile->type_count)
 			continue;
 		if (number == PFS_PROFILE_MAX_SAMPLE_TYPES)
@@ -93,6 +101,7 @@ find_events(Reader *reader)
 		if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 			return pfs_line_refused(&reader->lines);
 		profile->types[profile->type_count++] =
+			/* A clock's period is its time in nanoseconds; without a period each event counts 1. */
 			(PfsValueType){ event.event, pfs_event_is_clock(event.event) && event.has_period
 											 ? (PfsText){ "nanoseconds", strlen("nanoseconds") }
 											 : (PfsText){ "count", strlen("count") } };
@@ -125,11 +134,13 @@ begin_sample(Reader *reader, const PfsEventLine *event)
 {
 	static const PfsText no_unit = { "", 0 };
 	PfsProfile *profile = reader->profile;
+	/* find_events() has numbered all events, so no new type appears here. */
 	uint32_t type = pfs_text_number(&reader->events, event->event);
 	PfsProfileSample *sample = type == PFS_NONE ? NULL : pfs_add_sample(profile);
 
 	if (sample == NULL)
 		return pfs_line_refused(&reader->lines);
+	/* A sample has a value only for the event that caused it. */
 	profile->values[(size_t) (profile->sample_count - 1) * profile->type_count + type] =
 		event->has_period ? event->period : 1;
 	if (event->has_time && !reader->has_first_time)
@@ -160,10 +171,12 @@ cut_file(PfsText *frame, PfsText *file)
 		return false;
 	for (uint32_t i = frame->length; i-- > 0;)
 	{
+		/* Reads backwards, so that the outermost pair of parentheses at the end is found. */
 		depth += frame->data[i] == ')';
 		depth -= frame->data[i] == '(';
 		if (depth == 0)
 		{
+			/* "operator()(int)" or "f(int)": arguments follow the name without a blank. */
 			if (i > 0 && !pfs_is_blank(frame->data[i - 1]))
 				return false;
 			*file = pfs_part(*frame, i + 1, frame->length - 1);
@@ -188,6 +201,7 @@ cut_address(PfsText *frame, uint64_t *address)
 						 : c >= 'a' && c <= 'f' ? (unsigned) (c - 'a') + 10
 												: 16;
 
+		/* Addresses have at most 16 hexadecimal digits, so a longer word is no address. */
 		if (digit == 16 || length == 16)
 			return false;
 		*address = *address << 4 | digit;
@@ -206,6 +220,7 @@ symbol_name(PfsText symbol)
 
 	if (pfs_text_equals(symbol, "[unknown]"))
 		return (PfsText){ "", 0 };
+	/* Reads "+0x1a" backwards: digits, then the three characters before them. */
 	while (at > 0 && (pfs_is_digit(symbol.data[at - 1]) ||
 					  (symbol.data[at - 1] >= 'a' && symbol.data[at - 1] <= 'f')))
 		at--;
@@ -222,6 +237,7 @@ parse_frame(PfsText line, PfsText *symbol, PfsText *file, uint64_t *address)
 	*file = (PfsText){ "", 0 };
 	if (!cut_address(symbol, address))
 		return false;
+	/* The file is optional, so the result does not matter. */
 	cut_file(symbol, file);
 	return true;
 }
@@ -235,6 +251,9 @@ add_inlined(Reader *reader)
 							.budget = reader->lines.budget };
 	PfsText line;
 
+	/*
+	 * Lines of inlined functions are adjacent in the file, because each was a frame of this stack.
+	 */
 	while (lines.length > 0 && pfs_next_line(&lines, &line))
 	{
 		PfsText frame;
@@ -244,6 +263,7 @@ add_inlined(Reader *reader)
 
 		if (!parse_frame(line, &frame, &file, &address))
 			continue;
+		/* An inlined function that is unknown gets a line with an empty name. */
 		function = pfs_frames_function(&reader->frames, symbol_name(frame));
 		if (function == PFS_NONE || !pfs_add_line(reader->profile, function))
 			return false;
@@ -261,6 +281,7 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 {
 	PfsProfile *profile = reader->profile;
 	bool is_new;
+	/* The whole text of the line is the key, so equal lines are parsed only once. */
 	uint32_t location = pfs_frames_location(&reader->frames, key, &is_new);
 
 	if (location == PFS_NONE)
@@ -270,8 +291,10 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 		PfsText name = symbol_name(symbol);
 		uint32_t mapping = file.length == 0 ? PFS_NONE : pfs_frames_mapping(&reader->frames, file);
 
+		/* The inlined functions come first: lines of a location are ordered from the leaf. */
 		if ((mapping == PFS_NONE && file.length > 0) || !add_inlined(reader))
 			return pfs_line_refused(&reader->lines);
+		/* Lines of the location must be contiguous, so nothing adds a location between them. */
 		profile->locations[location].mapping = mapping;
 		if (name.length > 0)
 		{
@@ -280,6 +303,7 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 			if (function == PFS_NONE || !pfs_add_line(profile, function))
 				return pfs_line_refused(&reader->lines);
 		}
+		/* Without a symbol the address identifies the location. */
 		if (profile->locations[location].line_count == 0)
 			profile->locations[location].address = address;
 		else if (profile->locations[location].line_count > PFS_PROFILE_MAX_LINES)
@@ -319,6 +343,7 @@ perf_script_read_frame(Reader *reader, PfsText line)
 
 	if (!reader->in_event || !parse_frame(line, &frame, &file, &address))
 	{
+		/* A source position below a frame is expected, so it is not counted as skipped. */
 		if (!reader->in_event || !is_source_line(line))
 			pfs_line_skip(&reader->lines, &reader->profile->skipped);
 		return PFS_READ_OK;
@@ -327,12 +352,15 @@ perf_script_read_frame(Reader *reader, PfsText line)
 		reader->inlined = (PfsText){ line.data, 0 };
 	if (pfs_text_equals(file, "inlined"))
 	{
+		/* The text of all inlined lines reaches from the first one to the end of this one. */
 		reader->inlined.length = (uint32_t) (line.data + line.length - reader->inlined.data);
 		return PFS_READ_OK;
 	}
 	key = reader->inlined;
+	/* The key reaches from the first inlined line to the end of the frame's own line. */
 	key.length = (uint32_t) (line.data + line.length - key.data);
 	status = add_location(reader, key, address, frame, file);
+	/* The following frame has inlined functions of its own. */
 	reader->inlined = (PfsText){ NULL, 0 };
 	return status;
 }
@@ -345,11 +373,13 @@ perf_script_read_event(Reader *reader, const PfsEventLine *event)
 	uint64_t address;
 	PfsReadStatus status;
 
+	/* An event ends the stack before it, even without a blank line. */
 	reader->inlined = (PfsText){ NULL, 0 };
 	reader->in_record = event->is_record;
 	reader->in_event = !event->is_record;
 	if (event->is_record)
 		return PFS_READ_OK;
+	/* The sample exists before its frames, which are added to the last sample. */
 	status = begin_sample(reader, event);
 	/* a tracepoint's name is followed by its arguments, not by a location */
 	if (status != PFS_READ_OK || pfs_event_is_traced(event->event) ||
@@ -364,6 +394,7 @@ perf_script_read_line(Reader *reader, PfsText line)
 {
 	PfsEventLine event;
 
+	/* Events are tested first, because the name of a thread may begin with #. */
 	if (parse_event(reader, line, &event))
 		return perf_script_read_event(reader, &event);
 	if (line.length > 0 && line.data[0] == '#')
@@ -374,8 +405,10 @@ perf_script_read_line(Reader *reader, PfsText line)
 		reader->in_record = false;
 		return PFS_READ_OK;
 	}
+	/* Lines after a record describe it, for example the mappings of a process. */
 	if (reader->in_record)
 		return PFS_READ_OK;
+	/* Only frames are indented. */
 	if (pfs_is_blank(line.data[0]))
 		return perf_script_read_frame(reader, line);
 	pfs_line_skip(&reader->lines, &reader->profile->skipped);
@@ -398,6 +431,7 @@ pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsR
 	status = length > UINT32_MAX
 				 ? pfs_line_fail(&reader.lines, PFS_READ_TOO_LARGE, "profile is too large")
 				 : find_events(&reader);
+	/* The last pass begins at the file's start again. */
 	reader.lines.at = 0;
 	pfs_skip_byte_order_mark(&reader.lines);
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))

@@ -103,6 +103,7 @@ pprof_read_string(Reader *reader, const PfsWireField *field)
 {
 	if (field->wire_type != PFS_WIRE_BYTES)
 		return pprof_malformed(reader, "string has no length");
+	/* The format reserves index 0 for "", so an unset reference is an empty text. */
 	if (reader->string_count == 0 && field->length != 0)
 		return pprof_malformed(reader, "first string is not empty");
 	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
@@ -122,6 +123,7 @@ list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 		return pprof_malformed(reader, "field is not a message");
 	if (!PFS_GROW(reader->budget, list->messages, list->count))
 		return pprof_refused(reader);
+	/* Positions and lengths fit in 32 bits, because pfs_pprof_read() refuses larger files. */
 	list->messages[list->count++] =
 		(Message){ (uint32_t) (field->bytes - reader->bytes), (uint32_t) field->length,
 				   (uint32_t) reader->offset };
@@ -141,6 +143,10 @@ list_other(Reader *reader)
 static PfsReadStatus
 list_field(Reader *reader, const PfsWireField *field)
 {
+	/*
+	 * Only strings depend on nothing else. Every other message may precede its targets in the file,
+	 * so only its position is noted here.
+	 */
 	switch (field->number)
 	{
 		case PFS_PPROF_STRING_TABLE:
@@ -182,6 +188,9 @@ read_list_of(Reader *reader, const MessageList *list, FieldFn function)
 	for (uint32_t i = 0; status == PFS_READ_OK && i < list->count; i++)
 	{
 		const Message *message = &list->messages[i];
+		/*
+		 * The message was a valid field in step 1, so its position and length lie within the bytes.
+		 */
 		const PfsWireField field = { .wire_type = PFS_WIRE_BYTES,
 									 .bytes = reader->bytes + message->begin,
 									 .length = message->length };
@@ -229,6 +238,10 @@ read_message(Reader *reader, const PfsWireField *message, FieldFn function)
 
 	if (message->wire_type != PFS_WIRE_BYTES)
 		return pprof_malformed(reader, "field is not a message");
+	/*
+	 * Fields inside a message are separate from those of the file: at counts from the message's
+	 * begin, and reader->offset stays at the message's tag.
+	 */
 	for (size_t at = 0; status == PFS_READ_OK && at < message->length;)
 	{
 		PfsWireField field;
@@ -247,6 +260,10 @@ read_list(Reader *reader, const PfsWireField *field,
 {
 	PfsReadStatus status = PFS_READ_OK;
 
+	/*
+	 * A writer may store each number as a field of its own, or pack all numbers into one field;
+	 * readers of protobuf must accept both.
+	 */
 	if (field->wire_type == PFS_WIRE_VARINT)
 		return add(reader, field->value);
 	if (field->wire_type != PFS_WIRE_BYTES)
@@ -271,6 +288,7 @@ finish_ids(Reader *reader, PfsIdIndex *index, const char *duplicate)
 static PfsReadStatus
 add_id(Reader *reader, PfsIdIndex *index, uint64_t id)
 {
+	/* References use 0 for "not set", so no message may have this id. */
 	if (!pfs_id_add(index, reader->budget, id))
 		return pprof_refused(reader);
 	return id == 0 ? pprof_malformed(reader, "id is zero") : PFS_READ_OK;
@@ -376,6 +394,7 @@ pprof_read_function(Reader *reader, const PfsWireField *field)
 		status = get_string(reader, numbers[FUNCTION_FILENAME], &function->filename);
 	if (status == PFS_READ_OK)
 		status = get_line(reader, numbers[FUNCTION_START_LINE], &function->start_line);
+	/* Reports show the name, so the system name stands in for a missing one. */
 	if (function->name.length == 0)
 		function->name = function->system_name;
 	return status;
@@ -398,6 +417,10 @@ pprof_read_number(Reader *reader, const PfsWireField *field)
 	PfsProfile *profile = reader->profile;
 
 	if (field->wire_type != PFS_WIRE_VARINT)
+		/*
+		 * Unlike other messages, a wrong wire type is an error here: a text in place of an index
+		 * cannot be interpreted.
+		 */
 		return pprof_malformed(reader, "field is not a number");
 	switch (field->number)
 	{
@@ -424,6 +447,7 @@ pprof_read_number(Reader *reader, const PfsWireField *field)
 			reader->default_type = field->value;
 			break;
 		default:
+			/* The only number left is the one of the documentation's address. */
 			return get_string(reader, field->value, &profile->doc_url);
 	}
 	return PFS_READ_OK;
@@ -450,6 +474,10 @@ read_plain(Reader *reader, const PfsWireField *field)
 		case PFS_PPROF_DEFAULT_SAMPLE_TYPE:
 		case PFS_PPROF_DOC_URL:
 			return pprof_read_number(reader, field);
+		/*
+		 * Unknown fields are skipped, as protobuf demands, so that files of newer writers can be
+		 * read.
+		 */
 		default:
 			return PFS_READ_OK;
 	}
@@ -468,10 +496,15 @@ pprof_read_line(Reader *reader, const PfsWireField *field)
 
 	if (status != PFS_READ_OK)
 		return status;
+	/*
+	 * Lines without a function count, too: otherwise a hostile location with billions of them would
+	 * not be limited.
+	 */
 	if (++reader->lines_read > PFS_PROFILE_MAX_LINES)
 		return pprof_fail(reader, PFS_READ_TOO_LARGE, "location has too many lines");
 	if (numbers[LINE_FUNCTION_ID] == 0)
 		return PFS_READ_OK;
+	/* All functions are known here, because step 2 has ended. */
 	line.function = pfs_id_find(&reader->functions, numbers[LINE_FUNCTION_ID]);
 	if (line.function == PFS_NONE)
 		return pprof_malformed(reader, "location refers to a function that is not there");
@@ -489,6 +522,7 @@ read_location_field(Reader *reader, const PfsWireField *field)
 {
 	if (field->number == LOCATION_LINE)
 		return pprof_read_line(reader, field);
+	/* Fields after the lines (is_folded, and those of newer versions) are not needed. */
 	if (field->number > LOCATION_LINE)
 		return PFS_READ_OK;
 	if (field->wire_type != PFS_WIRE_VARINT)
@@ -527,7 +561,15 @@ read_location(Reader *reader, const PfsWireField *field)
 	if (!PFS_GROW(reader->budget, profile->locations, profile->location_count))
 		return pprof_refused(reader);
 	location = &profile->locations[profile->location_count++];
+	/*
+	 * The lines of a location are contiguous in the profile: no other location adds lines until
+	 * this one is complete.
+	 */
 	*location = (PfsProfileLocation){ .first_line = profile->line_count };
+	/*
+	 * The numbers belong to the reader, not to the location, because the callback gets only the
+	 * reader.
+	 */
 	memset(reader->numbers, 0, sizeof(reader->numbers));
 	reader->lines_read = 0;
 	status = read_message(reader, field, read_location_field);
@@ -544,6 +586,10 @@ pprof_add_frame(Reader *reader, uint64_t id)
 {
 	PfsProfile *profile = reader->profile;
 	PfsProfileSample *sample = &profile->samples[profile->sample_count - 1];
+	/*
+	 * The location's id is resolved per frame; a sample without any frame is valid and has
+	 * location_count 0.
+	 */
 	uint32_t location = pfs_id_find(&reader->locations, id);
 
 	if (location == PFS_NONE)
@@ -561,6 +607,7 @@ static PfsReadStatus
 pprof_add_value(Reader *reader, uint64_t value)
 {
 	PfsProfile *profile = reader->profile;
+	/* Values are a matrix: one row per sample, one column per sample type. */
 	size_t at = (size_t) (profile->sample_count - 1) * profile->type_count + reader->values_read;
 
 	if (reader->values_read == profile->type_count)
@@ -592,10 +639,12 @@ pprof_add_label(Reader *reader, const PfsWireField *field)
 	if (!PFS_GROW(reader->budget, profile->labels, profile->label_count))
 		return pprof_refused(reader);
 	label = &profile->labels[profile->label_count++];
+	/* The format has no field for the kind of a label: a label without a text is a number. */
 	label->numeric = numbers[LABEL_STR] == 0;
 	label->number = label->numeric ? (int64_t) numbers[LABEL_NUM] : 0;
 	sample->label_count++;
 	status = get_string(reader, numbers[LABEL_KEY], &label->key);
+	/* text means the unit of a number, or the value of a text. */
 	return status == PFS_READ_OK
 			   ? get_string(reader, numbers[label->numeric ? LABEL_NUM_UNIT : LABEL_STR],
 							&label->text)
@@ -626,12 +675,17 @@ pprof_read_sample(Reader *reader, const PfsWireField *field)
 
 	if (!PFS_GROW(reader->budget, profile->samples, profile->sample_count))
 		return pprof_refused(reader);
+	/*
+	 * Frames and labels of the sample are appended to arrays that all samples share. They are
+	 * contiguous because samples are read one after the other.
+	 */
 	profile->samples[profile->sample_count++] =
 		(PfsProfileSample){ .first_location = profile->location_index_count,
 							.first_label = profile->label_count };
 	reader->values_read = 0;
 	reader->labels_read = 0;
 	status = read_message(reader, field, read_sample_field);
+	/* Missing values would shift the values of all later samples in the matrix. */
 	if (status == PFS_READ_OK && reader->values_read != profile->type_count)
 		status = pprof_malformed(reader, "sample does not have one value for each sample type");
 	return status;
@@ -644,6 +698,7 @@ find_default_type(Reader *reader)
 {
 	PfsProfile *profile = reader->profile;
 	PfsText name;
+	/* Index 0, the empty name, means that the file names no default type. */
 	PfsReadStatus status = get_string(reader, reader->default_type, &name);
 
 	for (uint32_t i = 0; status == PFS_READ_OK && i < profile->type_count; i++)
@@ -663,11 +718,16 @@ pprof_read_all(Reader *reader)
 {
 	PfsReadStatus status = list_fields(reader);
 
+	/*
+	 * Step 2: first the rare kinds of fields in the order of the file, then functions, which have a
+	 * list of their own.
+	 */
 	if (status == PFS_READ_OK)
 		status = read_others(reader, read_plain);
 	if (status == PFS_READ_OK)
 		status = read_list_of(reader, &reader->function_list, pprof_read_function);
 	if (status == PFS_READ_OK)
+		/* Each pfs_ids_finish() prepares the search by id, and reveals duplicates. */
 		status = finish_ids(reader, &reader->mappings, "two mappings have the same id");
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->functions, "two functions have the same id");

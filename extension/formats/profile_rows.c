@@ -38,10 +38,12 @@ merge(PfsSampleRows *result)
 		PfsSampleRow row = result->rows[i];
 		int64_t sum;
 
+		/* A sum that overflows leaves the remaining values in rows of their own. */
 		for (i++; i < result->count && compare_rows(&result->rows[i], &row) == 0 &&
 				  !__builtin_add_overflow(row.value, result->rows[i].value, &sum);
 			 i++)
 			row.value = sum;
+		/* Positive and negative values may cancel each other out. */
 		if (row.value != 0)
 			result->rows[merged++] = row;
 	}
@@ -53,11 +55,13 @@ static bool
 rows_add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int64_t *stack_ids,
 				int64_t time, PfsSampleRows *result)
 {
+	/* value runs through the matrix: one row per sample, one column per type. */
 	const int64_t *value = profile->values;
 
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
 		const PfsProfileSample *sample = &profile->samples[i];
+		/* Each set of labels has one series per type. */
 		int32_t series = (int32_t) (sets->set_of_sample[i] * profile->type_count);
 		int64_t sample_time;
 
@@ -98,6 +102,10 @@ merge_traces(PfsSampleRows *result)
 				  !__builtin_add_overflow(trace.row.value, result->traces[i].row.value, &sum);
 			 i++)
 			trace.row.value = sum;
+		/*
+		 * Rows with the sum 0 were removed by merge(); values of traces without a row would refer
+		 * to nothing.
+		 */
 		if (bsearch(&trace.row, result->rows, result->count, sizeof(PfsSampleRow), compare_rows))
 			result->traces[merged++] = trace;
 	}
@@ -123,6 +131,7 @@ static bool
 add_traces(PfsMaking *making, const PfsProfile *profile, PfsSampleRows *result)
 {
 	const int64_t *value = profile->values;
+	/* row runs in step with the rows that rows_add_values() has added, before they are sorted. */
 	const PfsSampleRow *row = result->rows;
 	size_t traced = count_traced(profile);
 	PfsTraceIds ids;
@@ -136,6 +145,7 @@ add_traces(PfsMaking *making, const PfsProfile *profile, PfsSampleRows *result)
 
 		for (uint32_t type = 0; type < profile->type_count; type++)
 		{
+			/* A value of 0 has no row, so row does not advance. */
 			if (*value++ == 0)
 				continue;
 			if (is_traced)
@@ -152,6 +162,10 @@ add_empty(uint32_t series_count, int64_t time, bool *has_row, PfsSampleRows *res
 	for (uint32_t i = 0; i < result->count; i++)
 		has_row[result->rows[i].series_id] = true;
 	for (uint32_t i = 0; i < series_count; i++)
+		/*
+		 * A series without rows gets one with the value 0, which shows that the profile was
+		 * recorded.
+		 */
 		if (!has_row[i])
 			result->rows[result->count++] = (PfsSampleRow){ time, 0, 0, (int32_t) i };
 }
@@ -161,10 +175,12 @@ pfs_profile_rows(PfsMaking *making, const PfsProfile *profile, const PfsProfileS
 				 const int64_t *stack_ids, int64_t time, PfsSampleRows *result, PfsReadError *error)
 {
 	size_t series_count = (size_t) sets->count * profile->type_count;
+	/* At most one row per value, and one per series without values. */
 	size_t room = (size_t) profile->sample_count * profile->type_count + series_count;
 	bool *has_row;
 
 	*error = pfs_error_at("profile has too many values", 0);
+	/* Numbers of rows and of series are int32. */
 	if (room >= INT32_MAX)
 		return PFS_READ_TOO_LARGE;
 	*result = (PfsSampleRows){ .rows = pfs_making_alloc(making, room * sizeof(PfsSampleRow)) };
@@ -177,6 +193,7 @@ pfs_profile_rows(PfsMaking *making, const PfsProfile *profile, const PfsProfileS
 		return PFS_READ_OUT_OF_RANGE;
 	if (!add_traces(making, profile, result))
 		return pfs_budget_status(making->budget, error);
+	/* Traces refer to rows, so merge_traces() needs the merged ones. */
 	merge(result);
 	merge_traces(result);
 	add_empty((uint32_t) series_count, time, has_row, result);

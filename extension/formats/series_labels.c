@@ -66,6 +66,7 @@ is_legal_name(PfsText key)
 	for (uint32_t i = 0; i < key.length; i++)
 		if (!is_legal(key.data[i]))
 			return false;
+	/* A name that begins with a digit would be illegal. */
 	return key.length > 0 && (key.data[0] < '0' || key.data[0] > '9');
 }
 
@@ -81,6 +82,7 @@ put_legal(char *name, PfsText key)
 	if (key.length == 0 || (key.data[0] >= '0' && key.data[0] <= '9'))
 		name[length++] = '_';
 	for (uint32_t i = 0; i < key.length; i++)
+		/* Each character becomes one "_", however many bytes it has. */
 		if (!is_continuation(key.data[i]))
 			name[length++] = is_legal(key.data[i]) ? key.data[i] : '_';
 	return length;
@@ -104,6 +106,7 @@ find_numbered(const PfsLabels *labels, Numbered *numbered, uint32_t at)
 	PfsText name = labels->labels[at].name;
 	uint32_t i = 0;
 
+	/* Names are compared without their suffixes: only the length before the suffix counts. */
 	while (i < labels->count && (i == at || numbered[i].length != name.length ||
 								 memcmp(labels->labels[i].name.data, name.data, name.length) != 0))
 		i++;
@@ -121,9 +124,11 @@ keep_legal_names(const PfsLabels *own, const PfsProfileLabel *from, const PfsLab
 	for (uint32_t i = 0; i < labels->count; i++)
 	{
 		PfsText key = from[i].key;
+		/* Labels are sorted by key, so equal keys are adjacent. */
 		bool is_first = i == 0 || !label_text_equal(from[i - 1].key, key);
 
 		labels->labels[i].name = (PfsText){ "", 0 };
+		/* Suffixes begin with 2: "key", "key_2", "key_3". */
 		numbered[i] = (Numbered){ 0, 2 };
 		if (!is_first || !is_legal_name(key) || has_name(own, key) ||
 			pfs_text_equals(key, PFS_LABEL_KINDS))
@@ -138,6 +143,7 @@ static bool
 choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Numbered *numbered,
 			PfsText key, uint32_t at)
 {
+	/* Room for the prefix, the "_" before a digit, the key and the suffix. */
 	char *text = pfs_making_alloc(making, strlen(TAKEN_PREFIX) + 1 + key.length + SUFFIX_BYTES);
 	uint32_t prefix = (uint32_t) strlen(TAKEN_PREFIX);
 	PfsText name = { text, 0 };
@@ -147,6 +153,10 @@ choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Nu
 	if (text == NULL)
 		return false;
 	length = put_legal(text, key);
+	/*
+	 * The importer's label keeps its name, so the sample's label becomes "exported_key", as in
+	 * Prometheus.
+	 */
 	if (has_name(own, (PfsText){ text, length }))
 	{
 		memcpy(text, TAKEN_PREFIX, prefix);
@@ -158,6 +168,10 @@ choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Nu
 	same = find_numbered(labels, numbered, at);
 	/* an empty name excludes the label itself from the comparison */
 	labels->labels[at].name.length = 0;
+	/*
+	 * The number of the name grows with each attempt, so equal keys do not try the same numbers
+	 * again.
+	 */
 	while (has_name(labels, name) || has_name(own, name) || pfs_text_equals(name, PFS_LABEL_KINDS))
 		name.length =
 			length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", same->next++);
@@ -231,11 +245,16 @@ put_kind(char *at, bool is_first, PfsText name, const PfsProfileLabel *label)
 static bool
 add_kinds(PfsMaking *making, const PfsProfileLabel *labels, uint32_t count, PfsLabels *result)
 {
+	/* The longest frame of an entry, with a comma or brace before it. */
 	static const char frame[] = ",\"\":{\"key\":\"\",\"unit\":\"\"}";
 	size_t room = 1;
 	char *begin;
 	char *at;
 
+	/*
+	 * Each byte of a text takes at most JSON_BYTES bytes in JSON; names are legal and need no
+	 * escape.
+	 */
 	for (uint32_t i = 0; i < count; i++)
 		room += sizeof(frame) + result->labels[i].name.length +
 				JSON_BYTES * ((size_t) labels[i].key.length + labels[i].text.length);
@@ -244,6 +263,7 @@ add_kinds(PfsMaking *making, const PfsProfileLabel *labels, uint32_t count, PfsL
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		at = put_kind(at, at == begin, result->labels[i].name, &labels[i]);
+	/* No label was changed, so the series needs no label about kinds. */
 	if (at == begin)
 		return true;
 	*at++ = '}';
@@ -257,11 +277,13 @@ bool
 pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLabel *labels,
 					 uint32_t count, PfsLabels *result)
 {
+	/* One entry more for the label PFS_LABEL_KINDS. */
 	Numbered *numbered = pfs_making_alloc(making, (count + 1) * sizeof(Numbered));
 
 	*result = (PfsLabels){ pfs_making_alloc(making, (count + 1) * sizeof(PfsLabel)), count };
 	if (result->labels == NULL || numbered == NULL)
 		return false;
+	/* 1. Legal keys take their names; 2. the others choose among the remaining ones. */
 	keep_legal_names(own, labels, result, numbered);
 	for (uint32_t i = 0; i < count; i++)
 	{

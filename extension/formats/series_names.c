@@ -50,6 +50,7 @@ compare_labels(const void *a, const void *b)
 	const PfsProfileLabel *right = b;
 	int order = compare_texts(left->key, right->key);
 
+	/* Numeric labels follow texts of the same key, so the order of equal sets is unique. */
 	if (order == 0)
 		order = (left->numeric > right->numeric) - (left->numeric < right->numeric);
 	if (order == 0)
@@ -60,6 +61,7 @@ compare_labels(const void *a, const void *b)
 static bool
 name_is_kept(const PfsSeriesRules *rules, PfsText key)
 {
+	/* Only kept labels separate series. */
 	bool kept = rules->keeps_all;
 
 	for (uint32_t i = 0; !kept && i < rules->kept_count; i++)
@@ -86,6 +88,7 @@ get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileL
 			name_is_kept(grouping->rules, label->key) && !pfs_trace_label(label, &ids))
 			labels[count++] = *label;
 	}
+	/* Samples may list equal labels in different orders, which must be one set. */
 	if (count > 1)
 		qsort(labels, count, sizeof(PfsProfileLabel), compare_labels);
 	return count;
@@ -94,6 +97,7 @@ get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileL
 static uint64_t
 hash_labels(const Grouping *grouping, const PfsProfileLabel *labels, uint32_t count)
 {
+	/* The seed is random, so that a hostile file cannot make all sets collide. */
 	uint64_t hash = grouping->seed;
 
 	for (uint32_t i = 0; i < count; i++)
@@ -108,6 +112,7 @@ hash_labels(const Grouping *grouping, const PfsProfileLabel *labels, uint32_t co
 static bool
 sets_is_set(const SampleSet *set, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
 {
+	/* Comparing hashes first saves most comparisons of labels. */
 	if (set->hash != hash || set->count != count)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
@@ -124,6 +129,7 @@ sets_find_slot(const Grouping *grouping, uint64_t hash, const PfsProfileLabel *l
 	uint32_t mask = grouping->slot_count - 1;
 	uint32_t at = (uint32_t) hash & mask;
 
+	/* The table is at most half full, so the search ends at a free slot. */
 	while (grouping->slots[at] != 0 &&
 		   !sets_is_set(&grouping->sets[grouping->slots[at] - 1], hash, labels, count))
 		at = (at + 1) & mask;
@@ -137,6 +143,7 @@ sets_widen(Grouping *grouping)
 	uint32_t capacity = grouping->capacity == 0 ? FIRST_SLOTS / 2 : grouping->capacity * 2;
 	SampleSet *sets = pfs_making_alloc(grouping->making, capacity * sizeof(SampleSet));
 	PfsLabels *labels = pfs_making_alloc(grouping->making, capacity * sizeof(PfsLabels));
+	/* Twice as many slots as sets keep the table half empty. */
 	uint32_t *slots = pfs_making_alloc(grouping->making, 2 * capacity * sizeof(uint32_t));
 	uint32_t count = grouping->result->count;
 
@@ -151,6 +158,7 @@ sets_widen(Grouping *grouping)
 	grouping->sets = sets;
 	grouping->result->labels = labels;
 	grouping->slots = slots;
+	/* The number of slots is a power of two, as the mask requires. */
 	grouping->slot_count = 2 * capacity;
 	grouping->capacity = capacity;
 	for (uint32_t i = 0; i < count; i++)
@@ -161,6 +169,7 @@ sets_widen(Grouping *grouping)
 static bool
 name_set_add(Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
 {
+	/* The sample's labels are in a buffer of the caller, so the set keeps a copy. */
 	PfsProfileLabel *copy = pfs_making_alloc(grouping->making, count * sizeof(PfsProfileLabel));
 	uint32_t number = grouping->result->count;
 
@@ -178,11 +187,13 @@ name_set_add(Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, u
 static uint32_t
 find_set(Grouping *grouping, const PfsProfileSample *sample)
 {
+	/* The reader of each format limits a sample's labels to this number. */
 	PfsProfileLabel labels[PFS_PROFILE_MAX_LABELS];
 	uint32_t count = get_labels(grouping, sample, labels);
 	uint64_t hash = hash_labels(grouping, labels, count);
 	uint32_t *slot;
 
+	/* Widening moves the slots, so it precedes the search. */
 	if (grouping->result->count == grouping->capacity && !sets_widen(grouping))
 		return PFS_NONE;
 	slot = sets_find_slot(grouping, hash, labels, count);
@@ -209,6 +220,7 @@ group(Grouping *grouping)
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
 		const PfsProfileSample *sample = &profile->samples[i];
+		/* Samples without labels share one set, which is found once. */
 		uint32_t set = sample->label_count == 0 ? without : PFS_NONE;
 
 		pfs_pause(profile->budget->pause);
@@ -245,6 +257,7 @@ pfs_profile_sets(PfsMaking *making, const PfsProfile *profile, const PfsSeriesRu
 const char *
 pfs_pprof_default_name(const PfsProfile *profile)
 {
+	/* A name that the reader knows precedes one derived from the period type. */
 	if (profile->name != NULL)
 		return profile->name;
 	if (pfs_text_equals(profile->period_type.type, "cpu"))
@@ -259,6 +272,7 @@ pfs_pprof_default_name(const PfsProfile *profile)
 bool
 pfs_pprof_is_delta(const PfsProfile *profile)
 {
+	/* CPU time is always measured over a time, even if the file gives no duration. */
 	return profile->duration_ns > 0 || pfs_text_equals(profile->period_type.type, "cpu");
 }
 
@@ -270,6 +284,7 @@ cut_length(PfsText text)
 
 	if (text.length <= PFS_TYPE_PART_MAX)
 		return text.length;
+	/* A byte 10xxxxxx continues a character, so the cut is before the character's first byte. */
 	while (length > 0 && ((uint8_t) text.data[length] & 0xC0) == 0x80)
 		length--;
 	return length;
@@ -287,6 +302,10 @@ put_part(char *at, PfsText text, const char *instead)
 	{
 		char c = text.data[i];
 
+		/*
+		 * The name of a type has five parts between colons; characters with a meaning in selectors
+		 * become "_".
+		 */
 		*at++ = (uint8_t) c <= ' ' || c == 0x7f || strchr(":{}\",", c) != NULL ? '_' : c;
 	}
 	*at++ = ':';
@@ -302,6 +321,7 @@ pfs_profile_type_name(const PfsTypeParts *parts, char result[PFS_PROFILE_TYPE_MA
 	at = put_part(at, parts->sample_unit, "unknown");
 	at = put_part(at, parts->period_type, "");
 	at = put_part(at, parts->period_unit, "");
+	/* at - 1 overwrites the last colon. */
 	strcpy(parts->delta ? at : at - 1, parts->delta ? "delta" : "");
 }
 

@@ -41,6 +41,7 @@ squeeze(PfsText key, char squeezed[KEY_MAX + 1])
 	{
 		char c = key.data[i];
 
+		/* "trace_id", "traceId" and "trace.id" are one key. */
 		if (memchr("_.- ", c, 4) == NULL)
 			squeezed[length++] = (char) (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 	}
@@ -93,6 +94,7 @@ read_trace(PfsText text, uint8_t trace[PFS_TRACE_BYTES])
 			return trace_id_read_bytes(text, true, trace, PFS_TRACE_BYTES);
 		case 2 * PFS_TRACE_BYTES:
 			return trace_id_read_bytes(text, false, trace, PFS_TRACE_BYTES);
+		/* A trace id of 64 bits becomes the lower half of one of 128 bits. */
 		case PFS_TRACE_BYTES:
 			return trace_id_read_bytes(text, false, trace + PFS_TRACE_BYTES / 2,
 									   PFS_TRACE_BYTES / 2);
@@ -105,6 +107,7 @@ read_trace(PfsText text, uint8_t trace[PFS_TRACE_BYTES])
 static bool
 put_id(uint8_t *id, const uint8_t *read, size_t count)
 {
+	/* Zero is no id. A second, different id leaves its label as it is. */
 	if (!ids_is_set(read, count) || (ids_is_set(id, count) && memcmp(id, read, count) != 0))
 		return false;
 	memcpy(id, read, count);
@@ -121,6 +124,7 @@ pfs_trace_label(const PfsProfileLabel *label, PfsTraceIds *ids)
 	if (label->numeric)
 		return false;
 	squeeze(label->key, squeezed);
+	/* Some agents write "otel.trace_id". */
 	if (strncmp(key, "otel", 4) == 0)
 		key += 4;
 	if (strcmp(key, "traceid") == 0)

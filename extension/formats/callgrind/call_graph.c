@@ -53,6 +53,10 @@ add_functions(PfsCallGraph *graph, uint32_t function)
 			(PfsGraphFunction){ .calls = PFS_NONE, .caller = PFS_NONE };
 		for (uint32_t i = 0; i < profile->type_count; i++)
 		{
+			/*
+			 * PFS_GROW() must be called for each entry, so the values of a function are added one
+			 * by one.
+			 */
 			if (!PFS_GROW(profile->budget, graph->own, first + i) ||
 				!PFS_GROW(profile->budget, graph->placed, first + i))
 				return false;
@@ -71,6 +75,7 @@ pfs_graph_own(PfsCallGraph *graph, uint32_t function)
 			   : NULL;
 }
 
+/* Calls with the same caller and callee are summed up. */
 bool
 pfs_graph_add_call(PfsCallGraph *graph, uint32_t caller, uint32_t callee, int64_t cost)
 {
@@ -82,15 +87,18 @@ pfs_graph_add_call(PfsCallGraph *graph, uint32_t caller, uint32_t callee, int64_
 	/* the cost of a recursive call is already part of the function's own costs */
 	if (caller == callee)
 		return true;
+	/* The number of a pair is the index of its call. */
 	call = pfs_pair_number(&graph->pairs, caller, callee);
 	if (call == PFS_NONE ||
 		(call == before && !PFS_GROW(graph->tree->profile->budget, graph->calls, before)))
 		return false;
 	if (call == before)
 	{
+		/* The list of a caller's calls is linked, newest first. */
 		graph->calls[call] = (PfsGraphCall){ 0, graph->functions[caller].calls };
 		graph->functions[caller].calls = call;
 	}
+	/* Sums are double: a hostile file may claim any costs, and proportions suffice. */
 	graph->calls[call].cost += (double) cost;
 	graph->functions[callee].called += (double) cost;
 	return true;
@@ -101,9 +109,13 @@ find_callers(PfsCallGraph *graph)
 {
 	for (uint32_t i = 0; i < graph->pairs.count; i++)
 	{
+		/* The upper half of a pair is the caller, the lower half the callee. */
 		uint32_t caller = (uint32_t) (graph->pairs.pairs[i] >> 32);
 		PfsGraphFunction *callee = &graph->functions[(uint32_t) graph->pairs.pairs[i]];
 
+		/*
+		 * Of several callers the most expensive one is kept, the first of equally expensive ones.
+		 */
 		if (callee->caller != PFS_NONE && callee->by_caller >= graph->calls[i].cost)
 			continue;
 		callee->caller = caller;
@@ -115,6 +127,7 @@ find_callers(PfsCallGraph *graph)
 static void
 drop_cheap_calls(PfsCallGraph *graph)
 {
+	/* The lists are built anew with the calls that are worth following. */
 	for (uint32_t i = 0; i < graph->function_count; i++)
 		graph->functions[i].calls = PFS_NONE;
 	for (uint32_t i = 0; i < graph->pairs.count; i++)
@@ -141,6 +154,10 @@ place(PfsCallGraph *graph, uint32_t function, uint32_t node, double part)
 		int64_t *placed = &graph->placed[(size_t) function * count + i];
 		int64_t left = own - *placed;
 		double wanted = nearbyint((double) own * part);
+		/*
+		 * Parts may add up to more than 1, and rounding to more than own, so no more than what is
+		 * left is moved.
+		 */
 		int64_t moved = wanted >= (double) left ? left : (int64_t) wanted;
 
 		values[i] += moved;
@@ -167,6 +184,7 @@ typedef struct Stack
 static bool
 open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function, double part)
 {
+	/* The list of calls is walked by at->call, which makes recursion unnecessary. */
 	Visit visit = { .function = function, .call = graph->functions[function].calls, .part = part };
 
 	visit.node = stack->depth == 0
@@ -174,6 +192,7 @@ open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t functio
 					 : pfs_calls_child(graph->tree, stack->visits[stack->depth - 1].node, function);
 	if (visit.node == PFS_NONE)
 		return false;
+	/* An open function is on the stack, see is_worth(). */
 	graph->functions[function].is_open = true;
 	place(graph, function, visit.node, part);
 	stack->visits[stack->depth++] = visit;
@@ -184,6 +203,7 @@ open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t functio
 static bool
 is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
 {
+	/* A function that is open already would be recursion, which could go on forever. */
 	return !graph->functions[callee].is_open && cost > 0 && cost >= graph->floor &&
 		   stack->depth < DEPTH_MAX && graph->visits_left > 0;
 }
@@ -206,6 +226,10 @@ place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
 		double cost;
 
 		pfs_pause(graph->tree->profile->budget->pause);
+		/*
+		 * All calls of the innermost function have been followed, or the limit of examined calls is
+		 * reached.
+		 */
 		if (call == PFS_NONE || graph->edges_left == 0)
 		{
 			graph->functions[at->function].is_open = false;
@@ -215,11 +239,16 @@ place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
 		graph->edges_left--;
 		at->call = graph->calls[call].next;
 		callee = (uint32_t) graph->pairs.pairs[call];
+		/* The call's cost for all stacks, reduced to the part that belongs to this stack. */
 		cost = graph->calls[call].cost * at->part;
 		if (!is_worth(graph, stack, callee, cost))
 			continue;
 		graph->visits_left--;
 		if (!open_function(graph, stack, root, callee,
+						   /*
+						    * The part of the callee's costs that this stack gets. Costs of calls
+						    * may exceed the sum in "called" by rounding.
+						    */
 						   fmin(cost / graph->functions[callee].called, 1)))
 			return false;
 	}
@@ -249,6 +278,7 @@ place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)
 	uint32_t chain[DEPTH_MAX];
 	uint32_t node = PFS_NONE;
 	int depth = 0;
+	/* One function per stack once the tree has too many nodes. */
 	int depth_max = graph->tree->index.count < graph->nodes_max ? DEPTH_MAX : 1;
 
 	pfs_pause(graph->tree->profile->budget->pause);
@@ -256,9 +286,11 @@ place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)
 		 at != PFS_NONE && depth < depth_max && !graph->functions[at].is_open;
 		 at = graph->functions[at].caller)
 	{
+		/* is_open marks functions of the chain, which ends at the first repetition. */
 		graph->functions[at].is_open = true;
 		chain[depth++] = at;
 	}
+	/* The chain goes from callee to caller, so the tree is built from its end. */
 	while (depth-- > 0)
 	{
 		graph->functions[chain[depth]].is_open = false;
@@ -267,6 +299,7 @@ place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)
 		if (node == PFS_NONE)
 			return false;
 	}
+	/* place() moves at most the costs that are left, so the part may be 1. */
 	place(graph, function, node, 1);
 	return true;
 }
@@ -282,6 +315,7 @@ pfs_graph_to_tree(PfsCallGraph *graph)
 	if (root == PFS_NONE)
 		return false;
 	for (uint32_t i = 0; i < graph->function_count; i++)
+		/* The floor follows from the first event, by which calls are weighed. */
 		total += (double) graph->own[(size_t) i * count];
 	graph->floor = total / PARTS;
 	graph->visits_left = VISITS_MAX;
@@ -289,9 +323,11 @@ pfs_graph_to_tree(PfsCallGraph *graph)
 	graph->nodes_max = VISITS_MAX + (uint64_t) graph->function_count * NODES_PER_FUNCTION;
 	find_callers(graph);
 	drop_cheap_calls(graph);
+	/* 1. Functions that nobody calls are the tops of stacks. */
 	for (uint32_t i = 0; i < graph->function_count; i++)
 		if (graph->functions[i].called <= 0 && !place_below(graph, &stack, root, i))
 			return false;
+	/* 2. Functions in cycles without a top, and costs below the floor or beyond a limit. */
 	for (uint32_t i = 0; i < graph->function_count; i++)
 		if (!is_placed(graph, i) && !place_rest(graph, root, i))
 			return false;

@@ -92,6 +92,7 @@ callgrind_is_header(PfsText line)
 {
 	uint32_t at = 0;
 
+	/* The bit 0x20 makes a letter lower case. */
 	while (at < line.length && ((line.data[at] | 0x20) >= 'a' && (line.data[at] | 0x20) <= 'z'))
 		at++;
 	return at > 0 && at < line.length && line.data[at] == ':';
@@ -104,6 +105,9 @@ pfs_is_callgrind(const uint8_t *bytes, size_t length)
 	PfsLineReader lines = { .bytes = (const char *) bytes, .length = length, .budget = &no_budget };
 	PfsText line;
 
+	/*
+	 * A file may begin with any number of header lines; "events:" is the one that every file has.
+	 */
 	pfs_skip_byte_order_mark(&lines);
 	for (int i = 0; i < PROBE_LINES && pfs_next_line(&lines, &line); i++)
 	{
@@ -127,6 +131,7 @@ add_event(Reader *reader, PfsText event)
 
 	if (profile->type_count == PFS_PROFILE_MAX_SAMPLE_TYPES)
 		return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "too many events");
+	/* A cost is multiplied by its event's scale, for example 10 for units of 10 ns. */
 	reader->scales[profile->type_count] = 1;
 	for (size_t i = 0; i < sizeof(known_events) / sizeof(known_events[0]); i++)
 	{
@@ -136,6 +141,7 @@ add_event(Reader *reader, PfsText event)
 							   { known_events[i].unit, (uint32_t) strlen(known_events[i].unit) } };
 		reader->scales[profile->type_count] = known_events[i].scale;
 	}
+	/* Names of known events are constants and clean; the others come from the file. */
 	if (!pfs_text_clean(profile, &type.type) ||
 		!PFS_GROW(profile->budget, profile->types, profile->type_count))
 		return callgrind_refused(reader);
@@ -149,7 +155,7 @@ callgrind_read_events(Reader *reader, PfsText names)
 	PfsReadStatus status = PFS_READ_OK;
 
 	names = pfs_trim(names);
-	/* concatenated files repeat the line */
+	/* Each part of a concatenated file has a line of its own, which must name the same events. */
 	if (reader->profile->type_count > 0)
 		return names.length == reader->events.length &&
 					   memcmp(names.data, reader->events.data, names.length) == 0
@@ -169,6 +175,7 @@ callgrind_read_header(Reader *reader, PfsText line)
 		return callgrind_read_events(reader, line);
 	if (!cut_prefix(&line, "positions:"))
 		return PFS_READ_OK;
+	/* The number of positions is the number of words, for example 2 for "positions: instr line". */
 	for (reader->position_count = 0; pfs_cut_word(&line).length > 0;)
 		reader->position_count++;
 	return PFS_READ_OK;
@@ -187,18 +194,27 @@ callgrind_read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
 	uint32_t id;
 	int64_t number;
 
+	/*
+	 * A number in parentheses has at least one digit and a closing parenthesis; everything else is
+	 * a name.
+	 */
 	*name = pfs_trim(text);
 	while (end < name->length && pfs_is_digit(name->data[end]))
 		end++;
 	if (name->length < 3 || name->data[0] != '(' || end == name->length || name->data[end] != ')' ||
 		pfs_parse_int64(pfs_part(*name, 1, end), &number) != PFS_READ_OK || number >= UINT32_MAX)
 		return pfs_text_clean(reader->profile, name) ? PFS_READ_OK : callgrind_refused(reader);
+	/* Only one of both remains: "(7) name" gives "name", "(7)" gives "". */
 	*name = pfs_trim(pfs_part(*name, end + 1, name->length));
 	id = pfs_pair_number(&reader->ids, kind, (uint32_t) number);
 	if (id == PFS_NONE ||
 		(id == before && !PFS_GROW(reader->profile->budget, reader->names, before)) ||
 		!pfs_text_clean(reader->profile, name))
 		return callgrind_refused(reader);
+	/*
+	 * A reference to a number that was never defined gets an empty name, which a later definition
+	 * replaces.
+	 */
 	if (name->length > 0 || id == before)
 		reader->names[id] = *name;
 	*name = reader->names[id];
@@ -213,8 +229,13 @@ callgrind_read_function(Reader *reader, PfsText text, PfsText file, uint32_t *fu
 
 	if (status != PFS_READ_OK)
 		return status;
+	/* The costs of a function are arrays with one value per event, so the events must be known. */
 	if (reader->profile->type_count == 0)
 		return callgrind_malformed(reader, "no events are named");
+	/*
+	 * A function is identified by name and file: static functions of two files may have equal
+	 * names.
+	 */
 	*function = pfs_calls_frame(&reader->tree, name, file, 0);
 	return *function == PFS_NONE || pfs_graph_own(&reader->graph, *function) == NULL
 			   ? callgrind_refused(reader)
@@ -228,14 +249,19 @@ read_assignment(Reader *reader, PfsText line)
 	PfsText ignored;
 	PfsReadStatus status;
 
+	/*
+	 * fl= sets the file of the following functions, and of their callees unless cfi= tells another.
+	 */
 	if (cut_prefix(&line, "fl="))
 	{
 		status = callgrind_read_name(reader, NAME_FILE, line, &reader->file);
 		reader->callee_file = reader->file;
 		return status;
 	}
+	/* fi= and fe= set the file of inlined lines, whose costs count for the function itself. */
 	if (cut_prefix(&line, "fi=") || cut_prefix(&line, "fe="))
 		return callgrind_read_name(reader, NAME_FILE, line, &ignored);
+	/* cfi= and cfl= are two spellings, and apply to the next cfn= only. */
 	if (cut_prefix(&line, "cfi=") || cut_prefix(&line, "cfl="))
 		return callgrind_read_name(reader, NAME_FILE, line, &reader->callee_file);
 	if (cut_prefix(&line, "fn="))
@@ -249,10 +275,12 @@ read_assignment(Reader *reader, PfsText line)
 		reader->callee_file = reader->file;
 		return status;
 	}
+	/* The line after calls= has the cost of the call instead of own costs. */
 	if (cut_prefix(&line, "calls="))
 		reader->is_call = true;
 	else if (!cut_prefix(&line, "ob=") && !cut_prefix(&line, "cob=") &&
 			 !cut_prefix(&line, "jump=") && !cut_prefix(&line, "jcnd="))
+		/* Objects and jumps do not matter here; unknown assignments are counted as skipped. */
 		pfs_line_skip(&reader->lines, &reader->profile->skipped);
 	return PFS_READ_OK;
 }
@@ -268,16 +296,19 @@ read_costs(Reader *reader, PfsText line)
 	int64_t first = 0;
 
 	reader->is_call = false;
+	/* A file may have costs before the first fn=, or calls= without cfn=. */
 	if (reader->function == PFS_NONE || (is_call && reader->callee == PFS_NONE))
 		return callgrind_malformed(reader, "costs without a function");
 	if (!is_call)
 		own = pfs_graph_own(&reader->graph, reader->function);
+	/* Positions precede the costs: line numbers, or addresses, in absolute or relative form. */
 	for (int64_t i = 0; i < reader->position_count; i++)
 		pfs_cut_word(&line);
 	for (uint32_t i = 0; i < reader->profile->type_count; i++)
 	{
 		PfsText word = pfs_cut_word(&line);
 		int64_t cost = 0;
+		/* Trailing costs that are 0 may be left out. */
 		PfsReadStatus status = word.length == 0 ? PFS_READ_OK : pfs_parse_int64(word, &cost);
 
 		if (status == PFS_READ_MALFORMED)
@@ -285,8 +316,10 @@ read_costs(Reader *reader, PfsText line)
 		if (status != PFS_READ_OK || __builtin_mul_overflow(cost, reader->scales[i], &cost) ||
 			(own != NULL && __builtin_add_overflow(own[i], cost, &own[i])))
 			return pfs_line_fail(&reader->lines, PFS_READ_OUT_OF_RANGE, "cost is out of range");
+		/* The graph weighs calls by the first event only. */
 		first = i == 0 ? cost : first;
 	}
+	/* A cost below 0 would break the proportions between callers, so it counts as 0. */
 	return !is_call || pfs_graph_add_call(&reader->graph, reader->function, reader->callee,
 										  first > 0 ? first : 0)
 			   ? PFS_READ_OK
@@ -302,6 +335,7 @@ callgrind_read_line(Reader *reader, PfsText line)
 	first = line.length > 0 ? line.data[0] : '#';
 	if (first == '#')
 		return PFS_READ_OK;
+	/* Relative positions begin with +, - or *. */
 	if (pfs_is_digit(first) || first == '+' || first == '-' || first == '*')
 		return read_costs(reader, line);
 	return callgrind_is_header(line) ? callgrind_read_header(reader, line)

@@ -45,12 +45,14 @@ take_steps(PfsJfrBytes *in, size_t count)
 {
 	size_t before = in->steps_left;
 
+	/* Steps limit the work: a chunk may refer to one position many times. */
 	if (count > before)
 	{
 		*in->error = pfs_error_at("recording repeats itself too often", in->at);
 		return PFS_READ_TOO_LARGE;
 	}
 	in->steps_left -= count;
+	/* A pause each time the number of remaining steps crosses a multiple. */
 	if (before / PAUSE_STEPS != in->steps_left / PAUSE_STEPS)
 		pfs_pause(in->profile->budget->pause);
 	return PFS_READ_OK;
@@ -72,6 +74,7 @@ pfs_jfr_number(PfsJfrBytes *in, uint64_t *number)
 	for (int i = 0; i < NUMBER_BYTES_MAX && in->at < in->length; i++)
 	{
 		uint8_t byte = in->bytes[in->at++];
+		/* The ninth byte has 8 bits, the others 7: 8 * 7 + 8 = 64. */
 		bool is_last = byte < 0x80 || i == NUMBER_BYTES_MAX - 1;
 
 		sum |= (uint64_t) (i == NUMBER_BYTES_MAX - 1 ? byte : byte & 0x7f) << (7 * i);
@@ -118,12 +121,14 @@ static PfsReadStatus
 read_characters(PfsJfrBytes *in, uint64_t count, bool are_bytes, PfsText *text)
 {
 	PfsReadStatus status = PFS_READ_OK;
+	/* A character has at most 3 bytes in UTF-8. */
 	char *begin =
 		pfs_scratch_alloc(&in->profile->texts, in->profile->budget, (size_t) count * 3 + 1);
 	char *out = begin;
 
 	if (begin == NULL)
 		return pfs_jfr_refused(in);
+	/* begin_text() has tested that a byte exists for each character. */
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 	{
 		uint64_t c = 0;
@@ -169,8 +174,10 @@ begin_text(PfsJfrBytes *in, uint8_t *kind, uint64_t *number)
 	status = pfs_jfr_number(in, number);
 	if (status != PFS_READ_OK || *kind == TEXT_REFERENCE)
 		return status;
+	/* Every character takes at least one byte. */
 	if (*number > in->length - in->at)
 		return pfs_jfr_fail(in, "text extends beyond the end");
+	/* A long text takes more steps, because its bytes are read without any. */
 	return take_steps(in, (size_t) *number / TEXT_BYTES_OF_STEP);
 }
 
@@ -203,6 +210,7 @@ pfs_jfr_skip_text(PfsJfrBytes *in)
 
 	if (status != PFS_READ_OK || kind == TEXT_REFERENCE)
 		return status;
+	/* Bytes are skipped at once; characters have variable lengths. */
 	if (kind != TEXT_CHARACTERS)
 		return pfs_jfr_skip(in, number);
 	for (uint64_t i = 0, c; status == PFS_READ_OK && i < number; i++)

@@ -46,13 +46,16 @@ chunk_read_header(PfsJfrChunk *chunk)
 	if (in->length < PFS_JFR_HEADER_BYTES || memcmp(in->bytes, "FLR", 4) != 0)
 		return pfs_jfr_fail(in, "chunk has no header");
 	size = header_number(in, HEADER_SIZE, 8);
+	/* The size is written when the chunk is complete; until then it is 0. */
 	if (size == 0)
 		return pfs_jfr_fail(in, "chunk is still being written");
 	if (size < PFS_JFR_HEADER_BYTES || size > in->length)
 		return pfs_jfr_fail(in, "chunk extends beyond the end");
+	/* All reads stop at the chunk's end, so a damaged chunk cannot use bytes of the next one. */
 	in->length = (size_t) size;
 	if ((header_number(in, HEADER_FEATURES, 4) & COMPRESSED) == 0)
 		return pfs_jfr_fail(in, "chunk has numbers that are not compressed");
+	/* Numbers of the header may be negative as int64; later sums test for overflow. */
 	chunk->start_ns = (int64_t) header_number(in, HEADER_START_NS, 8);
 	chunk->duration_ns = (int64_t) header_number(in, HEADER_DURATION_NS, 8);
 	chunk->start_ticks = (int64_t) header_number(in, HEADER_START_TICKS, 8);
@@ -81,6 +84,7 @@ pfs_jfr_chunk_open(PfsJfrChunk *chunk, const PfsJfrBytes *in)
 
 	*chunk = (PfsJfrChunk){ .in = *in };
 	status = chunk_read_header(chunk);
+	/* The metadata comes first, because pools are read by the fields of their classes. */
 	if (status == PFS_READ_OK)
 		status = chunk_go_to(&chunk->in, HEADER_METADATA);
 	if (status == PFS_READ_OK)
@@ -89,6 +93,7 @@ pfs_jfr_chunk_open(PfsJfrChunk *chunk, const PfsJfrBytes *in)
 		status = chunk_go_to(&chunk->in, HEADER_POOLS);
 	if (status == PFS_READ_OK)
 		status = pfs_jfr_pools_read(&chunk->in, &chunk->types, &chunk->pools);
+	/* A class that the recording does not contain is PFS_NONE, even if the reading failed. */
 	chunk->stack_types = (PfsJfrStackTypes){
 		.stack = pfs_jfr_class_named(&chunk->types, "jdk.types.StackTrace"),
 		.frame = pfs_jfr_class_named(&chunk->types, "jdk.types.StackFrame"),
@@ -111,6 +116,7 @@ pfs_jfr_chunk_close(PfsJfrChunk *chunk)
 int64_t
 pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks)
 {
+	/* 128 bits: a tick's count times 10^9 overflows 64 bits after some seconds. */
 	__int128 ns = (__int128) ticks * NS_PER_SECOND / chunk->ticks_per_second;
 
 	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t) ns;
@@ -144,9 +150,11 @@ PfsReadStatus
 pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text)
 {
 	PfsJfrText read = { .is_reference = true };
+	/* A field in a pool has only the key of a text; an inline text may be a key, too. */
 	PfsReadStatus status = field->in_pool ? pfs_jfr_number(&chunk->in, &read.reference)
 										  : pfs_jfr_text(&chunk->in, &read);
 	const PfsJfrConstant *constant;
+	/* The text lies elsewhere in the chunk; the fields after this one follow at position "at". */
 	size_t at = chunk->in.at;
 
 	*text = read.text;
@@ -155,6 +163,7 @@ pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text)
 	constant = pfs_jfr_constant(&chunk->pools, field->class_index, read.reference);
 	if (constant == NULL)
 		return PFS_READ_OK;
+	/* A reference to a reference is not followed: read.text stays "". */
 	chunk->in.at = constant->offset;
 	status = pfs_jfr_text(&chunk->in, &read);
 	chunk->in.at = at;
@@ -174,6 +183,7 @@ chunk_read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int 
 		const PfsJfrField *field = &chunk->types.fields[class->first_field + i];
 		Wanted *one = NULL;
 
+		/* Fields are found by name, because their order and number differ between versions. */
 		for (int j = 0; j < count; j++)
 			if (pfs_text_equals(field->name, wanted[j].name))
 				one = &wanted[j];
@@ -182,6 +192,7 @@ chunk_read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int 
 		else if (one != NULL && is_number(chunk, field))
 			status = pfs_jfr_number(&chunk->in, &one->number);
 		else
+			/* A wanted field of another form is skipped and keeps its initial value. */
 			status = pfs_jfr_skip_field(&chunk->in, &chunk->types, field);
 	}
 	return status;
@@ -198,6 +209,7 @@ read_constant(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Wanted *wa
 
 	if (constant == NULL)
 		return PFS_READ_OK;
+	/* Constants lie in the pools; the caller continues at its own position. */
 	chunk->in.at = constant->offset;
 	status = chunk_read_fields(chunk, class_index, wanted, count);
 	chunk->in.at = at;
@@ -242,6 +254,7 @@ join_names(PfsProfile *profile, PfsText class, PfsText method, PfsText *name)
 							(size_t) class.length + method.length + 1);
 	if (out == NULL)
 		return false;
+	/* Recordings name classes as class files do, with slashes. */
 	for (uint32_t i = 0; i < class.length; i++)
 		out[i] = class.data[i] == '/' ? '.' : class.data[i];
 	out[class.length] = '.';
@@ -261,6 +274,7 @@ add_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsText class, PfsText me
 
 	if (!join_names(profile, class, method, &name))
 		return pfs_jfr_refused(&chunk->in);
+	/* Methods of all chunks with one name are one function, because keys differ between chunks. */
 	number = pfs_text_number(&frames->functions, name);
 	if (number == PFS_NONE)
 		return pfs_jfr_refused(&chunk->in);
@@ -288,11 +302,16 @@ chunk_find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size
 	PfsText method = { "", 0 };
 	PfsReadStatus status;
 
+	/* Methods occur in many frames; only the first one reads the constants. */
 	if (constant != NULL && constant->is_resolved)
 	{
 		*function = constant->first;
 		return PFS_READ_OK;
 	}
+	/*
+	 * A method has a class and a name; the class has a name of its own; both names are keys of
+	 * symbols.
+	 */
 	status = read_constant(chunk, chunk->stack_types.method, key, fields, 2);
 	if (status == PFS_READ_OK)
 		status = read_constant(chunk, chunk->stack_types.class, fields[0].number, &class_name, 1);
@@ -302,6 +321,7 @@ chunk_find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size
 		status = read_symbol(chunk, fields[1].number, &method);
 	if (status == PFS_READ_OK)
 		status = add_function(chunk, frames, class, method, function);
+	/* A missing constant has no place for the result. */
 	if (status == PFS_READ_OK && constant != NULL)
 	{
 		constant->first = *function;
@@ -326,6 +346,8 @@ chunk_add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 		return status;
 	if (fields[1].number > INT32_MAX)
 		fields[1].number = 0; /* a line of -1 is unknown */
+
+	/* Function and line identify the location; set_lines() splits the number again. */
 	location = pfs_address_location(&frames->lines, (uint64_t) function << 32 | fields[1].number);
 	if (location == PFS_NONE ||
 		!PFS_GROW(profile->budget, profile->location_indexes, profile->location_index_count))
@@ -341,6 +363,7 @@ add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 	uint64_t count;
 	PfsReadStatus status = pfs_jfr_number(&chunk->in, &count);
 
+	/* The count is tested before the frames, so a hostile stack is refused at once. */
 	if (status == PFS_READ_OK && count > PFS_PROFILE_MAX_DEPTH)
 	{
 		*chunk->in.error = pfs_error_at("stack has too many frames", chunk->in.at);
@@ -348,6 +371,7 @@ add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 	}
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 		status = chunk_add_frame(chunk, frames);
+	/* Nothing else adds frames until the stack is complete, so they are contiguous. */
 	stack->count = (uint32_t) (chunk->in.profile->location_index_count - stack->first);
 	return status;
 }
@@ -366,6 +390,10 @@ chunk_read_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack
 	{
 		const PfsJfrField *field = &chunk->types.fields[class->first_field + i];
 
+		/*
+		 * Another encoding of the field would be skipped, because chunk_add_frame() reads inline
+		 * values only.
+		 */
 		if (pfs_text_equals(field->name, "frames") && field->is_array && !field->in_pool &&
 			field->class_index != PFS_NONE && field->class_index == chunk->stack_types.frame)
 			status = add_frames(chunk, frames, stack);
@@ -387,10 +415,12 @@ pfs_jfr_set_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, PfsPro
 
 	sample->first_location = chunk->in.profile->location_index_count;
 	sample->location_count = 0;
+	/* An event without a stack is a sample without frames. */
 	if (stack == NULL)
 		return PFS_READ_OK;
 	if (!stack->is_resolved)
 	{
+		/* The stack lies in the pool, elsewhere in the chunk. */
 		chunk->in.at = stack->offset;
 		status = chunk_read_stack(chunk, frames, stack);
 		chunk->in.at = at;

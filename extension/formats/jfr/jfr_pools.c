@@ -20,6 +20,7 @@ read_pool(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools)
 		status = pfs_jfr_number(in, &count);
 	if (status != PFS_READ_OK)
 		return status;
+	/* A class that the metadata lacks is PFS_NONE; skipping its first value fails. */
 	class_index = pfs_id_find(&types->ids, class_id);
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 	{
@@ -48,6 +49,7 @@ pools_read_event(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools, 
 		status = pfs_jfr_number(in, &head[i]);
 	if (status != PFS_READ_OK)
 		return status;
+	/* The distance is negative, stored as a number without sign. */
 	*back = -head[4];
 	for (uint64_t i = 0; status == PFS_READ_OK && i < head[6]; i++)
 		status = read_pool(in, types, pools);
@@ -77,10 +79,12 @@ pfs_jfr_pools_read(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools
 		begin -= (size_t) back;
 		in->at = begin;
 		status = pools_read_event(in, types, pools, &back);
+		/* The distance to the previous pool must not lead before the chunk's begin. */
 		if (status == PFS_READ_OK && back > begin)
 			status = pfs_jfr_fail(in, "constant pools lie outside the chunk");
 	} while (status == PFS_READ_OK && back != 0);
 	if (status == PFS_READ_OK && pools->count > 0)
+		/* Constants are found by class and key. If a key occurs twice, either may be found. */
 		qsort(pools->constants, pools->count, sizeof(PfsJfrConstant), compare_constants);
 	return status;
 }

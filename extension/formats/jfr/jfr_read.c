@@ -139,10 +139,12 @@ pfs_is_jfr(const uint8_t *bytes, size_t length)
 static PfsJfrOwner
 owner_of(const Reader *reader, uint64_t event_id)
 {
+	/* Settings belong to the class of events whose id they name. Only two classes matter. */
 	uint32_t class_index = pfs_id_find(&reader->chunk.types.ids, event_id);
 
 	if (class_index == PFS_NONE)
 		return PFS_JFR_OWNER_OTHER;
+	/* events[0] is jdk.ExecutionSample. */
 	if (class_index == reader->classes[0])
 		return PFS_JFR_OWNER_EXECUTION;
 	return class_index == reader->recording ? PFS_JFR_OWNER_RECORDING : PFS_JFR_OWNER_OTHER;
@@ -158,9 +160,11 @@ read_setting(Reader *reader)
 	uint64_t id = 0;
 	PfsReadStatus status = PFS_READ_OK;
 
+	/* Fields follow each other without lengths, so each is read or skipped exactly. */
 	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
 	{
 		const PfsJfrField *field = &reader->chunk.types.fields[class->first_field + i];
+		/* A text may be inline or a key of the pool of strings; both have the class String. */
 		bool is_text = !field->is_array && field->class_index != PFS_NONE &&
 					   reader->chunk.types.classes[field->class_index].form == PFS_JFR_TEXT;
 
@@ -209,6 +213,10 @@ field_target(const Reader *reader, EventFields *fields, const PfsJfrField *field
 {
 	const PfsJfrTypes *types = &reader->chunk.types;
 	uint32_t class_index = field->class_index;
+	/*
+	 * The field's name alone is not sufficient. A newer version of the runtime may change its
+	 * encoding, which would then be skipped.
+	 */
 	bool is_number = !field->is_array && !field->in_pool && class_index != PFS_NONE &&
 					 types->classes[class_index].form == PFS_JFR_NUMBER;
 	bool is_key = !field->is_array && field->in_pool && class_index != PFS_NONE;
@@ -217,6 +225,7 @@ field_target(const Reader *reader, EventFields *fields, const PfsJfrField *field
 		return &fields->start;
 	if (is_number && amount != NULL && pfs_text_equals(field->name, amount))
 		return &fields->amount;
+	/* Trace ids matter only in pushed recordings, where they become labels. */
 	for (size_t i = 0; is_number && reader->profile->is_pushed && i < ID_COUNT; i++)
 		if (pfs_text_equals(field->name, id_names[i]))
 			return &fields->ids[i];
@@ -240,6 +249,7 @@ read_event_fields(Reader *reader, size_t event, EventFields *fields)
 		const PfsJfrField *field = &types->fields[class->first_field + i];
 		uint64_t *to = field_target(reader, fields, field, events[event].amount);
 
+		/* Numbers and keys have one encoding, so both are read by pfs_jfr_number(). */
 		status = to != NULL ? pfs_jfr_number(&reader->chunk.in, to)
 							: pfs_jfr_skip_field(&reader->chunk.in, types, field);
 	}
@@ -253,6 +263,10 @@ read_state(Reader *reader, uint64_t key, bool *has_state)
 	PfsText name = { "", 0 };
 	PfsReadStatus status = PFS_READ_OK;
 
+	/*
+	 * The state of most samples is NO_STATE; its key is remembered, which saves a lookup per
+	 * sample.
+	 */
 	if (!reader->knows_no_state || key != reader->no_state)
 		status = pfs_jfr_constant_name(&reader->chunk, reader->thread_state, key, &name);
 	else
@@ -260,6 +274,10 @@ read_state(Reader *reader, uint64_t key, bool *has_state)
 	*has_state = name.length > 0 && !pfs_text_equals(name, NO_STATE);
 	if (name.length > 0 && !*has_state)
 	{
+		/*
+		 * Keys of constants are valid only within a chunk; find_classes() forgets the key at the
+		 * next one.
+		 */
 		reader->knows_no_state = true;
 		reader->no_state = key;
 	}
@@ -273,6 +291,10 @@ time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
 	const PfsJfrChunk *chunk = &reader->chunk;
 	int64_t since;
 
+	/*
+	 * 1. Ticks since the chunk began; 2. as nanoseconds since 1970; 3. relative to the first chunk,
+	 *    whose start is the profile's time.
+	 */
 	if (__builtin_sub_overflow((int64_t) ticks, chunk->start_ticks, &since) ||
 		__builtin_add_overflow(pfs_jfr_nanoseconds(chunk, since), chunk->start_ns, &since) ||
 		__builtin_sub_overflow(since, reader->profile->time_ns, offset))
@@ -289,9 +311,11 @@ add_ids(Reader *reader, const EventFields *fields, PfsProfileSample *sample)
 {
 	PfsProfile *profile = reader->profile;
 
+	/* Labels of the sample are contiguous, because the samples are added one by one. */
 	sample->first_label = profile->label_count;
 	for (size_t i = 0; i < ID_COUNT; i++)
 	{
+		/* An id of 0 means that no span was active. */
 		if (fields->ids[i] == 0)
 			continue;
 		if (!PFS_GROW(profile->budget, profile->labels, profile->label_count))
@@ -315,6 +339,10 @@ jfr_read_event(Reader *reader, size_t event)
 	Numbers numbers = { .kind = event_kind(reader, event), .count = 1 };
 	PfsReadStatus status = read_event_fields(reader, event, &fields);
 
+	/*
+	 * 1. The fields are read, then 2. the stack at its own position in the pool, which keeps the
+	 *    position of the next event.
+	 */
 	if (status == PFS_READ_OK)
 		status = time_offset(reader, fields.start, &sample.time_offset_ns);
 	if (status == PFS_READ_OK)
@@ -323,6 +351,10 @@ jfr_read_event(Reader *reader, size_t event)
 		status = read_state(reader, fields.state, &numbers.has_state);
 	if (status != PFS_READ_OK)
 		return status;
+	/*
+	 * The profile stores the frames of equal stacks once, but later steps read them once per
+	 * sample, so their sum is limited.
+	 */
 	reader->frame_count += sample.location_count;
 	if (reader->frame_count > FRAMES_MAX)
 	{
@@ -332,10 +364,18 @@ jfr_read_event(Reader *reader, size_t event)
 	numbers.amount = (int64_t) fields.amount;
 	if (numbers.kind == KIND_MONITOR || numbers.kind == KIND_PARK)
 		numbers.amount = pfs_jfr_nanoseconds(&reader->chunk, numbers.amount);
+	/*
+	 * A sample of wall-clock time covers several ticks of the sampler. Its field counts them, and
+	 * set_amount() multiplies them by the interval.
+	 */
 	if (numbers.kind == KIND_WALL)
 		numbers.count = numbers.amount;
 	if (numbers.kind == KIND_LIVE)
 		numbers.amount = 1; /* each event is an object */
+
+	/*
+	 * Samples and numbers are parallel arrays: both grow here, and the count increases after both.
+	 */
 	if (!add_ids(reader, &fields, &sample) ||
 		!PFS_GROW(profile->budget, profile->samples, profile->sample_count) ||
 		!PFS_GROW(profile->budget, reader->numbers, profile->sample_count))
@@ -351,6 +391,7 @@ read_known(Reader *reader, uint64_t class_id)
 {
 	uint32_t class_index = pfs_id_find(&reader->chunk.types.ids, class_id);
 
+	/* Events of unknown classes are skipped by their size. */
 	if (class_index == PFS_NONE)
 		return PFS_READ_OK;
 	if (class_index == reader->setting)
@@ -370,6 +411,10 @@ jfr_read_events(Reader *reader)
 	PfsJfrBytes *in = &reader->chunk.in;
 	PfsReadStatus status = PFS_READ_OK;
 
+	/*
+	 * The events are between the header and the end, mixed with the metadata and the pools, which
+	 * are events of unknown classes here.
+	 */
 	in->at = PFS_JFR_HEADER_BYTES;
 	while (status == PFS_READ_OK && in->at < in->length)
 	{
@@ -382,6 +427,7 @@ jfr_read_events(Reader *reader)
 			status = pfs_jfr_number(in, &size);
 		if (status != PFS_READ_OK)
 			return status;
+		/* The size includes its own bytes. A size of 0 would never move forward. */
 		if (size < in->at - begin || size > in->length - begin)
 		{
 			in->at = begin;
@@ -390,6 +436,10 @@ jfr_read_events(Reader *reader)
 		status = pfs_jfr_number(in, &class_id);
 		if (status == PFS_READ_OK)
 			status = read_known(reader, class_id);
+		/*
+		 * The size determines where the next event begins, wherever the fields of a known event
+		 * ended.
+		 */
 		in->at = begin + (size_t) size;
 	}
 	return status;
@@ -398,6 +448,7 @@ jfr_read_events(Reader *reader)
 static void
 find_classes(Reader *reader)
 {
+	/* A class that is missing in the chunk has PFS_NONE, which equals no index. */
 	for (size_t i = 0; i < EVENT_COUNT; i++)
 		reader->classes[i] = event_kind(reader, i) == KIND_IGNORED
 								 ? PFS_NONE
@@ -435,15 +486,21 @@ set_amount(Reader *reader, Numbers *numbers)
 		return PFS_READ_OK;
 	if (numbers->kind == KIND_EXECUTION)
 		measure = pfs_jfr_execution_measure(&reader->settings, numbers->has_state);
+	/*
+	 * The settings determine whether async-profiler samples CPU time, wall-clock time or a counter,
+	 * all with the same class of event.
+	 */
 	if (measure.unit == PFS_JFR_WALL)
 		numbers->kind = KIND_WALL;
 	else if (measure.unit == PFS_JFR_EVENTS)
 		numbers->kind = counter_kind(reader, reader->settings.event);
+	/* counter_kind() returned the first kind beyond the last counter. */
 	if (numbers->kind == KIND_MAX)
 	{
 		*reader->error = pfs_error_at("recording counts too many kinds of events", 0);
 		return PFS_READ_TOO_LARGE;
 	}
+	/* A recording that is pushed has types of its own, see kinds[]. */
 	if (reader->profile->is_pushed && numbers->kind == KIND_EXECUTION)
 		numbers->kind = KIND_PUSHED_CPU;
 	else if (reader->profile->is_pushed && numbers->kind == KIND_WALL)
@@ -483,25 +540,32 @@ jfr_read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 	PfsReadStatus status;
 	int64_t end_ns;
 
+	/* The chunk is a view of the file: positions in it count from the chunk's begin. */
 	in.bytes += begin;
 	in.length -= begin;
 	status = pfs_jfr_chunk_open(&reader->chunk, &in);
+	/* The first chunk's start is the time of the whole profile. */
 	if (begin == 0)
 		reader->profile->time_ns = reader->chunk.start_ns;
+	/* An end beyond int64 is ignored, because it serves only the duration. */
 	if (!__builtin_add_overflow(reader->chunk.start_ns, reader->chunk.duration_ns, &end_ns) &&
 		end_ns > reader->end_ns)
 		reader->end_ns = end_ns;
 	if (status == PFS_READ_OK)
 	{
 		find_classes(reader);
+		/* Each chunk may set its own settings, so the previous chunk's are not mixed with them. */
 		reader->chunk_settings = (PfsJfrSettings){ .is_set = false };
 		status = jfr_read_events(reader);
 	}
 	if (status == PFS_READ_OK)
+		/* Settings may follow the samples in the chunk, so amounts come last. */
 		status = set_amounts(reader, first);
 	if (status != PFS_READ_OK)
+		/* Positions in errors count from the begin of the file. */
 		reader->error->offset += begin;
 	*next = begin + reader->chunk.in.length;
+	/* The steps are limited for the whole file, not per chunk. */
 	file->steps_left = reader->chunk.in.steps_left;
 	pfs_jfr_chunk_close(&reader->chunk);
 	return status;
@@ -538,6 +602,7 @@ add_types(Reader *reader, int kind)
 {
 	PfsProfile *profile = reader->profile;
 
+	/* A counter is named by the profiler, for example "cache-misses". */
 	if (kind >= KIND_COUNT)
 		return add_type(profile, reader->counters[kind - KIND_COUNT], "count");
 	return (kinds[kind].count == NULL ||
@@ -551,10 +616,15 @@ set_types(Reader *reader, uint32_t first_types[KIND_MAX])
 {
 	PfsProfile *profile = reader->profile;
 
+	/* A profile must have at least one type. */
 	if (profile->sample_count == 0)
 		reader->has_kind[profile->is_pushed ? KIND_PUSHED_CPU : KIND_EXECUTION] = true;
 	for (int kind = 0; kind < KIND_MAX; kind++)
 	{
+		/*
+		 * first_types[kind] is the column of the kind's first value; it is unused for kinds that
+		 * did not occur.
+		 */
 		first_types[kind] = profile->type_count;
 		if (reader->has_kind[kind] && !add_types(reader, kind))
 			return jfr_refused(reader);
@@ -574,6 +644,7 @@ set_values(Reader *reader)
 	if (status != PFS_READ_OK)
 		return status;
 	count = (size_t) profile->sample_count * profile->type_count;
+	/* A sample has values only in the columns of its kind, 0 in all others. */
 	for (size_t i = 0; i < count; i++)
 	{
 		if (!PFS_GROW(profile->budget, profile->values, i))
@@ -586,6 +657,7 @@ set_values(Reader *reader)
 		size_t at = (size_t) i * profile->type_count + first_types[numbers->kind];
 
 		if (numbers->kind < KIND_COUNT && kinds[numbers->kind].count != NULL)
+			/* The count precedes the amount, as add_types() adds their types. */
 			profile->values[at++] = numbers->count;
 		profile->values[at] = numbers->amount;
 	}
@@ -602,6 +674,7 @@ set_lines(Reader *reader)
 	{
 		PfsProfileLocation *location = &profile->locations[i];
 
+		/* The address contains function and line, see chunk_add_frame(), and is 0 in the result. */
 		if (!PFS_GROW(profile->budget, profile->lines, profile->line_count))
 			return jfr_refused(reader);
 		location->first_line = profile->line_count;
@@ -620,6 +693,10 @@ jfr_read_all(Reader *reader, PfsJfrBytes *file)
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status = PFS_READ_OK;
 
+	/*
+	 * The next chunk begins where the previous one ends; at is its begin and, after the call, its
+	 * end.
+	 */
 	for (size_t at = 0; status == PFS_READ_OK && at < file->length;)
 		status = jfr_read_chunk(reader, file, at, &at);
 	if (status == PFS_READ_OK)

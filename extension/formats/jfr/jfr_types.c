@@ -42,6 +42,7 @@ read_strings(PfsJfrBytes *in, PfsJfrTypes *types)
 	uint64_t count;
 	PfsReadStatus status = pfs_jfr_number(in, &count);
 
+	/* Each text takes at least one byte and one step, so a hostile count ends with an error. */
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 	{
 		PfsJfrText text;
@@ -51,6 +52,7 @@ read_strings(PfsJfrBytes *in, PfsJfrTypes *types)
 			return status;
 		if (!PFS_GROW(in->profile->budget, types->strings, types->string_count))
 			return pfs_jfr_refused(in);
+		/* Texts that refer to a pool are empty here: pools are read by these types. */
 		types->strings[types->string_count++] = text.text;
 	}
 	return status;
@@ -62,6 +64,7 @@ read_attributes(PfsJfrBytes *in, const PfsJfrTypes *types, Attributes *attribute
 	uint64_t count;
 	PfsReadStatus status = pfs_jfr_number(in, &count);
 
+	/* Attributes come as pairs of strings, in any order. */
 	*attributes = (Attributes){ .name = { "", 0 } };
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 	{
@@ -104,6 +107,7 @@ form_of(PfsText name)
 	static const struct
 	{
 		const char *name;
+		/* The form determines how many bytes a value takes in the file. */
 		PfsJfrForm form;
 	} forms[] = { { "boolean", PFS_JFR_BYTE },		   { "byte", PFS_JFR_BYTE },
 				  { "char", PFS_JFR_NUMBER },		   { "short", PFS_JFR_NUMBER },
@@ -125,6 +129,7 @@ add_class(PfsJfrBytes *in, PfsJfrTypes *types, const Attributes *attributes)
 
 	if (status != PFS_READ_OK)
 		return status;
+	/* Classes and ids are parallel arrays, so the index of an id is the index of its class. */
 	if (!PFS_GROW(in->profile->budget, types->classes, types->class_count) ||
 		!pfs_id_add(&types->ids, in->profile->budget, id))
 		return pfs_jfr_refused(in);
@@ -142,8 +147,10 @@ add_field(PfsJfrBytes *in, PfsJfrTypes *types, const Attributes *attributes)
 						  .in_pool = attributes->in_pool,
 						  .is_array = attributes->is_array };
 
+	/* Fields are children of their class, so they follow it before the next class. */
 	if (types->class_count == 0)
 		return pfs_jfr_fail(in, "field belongs to no class");
+	/* The class of a field may be defined later, so it is looked up when all classes are known. */
 	if (get_id(in, attributes->class_id, &field.class_id) != PFS_READ_OK)
 		return PFS_READ_MALFORMED;
 	if (!PFS_GROW(in->profile->budget, types->fields, types->field_count))
@@ -172,6 +179,7 @@ read_element(PfsJfrBytes *in, PfsJfrTypes *types, int depth)
 		status = add_field(in, types, &attributes);
 	if (status == PFS_READ_OK)
 		status = pfs_jfr_number(in, &children);
+	/* Recursion is limited because the file determines its depth. */
 	if (status == PFS_READ_OK && children > 0 && depth == DEPTH_MAX)
 		status = pfs_jfr_fail(in, "metadata is nested too deeply");
 	for (uint64_t i = 0; status == PFS_READ_OK && i < children; i++)
@@ -191,6 +199,7 @@ pfs_jfr_types_read(PfsJfrBytes *in, PfsJfrTypes *types)
 		status = read_strings(in, types);
 	if (status == PFS_READ_OK)
 		status = read_element(in, types, 0);
+	/* pfs_ids_finish() prepares the search by which fields find their classes. */
 	if (status == PFS_READ_OK && !pfs_ids_finish(&types->ids))
 		status = pfs_jfr_fail(in, "two classes have the same id");
 	for (uint32_t i = 0; status == PFS_READ_OK && i < types->field_count; i++)
@@ -233,10 +242,15 @@ skip_value(PfsJfrBytes *in, const PfsJfrTypes *types, uint32_t class_index, int 
 
 	if (status != PFS_READ_OK)
 		return status;
+	/*
+	 * A class that the metadata lacks has an unknown length, so the position after the value is
+	 * unknown, too.
+	 */
 	if (class_index == PFS_NONE)
 		return pfs_jfr_fail(in, "value has an unknown class");
 	if (depth == DEPTH_MAX)
 		return pfs_jfr_fail(in, "value is nested too deeply");
+	/* A number has a variable length; the other basic forms have a fixed one. */
 	class = &types->classes[class_index];
 	switch (class->form)
 	{
@@ -253,6 +267,7 @@ skip_value(PfsJfrBytes *in, const PfsJfrTypes *types, uint32_t class_index, int 
 		case PFS_JFR_FIELDS:
 			break;
 	}
+	/* Other classes are structures: their fields follow each other. */
 	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
 		status = skip_field(in, types, &types->fields[class->first_field + i], depth + 1);
 	return status;
@@ -265,6 +280,7 @@ skip_field(PfsJfrBytes *in, const PfsJfrTypes *types, const PfsJfrField *field, 
 	uint64_t key;
 	PfsReadStatus status = field->is_array ? pfs_jfr_number(in, &count) : PFS_READ_OK;
 
+	/* An array of structures is limited by the steps: even an empty structure takes one. */
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 		status = field->in_pool ? pfs_jfr_number(in, &key)
 								: skip_value(in, types, field->class_index, depth);

@@ -63,6 +63,7 @@ pfs_json_begin(PfsJson *json, char open, bool *more)
 		return pfs_json_fail(json, PFS_READ_MALFORMED,
 							 open == '[' ? "array was expected" : "object was expected");
 	json->at++;
+	/* An empty array or object ends here, so its closing bracket is consumed. */
 	*more = pfs_json_peek(json) != closing(open);
 	json->at += !*more;
 	return PFS_READ_OK;
@@ -75,17 +76,20 @@ pfs_json_next(PfsJson *json, char open, bool *more)
 
 	pfs_pause(json->profile->budget->pause);
 	*more = c == ',';
+	/* The separator is consumed; at the end of the text there is none. */
 	json->at += c != '\0';
 	if (c == ',')
 	{
 		/* JSON allows no comma after the last element */
 		c = pfs_json_peek(json);
+		/* A killed program may have written "[{...},": then the array ends after the comma. */
 		*more = c != closing(open) && (c != '\0' || !json->may_be_cut);
 		json->at += c == closing(open);
 		return PFS_READ_OK;
 	}
 	if (c == closing(open) || (c == '\0' && open == '[' && json->may_be_cut))
 		return PFS_READ_OK;
+	/* The error is reported at the unexpected character. */
 	json->at -= c != '\0';
 	return pfs_json_fail(json, PFS_READ_MALFORMED,
 						 c == '\0' ? "text ends early" : "comma or end was expected");
@@ -106,8 +110,10 @@ scan_text(PfsJson *json, PfsText *text, bool *escaped)
 		bool is_escape = json->bytes[json->at] == '\\';
 
 		*escaped = *escaped || is_escape;
+		/* The byte after a backslash belongs to the sequence, even if it is a quote. */
 		json->at += 1 + is_escape;
 	}
+	/* A backslash as the last byte moves beyond the end. */
 	if (json->at >= json->length || json->at - begin > UINT32_MAX)
 	{
 		json->at = begin - 1;
@@ -129,6 +135,7 @@ parse_unit(PfsText text, uint32_t at)
 	for (uint32_t i = at; i < at + 4; i++)
 	{
 		char c = text.data[i];
+		/* The bit 0x20 makes a letter lower case. */
 		uint32_t digit = pfs_is_digit(c) ? (uint32_t) (c - '0')
 						 : (c | 0x20) >= 'a' && (c | 0x20) <= 'f'
 							 ? (uint32_t) ((c | 0x20) - 'a') + 10
@@ -144,6 +151,7 @@ parse_unit(PfsText text, uint32_t at)
 static char *
 json_put_character(char *out, uint32_t c)
 {
+	/* Number of bytes after the first one in UTF-8. */
 	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
 	static const uint8_t leads[] = { 0, 0xC0, 0xE0, 0xF0 };
 
@@ -160,10 +168,12 @@ json_put_character(char *out, uint32_t c)
 static char *
 put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
 {
+	/* *at is the position of the 'u'. */
 	uint32_t first = parse_unit(text, *at + 1);
 	uint32_t second = 0;
 
 	*at += text.length - *at < 5 ? text.length - *at : 5;
+	/* Characters beyond U+FFFF are written as two units: a high half, then a low half. */
 	if (first >= 0xD800 && first < 0xDC00 && text.length - *at >= 6 && text.data[*at] == '\\' &&
 		text.data[*at + 1] == 'u')
 		second = parse_unit(text, *at + 2);
@@ -172,6 +182,7 @@ put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
 		*at += 6;
 		return json_put_character(out, 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
 	}
+	/* Text of PostgreSQL cannot contain U+0000, nor halves of pairs. */
 	if (first == 0 || (first >= 0xD800 && first < 0xE000))
 		return (char *) memcpy(out, json->profile->replacement,
 							   strlen(json->profile->replacement)) +
@@ -199,6 +210,7 @@ unescape(PfsJson *json, PfsText *text)
 		char c = text->data[at++];
 		const char *letter;
 
+		/* A lone backslash at the end stays as it is. */
 		if (c != '\\' || at == text->length)
 		{
 			*out++ = c;
@@ -209,6 +221,7 @@ unescape(PfsJson *json, PfsText *text)
 			out = put_escaped_unit(json, out, *text, &at);
 			continue;
 		}
+		/* Other sequences mean the character itself: \" \\ \/. */
 		letter = memchr(letters, text->data[at], sizeof(letters) - 1);
 		*out++ = letter != NULL ? meant[letter - letters] : text->data[at];
 		at++;
@@ -225,6 +238,7 @@ pfs_json_text(PfsJson *json, PfsText *text)
 
 	if (status == PFS_READ_OK && escaped)
 		status = unescape(json, text);
+	/* The text is tested last, because a sequence may produce a character that must be replaced. */
 	if (status == PFS_READ_OK && !pfs_text_clean(json->profile, text))
 		status = pfs_json_refused(json);
 	return status;
@@ -258,6 +272,7 @@ pfs_json_word(PfsJson *json, PfsText *text)
 	*text = (PfsText){ "", 0 };
 	if (c == '"')
 		return pfs_json_text(json, text);
+	/* null, true and false, arrays and objects have no text. */
 	if (!is_of_number(c))
 		return pfs_json_skip(json);
 	while (json->at < json->length && is_of_number(json->bytes[json->at]))
@@ -284,10 +299,16 @@ take_digits(PfsJson *json, Decimal *decimal, bool is_fraction)
 
 	for (; json->at < json->length && pfs_is_digit(json->bytes[json->at]); json->at++)
 	{
+		/* The largest number to which any digit can be appended. */
 		bool fits = decimal->digits <= (UINT64_MAX - 9) / 10;
 
 		if (fits)
 			decimal->digits = decimal->digits * 10 + (uint64_t) (json->bytes[json->at] - '0');
+		/*
+		 * A digit that does not fit is dropped: before the point it multiplies by ten, after the
+		 * point it is below the precision of 64 bits. A digit after the point that fits divides by
+		 * ten.
+		 */
 		decimal->exponent += fits ? -is_fraction : !is_fraction;
 	}
 	return json->at > begin;
@@ -317,6 +338,7 @@ parse_decimal(PfsJson *json, Decimal *decimal)
 	exponent.negative = take_character(json, '-');
 	if (!exponent.negative)
 		take_character(json, '+');
+	/* A positive exponent.exponent means that the exponent itself did not fit 64 bits. */
 	if (!take_digits(json, &exponent, false) || exponent.digits > INT32_MAX ||
 		exponent.exponent > 0)
 		return false;
@@ -333,12 +355,18 @@ pfs_json_try_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whol
 	pfs_json_peek(json);
 	if (!parse_decimal(json, &decimal))
 		return PFS_READ_MALFORMED;
+	/* At most 64 bits times 30 bits of the scale, so 128 bits suffice. */
 	value = (__int128) decimal.digits * scale;
 	*is_whole = true;
+	/* The loop ends after 19 steps at most, whatever the exponent is. */
 	for (; decimal.exponent > 0 && value != 0 && value <= INT64_MAX; decimal.exponent--)
 		value *= 10;
 	if (value > INT64_MAX && decimal.exponent > 0)
 		return PFS_READ_OUT_OF_RANGE;
+	/*
+	 * Only the last step rounds: rounding at each step would make 1 of 0.45, by way of 0.5. The
+	 * loop ends soon, because value becomes 0.
+	 */
 	for (; decimal.exponent < 0 && value != 0; decimal.exponent++)
 	{
 		__int128 rounded = (value + (decimal.exponent == -1 ? 5 : 0)) / 10;
@@ -406,6 +434,10 @@ pfs_json_skip(PfsJson *json)
 	PfsReadStatus status = PFS_READ_OK;
 	size_t paused_at = begin;
 
+	/*
+	 * Depth counts open brackets of both kinds. Their kinds are not compared: the value is not
+	 * used, so "[}" passes.
+	 */
 	if (first == '"' || first == '[' || first == '{')
 	{
 		do
@@ -416,11 +448,13 @@ pfs_json_skip(PfsJson *json)
 				pfs_pause(json->profile->budget->pause);
 				paused_at = json->at;
 			}
+			/* A text ends with depth 0 after one step. */
 		} while (status == PFS_READ_OK && depth > 0 && json->at < json->length);
 		return status != PFS_READ_OK || depth == 0 || json->may_be_cut
 				   ? status
 				   : pfs_json_fail(json, PFS_READ_MALFORMED, "text ends early");
 	}
+	/* A number, or a word of letters: true, false, null. */
 	while (json->at < json->length &&
 		   (is_of_number(json->bytes[json->at]) ||
 			(json->bytes[json->at] >= 'a' && json->bytes[json->at] <= 'z')))
@@ -435,6 +469,7 @@ pfs_json_find(PfsJson *json, PfsJsonField *fields, int count)
 	bool more;
 	PfsReadStatus status = pfs_json_begin(json, '{', &more);
 
+	/* SIZE_MAX marks a field that the object does not have. */
 	for (int i = 0; i < count; i++)
 		fields[i].at = SIZE_MAX;
 	while (status == PFS_READ_OK && more)
@@ -445,6 +480,7 @@ pfs_json_find(PfsJson *json, PfsJsonField *fields, int count)
 		if (status != PFS_READ_OK)
 			return status;
 		pfs_json_peek(json);
+		/* Of several fields with one name the last counts, as in JavaScript. */
 		for (int i = 0; i < count; i++)
 			if (pfs_text_equals(key, fields[i].name))
 				fields[i].at = json->at;
@@ -469,5 +505,9 @@ pfs_is_json(const uint8_t *bytes, size_t length)
 	if (first != '{' && first != '[')
 		return false;
 	second = json.at < length ? pfs_json_peek(&json) : '\0';
+	/*
+	 * The array of a trace begins with an object; "[" alone may begin a folded stack such as
+	 * "[kernel];f 3".
+	 */
 	return first == '{' ? second == '"' : second == '{';
 }

@@ -104,13 +104,19 @@ speedscope_read_frame(Reader *reader)
 	for (int i = 0; status == PFS_READ_OK && i < 2; i++)
 		if (speedscope_go_to(reader, &fields[i]))
 			status = pfs_json_word(json, &texts[i]);
+	/* A frame without a line may have null, which begins with 'n'. */
 	if (status == PFS_READ_OK && speedscope_go_to(reader, &fields[2]) && pfs_json_peek(json) != 'n')
 		status = pfs_json_number(json, 1, &line, &is_whole);
 	if (status != PFS_READ_OK)
 		return status;
+	/* The next frame begins after the object; the reads above moved to its fields. */
 	json->at = end;
 	if (!PFS_GROW(json->profile->budget, reader->frames, reader->frame_count))
 		return pfs_json_refused(json);
+	/*
+	 * Profiles refer to frames by their positions in the table, several of which may have one
+	 * location.
+	 */
 	reader->frames[reader->frame_count] =
 		pfs_calls_frame(&reader->tree, texts[0], texts[1],
 						line > 0 && line <= INT32_MAX ? (int32_t) line : 0);
@@ -147,6 +153,7 @@ speedscope_read_unit(Reader *reader, Part *part)
 	PfsText name = { "none", 4 };
 	PfsReadStatus status = PFS_READ_OK;
 
+	/* A profile without a unit counts samples, as speedscope assumes. */
 	if (speedscope_go_to(reader, &part->fields[UNIT]))
 		status = pfs_json_text(reader->json, &name);
 	part->unit = NULL;
@@ -157,6 +164,7 @@ speedscope_read_unit(Reader *reader, Part *part)
 		return lacks(reader, "unknown unit");
 	if (status != PFS_READ_OK)
 		return status;
+	/* Profiles of one unit, or of units that become nanoseconds, share a type. */
 	for (part->type = 0; part->type < profile->type_count; part->type++)
 		if (pfs_text_equals(profile->types[part->type].type, part->unit->type))
 			return PFS_READ_OK;
@@ -185,6 +193,9 @@ find_part(Reader *reader, Part *part)
 		status = speedscope_read_unit(reader, part);
 	if (status == PFS_READ_OK && speedscope_go_to(reader, &part->fields[NAME]))
 		status = pfs_json_word(reader->json, &part->name);
+	/*
+	 * Only our own export uses the name with this meaning; in other files it is an ordinary name.
+	 */
 	part->is_negative = reader->is_ours && pfs_text_equals(part->name, NEGATIVE_NAME);
 	if (status == PFS_READ_OK)
 		reader->json->at = end;
@@ -198,8 +209,10 @@ speedscope_add_value(Reader *reader, const Part *part, uint32_t node, int64_t va
 	int64_t *sum = node == PFS_NONE ? pfs_calls_empty_values(&reader->tree, part->root)
 									: pfs_calls_values(&reader->tree, node);
 
+	/* A root and a node have one value for each type. */
 	sum += part->type;
 	if (part->is_negative ? __builtin_sub_overflow(*sum, value, sum)
+						  /* The exporter wrote the absolute values, so they are subtracted. */
 						  : __builtin_add_overflow(*sum, value, sum))
 		return pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "value is out of range");
 	return PFS_READ_OK;
@@ -228,6 +241,7 @@ speedscope_read_stack(Reader *reader, const Part *part, uint32_t *node)
 	bool more;
 	PfsReadStatus status = pfs_json_begin(reader->json, '[', &more);
 
+	/* A stack without frames gets the root's own value. */
 	*node = PFS_NONE;
 	while (status == PFS_READ_OK && more)
 	{
@@ -240,6 +254,7 @@ speedscope_read_stack(Reader *reader, const Part *part, uint32_t *node)
 								  : pfs_calls_child(&reader->tree, *node, reader->frames[frame]);
 		if (*node == PFS_NONE)
 			return pfs_json_refused(reader->json);
+		/* A node's depth counts its frames; the tree itself has no limit. */
 		if (reader->tree.nodes[*node].depth > PFS_PROFILE_MAX_DEPTH)
 			return pfs_json_fail(reader->json, PFS_READ_TOO_LARGE, "stack has too many frames");
 		status = pfs_json_next(reader->json, '[', &more);
@@ -262,6 +277,10 @@ read_sampled(Reader *reader, const Part *part)
 	if (!speedscope_go_to(reader, &part->fields[WEIGHTS]))
 		return lacks(reader, "profile has no weights");
 	status = pfs_json_begin(json, '[', &more_weights);
+	/*
+	 * Both arrays are read in step: json->at is the position in one of them, weights and stacks
+	 * keep the other.
+	 */
 	weights = json->at;
 	if (status == PFS_READ_OK && !speedscope_go_to(reader, &part->fields[SAMPLES]))
 		return lacks(reader, "profile has no samples");
@@ -273,21 +292,25 @@ read_sampled(Reader *reader, const Part *part)
 		int64_t weight;
 		size_t stacks;
 
+		/* 1. The stack, and the comma or end after it. */
 		status = speedscope_read_stack(reader, part, &node);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(json, '[', &more_stacks);
 		stacks = json->at;
 		json->at = weights;
 		if (status == PFS_READ_OK)
+			/* 2. The weight of this stack, in the other array. */
 			status = read_value(reader, part, &weight);
 		if (status == PFS_READ_OK)
 			status = speedscope_add_value(reader, part, node, weight);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(json, '[', &more_weights);
 		weights = json->at;
+		/* An error is reported at the position where it occurred. */
 		if (status == PFS_READ_OK)
 			json->at = stacks;
 	}
+	/* One array ended before the other. */
 	if (status == PFS_READ_OK && (more_stacks || more_weights))
 		status = lacks(reader, "profile has not as many weights as samples");
 	return status;
@@ -306,11 +329,13 @@ pass_time(Reader *reader, const Part *part, Open *open, int64_t now)
 {
 	int64_t passed;
 
+	/* Hostile times may be so far apart that their difference overflows. */
 	if (__builtin_sub_overflow(now, open->since, &passed))
 		return pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "value is out of range");
 	if (passed < 0)
 		return lacks(reader, "events are not in the order of their times");
 	open->since = now;
+	/* No frame runs between two stacks, so the time belongs to none. */
 	return open->depth == 0
 			   ? PFS_READ_OK
 			   : speedscope_add_value(reader, part, reader->stack[open->depth - 1], passed);
@@ -328,6 +353,9 @@ open_frame(Reader *reader, const Part *part, Open *open, uint32_t location)
 		return node == PFS_NONE
 				   ? pfs_json_refused(reader->json)
 				   : pfs_json_fail(reader->json, PFS_READ_TOO_LARGE, "stack has too many frames");
+	/*
+	 * stack_room is the number of entries that were ever used; PFS_GROW() must be called for each.
+	 */
 	if (open->depth == reader->stack_room)
 	{
 		if (!PFS_GROW(reader->json->profile->budget, reader->stack, reader->stack_room))
@@ -355,6 +383,7 @@ speedscope_read_event(Reader *reader, const Part *part, Open *open)
 
 	if (status != PFS_READ_OK)
 		return status;
+	/* The fields may come in any order, so they are located first and read by position. */
 	if (!speedscope_go_to(reader, &fields[0]) || fields[1].at == SIZE_MAX ||
 		fields[2].at == SIZE_MAX)
 		return lacks(reader, "event has no type, time or frame");
@@ -363,6 +392,7 @@ speedscope_read_event(Reader *reader, const Part *part, Open *open)
 	if (status == PFS_READ_OK)
 		status = read_value(reader, part, &now);
 	if (status == PFS_READ_OK)
+		/* The time until this event belongs to the frames that were open before it. */
 		status = pass_time(reader, part, open, now);
 	if (status != PFS_READ_OK)
 		return status;
@@ -372,6 +402,7 @@ speedscope_read_event(Reader *reader, const Part *part, Open *open)
 		status = open_frame(reader, part, open, reader->frames[frame]);
 	else if (status == PFS_READ_OK)
 	{
+		/* Spans must be nested: a frame can close only if it is the innermost one. */
 		if (!pfs_text_equals(type, "C") || open->depth == 0 ||
 			reader->tree.nodes[reader->stack[open->depth - 1]].location != reader->frames[frame])
 			return lacks(reader, "event closes a frame that is not the innermost");
@@ -404,6 +435,7 @@ read_evented(Reader *reader, const Part *part)
 			status = pfs_json_next(reader->json, '[', &more);
 	}
 	if (status == PFS_READ_OK && open.depth > 0 &&
+		/* Without an end value the last event ends the profile. */
 		speedscope_go_to(reader, &part->fields[END_VALUE]))
 	{
 		status = read_value(reader, part, &end);
@@ -421,6 +453,7 @@ set_root(Reader *reader, Part *part)
 	part->root = pfs_calls_root(&reader->tree);
 	if (part->root == PFS_NONE)
 		return pfs_json_refused(reader->json);
+	/* A single profile needs no label; one of values below 0 is a part of it. */
 	if (reader->profile_count > 1 && !part->is_negative)
 		reader->tree.roots[part->root] = (PfsCallRoot){ 1, { { .key = key, .text = part->name } } };
 	return PFS_READ_OK;
@@ -440,6 +473,7 @@ speedscope_read_part(Reader *reader)
 		return lacks(reader, "profile has no type");
 	if (status == PFS_READ_OK)
 		status = pfs_json_text(reader->json, &type);
+	/* Only a field of the wrong type fails here; a missing one was tested above. */
 	if (status != PFS_READ_OK)
 		return status;
 	if (pfs_text_equals(type, "sampled"))
@@ -496,9 +530,11 @@ speedscope_read_file(Reader *reader)
 		status = pfs_json_word(reader->json, &exporter);
 	reader->is_ours = pfs_text_equals(exporter, EXPORTER);
 	if (status == PFS_READ_OK)
+		/* All types must exist before the first value: a node has one value per type. */
 		status = each_part(reader, fields[1].at, count_part);
 	if (status == PFS_READ_OK && reader->json->profile->type_count == 0)
 		status = lacks(reader, "file has no profile");
+	/* pfs_json_read() has found both fields, so their positions are valid. */
 	reader->json->at = fields[0].at;
 	if (status == PFS_READ_OK)
 		status = read_frames(reader);

@@ -96,6 +96,7 @@ static PfsReadStatus
 trace_read_word(Reader *reader, const PfsJsonField *field, PfsText *word)
 {
 	*word = (PfsText){ "", 0 };
+	/* SIZE_MAX marks a field that the event does not have. */
 	if (field->at == SIZE_MAX)
 		return PFS_READ_OK;
 	reader->json->at = field->at;
@@ -121,19 +122,23 @@ find_thread(Reader *reader, Event *event, PfsText process, PfsText thread)
 	PfsBudget *budget = reader->json->profile->budget;
 	uint32_t processes = reader->processes.count;
 	uint32_t threads = reader->threads.count;
+	/* Ids are texts or numbers in JSON. Both become texts, and equal texts get equal numbers. */
 	uint32_t id = pfs_text_number(&reader->words, thread);
 
 	event->process = pfs_text_number(&reader->processes, process);
+	/* A number equal to the count before is new, so its name needs a place in the array. */
 	if (id == PFS_NONE || event->process == PFS_NONE ||
 		(event->process == processes && !PFS_GROW(budget, reader->process_names, processes)))
 		return pfs_json_refused(reader->json);
 	if (event->process == processes)
 		reader->process_names[processes] = process;
+	/* Threads of different processes may have equal ids, so the pair identifies a thread. */
 	event->thread = pfs_pair_number(&reader->threads, event->process, id);
 	if (event->thread == PFS_NONE ||
 		(event->thread == threads && !PFS_GROW(budget, reader->thread_names, threads)))
 		return pfs_json_refused(reader->json);
 	if (event->thread == threads)
+		/* An event "thread_name" anywhere in the file replaces the id, see take_name(). */
 		reader->thread_names[threads] = thread;
 	return PFS_READ_OK;
 }
@@ -154,6 +159,9 @@ begin_event(Reader *reader, Event *event)
 	for (int i = 0; i < FIELD_COUNT; i++)
 		event->fields[i].name = names[i];
 	status = pfs_json_find(reader->json, event->fields, FIELD_COUNT);
+	/*
+	 * pfs_json_find() skips to the event's end; the values are read afterwards at their positions.
+	 */
 	end = reader->json->at;
 	if (status == PFS_READ_OK)
 		status = trace_read_word(reader, &event->fields[PHASE], &phase);
@@ -167,6 +175,7 @@ begin_event(Reader *reader, Event *event)
 		status = find_thread(reader, event, process, thread);
 	if (status != PFS_READ_OK)
 		return status;
+	/* Phases are single letters; an event without one is of no known kind and is skipped. */
 	event->phase = phase.length == 1 ? phase.data[0] : '\0';
 	reader->json->at = end;
 	return PFS_READ_OK;
@@ -190,6 +199,7 @@ count_skipped(Reader *reader, size_t at)
 {
 	PfsSkipped *skipped = &reader->json->profile->skipped;
 
+	/* Only the first skipped event is located, because finding a line number scans the file. */
 	if (skipped->count++ > 0)
 		return;
 	skipped->first_offset = at;
@@ -207,16 +217,23 @@ trace_span_add(Reader *reader, const Event *event)
 				  .is_begin = event->phase == 'B' };
 	int64_t duration = 0;
 
+	/*
+	 * Other events of a trace remain usable if one has a wrong time, so it is skipped rather than
+	 * refused.
+	 */
 	if (!try_time(reader, &event->fields[TIME], &span.begin_ns) ||
 		(event->phase == 'X' &&
 		 (!try_time(reader, &event->fields[DURATION], &duration) || duration < 0)) ||
+		/* A negative duration or an end beyond int64 would break the nesting of spans. */
 		__builtin_add_overflow(span.begin_ns, duration, &span.end_ns))
 	{
 		count_skipped(reader, reader->json->at);
 		return PFS_READ_OK;
 	}
+	/* An end event closes the innermost open span whatever its name is, as the format specifies. */
 	if (event->phase != 'E')
 		span.name = pfs_calls_frame(&reader->tree, event->name, no_file, 0);
+	/* Indexes and orders of spans have 32 bits. */
 	if ((event->phase != 'E' && span.name == PFS_NONE) || reader->span_count == PFS_NONE ||
 		!PFS_GROW(reader->json->profile->budget, reader->spans, reader->span_count))
 		return pfs_json_refused(reader->json);
@@ -235,6 +252,7 @@ take_name(Reader *reader, const Event *event)
 	PfsText text;
 	PfsReadStatus status;
 
+	/* Other metadata, such as "thread_sort_index", does not matter here. */
 	if ((!is_process && !pfs_text_equals(event->name, "thread_name")) ||
 		event->fields[ARGS].at == SIZE_MAX)
 		return PFS_READ_OK;
@@ -264,6 +282,7 @@ find_profile(Reader *reader, const Event *event, uint32_t *profile)
 
 	if (status != PFS_READ_OK)
 		return status;
+	/* Several processes may use one id, so profiles are identified by pairs. */
 	id_number = pfs_text_number(&reader->words, id);
 	*profile = id_number == PFS_NONE
 				   ? PFS_NONE
@@ -271,8 +290,13 @@ find_profile(Reader *reader, const Event *event, uint32_t *profile)
 	if (*profile == PFS_NONE ||
 		(*profile == before && !PFS_GROW(reader->json->profile->budget, reader->sampled, before)))
 		return pfs_json_refused(reader->json);
+	/*
+	 * A known profile keeps the thread of its first event; later chunks may come from another
+	 * thread.
+	 */
 	if (*profile < before)
 		return PFS_READ_OK;
+	/* A profile is a root of its own, so that its samples carry the labels of its thread. */
 	reader->sampled[before] =
 		(Sampled){ { .root = pfs_calls_root(&reader->tree), .call = PFS_NONE }, event->thread };
 	return reader->sampled[before].clock.root == PFS_NONE ? pfs_json_refused(reader->json)
@@ -309,12 +333,14 @@ trace_read_chunk(Reader *reader, const Event *event)
 	clock = &reader->sampled[profile].clock;
 	if (status == PFS_READ_OK && fields[2].at != SIZE_MAX)
 	{
+		/* Only the event "Profile" has a start time. Deltas of the chunks count from it. */
 		status = trace_read_time(reader, &fields[2], &clock->now_ns);
 		clock->reached_ns = clock->now_ns;
 	}
 	if (status != PFS_READ_OK || fields[0].at == SIZE_MAX)
 		return status;
 	json->at = fields[0].at;
+	/* Nodes precede samples: a sample may refer to a node of its own chunk. */
 	status = pfs_json_find(json, parts, 2);
 	json->at = parts[0].at;
 	if (status == PFS_READ_OK && parts[0].at != SIZE_MAX)
@@ -323,6 +349,7 @@ trace_read_chunk(Reader *reader, const Event *event)
 		return status;
 	json->at = parts[1].at;
 	status = pfs_json_begin(json, '[', &has_samples);
+	/* An empty array of samples leaves the decision to other chunks: the flag is never reset. */
 	reader->has_samples = reader->has_samples || has_samples;
 	if (status == PFS_READ_OK)
 		status =
@@ -363,6 +390,10 @@ push(Reader *reader, uint32_t *depth, uint32_t span)
 {
 	if (*depth == reader->stack_room)
 	{
+		/*
+		 * PFS_GROW() doubles the memory when the count reaches a power of two, so it is called for
+		 * each entry.
+		 */
 		if (!PFS_GROW(reader->json->profile->budget, reader->stack, reader->stack_room))
 			return false;
 		reader->stack_room++;
@@ -390,15 +421,29 @@ pair_spans(Reader *reader)
 
 	for (uint32_t i = 0; i < reader->span_count; i++)
 	{
+		/*
+		 * The spans are sorted by thread, so the last span of a thread precedes another thread's or
+		 * the end.
+		 */
 		bool is_last = i + 1 == reader->span_count || spans[i + 1].thread != spans[i].thread;
 
 		pfs_pause(reader->json->profile->budget->pause);
+		/*
+		 * A begin event is pushed with no end yet; its end_ns equals begin_ns until its end event
+		 * is met.
+		 */
 		if (spans[i].is_begin && !push(reader, &depth, i))
 			return pfs_json_refused(reader->json);
+		/* An end event is a span without a name. */
 		if (spans[i].name == PFS_NONE && depth > 0)
 			end_span(&spans[reader->stack[--depth]], spans[i].begin_ns, spans[i].order);
 		else if (spans[i].name == PFS_NONE)
+			/* An end whose begin is missing, for example because it preceded the recording. */
 			reader->json->profile->skipped.count++;
+		/*
+		 * A begin without an end lasts until the end of the thread's last event. UINT32_MAX sorts
+		 * its end after those of all events.
+		 */
 		while (is_last && depth > 0)
 			end_span(&spans[reader->stack[--depth]], spans[i].end_ns, UINT32_MAX);
 	}
@@ -427,13 +472,19 @@ close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns,
 {
 	PfsReadStatus status = PFS_READ_OK;
 
+	/* From the innermost span outwards: each gets the time from the end of the span inside it. */
 	while (status == PFS_READ_OK && *depth > 0)
 	{
+		/*
+		 * A span may outlast until_ns; then only the time up to it counts here, and the span stays
+		 * open.
+		 */
 		const Open *innermost = &reader->open[*depth - 1];
 		int64_t end_ns = innermost->end_ns < until_ns ? innermost->end_ns : until_ns;
 		int64_t *value = &pfs_calls_values(&reader->tree, innermost->node)[PFS_V8_TIME];
 		int64_t own_ns;
 
+		/* Nothing passed if several spans end or begin at one time. */
 		if (end_ns > since_ns)
 		{
 			if (__builtin_sub_overflow(end_ns, since_ns, &own_ns) ||
@@ -441,6 +492,10 @@ close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns,
 				status = pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "time is out of range");
 			since_ns = end_ns;
 		}
+		/*
+		 * At equal times the order in the file decides: "A ends, B begins" makes B a sibling of A,
+		 * the reverse order a child.
+		 */
 		if (innermost->end_ns > until_ns ||
 			(innermost->end_ns == until_ns && innermost->end_order >= order))
 			break;
@@ -456,6 +511,9 @@ open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
 	const Open *caller = *depth > 0 ? &reader->open[*depth - 1] : NULL;
 	Open opened = { .end_ns = span->end_ns, .end_order = span->end_order };
 
+	/*
+	 * The depth is limited before a node is made, so a hostile file cannot make an endless stack.
+	 */
 	if (*depth == PFS_PROFILE_MAX_DEPTH)
 		return pfs_json_fail(reader->json, PFS_READ_TOO_LARGE, "stack has too many frames");
 	opened.node = caller == NULL ? pfs_calls_top(&reader->tree, root, span->name)
@@ -482,6 +540,7 @@ open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
 static void
 name_root(Reader *reader, uint32_t root, uint32_t thread)
 {
+	/* The upper half of the pair is the process, see find_thread(). */
 	uint32_t process = (uint32_t) (reader->threads.pairs[thread] >> 32);
 
 	reader->tree.roots[root] =
@@ -497,6 +556,7 @@ read_thread(Reader *reader, uint32_t first, uint32_t *end)
 	uint32_t thread = reader->spans[first].thread;
 	uint32_t root = pfs_calls_root(&reader->tree);
 	uint32_t depth = 0;
+	/* The first span's begin is the origin: the time before it belongs to no span. */
 	int64_t since_ns = reader->spans[first].begin_ns;
 	PfsReadStatus status = PFS_READ_OK;
 
@@ -510,11 +570,16 @@ read_thread(Reader *reader, uint32_t first, uint32_t *end)
 		const Span *span = &reader->spans[*end];
 
 		pfs_pause(reader->json->profile->budget->pause);
+		/*
+		 * First the time since the previous event is distributed, then the span opens at its own
+		 * begin.
+		 */
 		status = close_spans(reader, &depth, since_ns, span->begin_ns, span->order);
 		since_ns = span->begin_ns;
 		if (status == PFS_READ_OK)
 			status = open_span(reader, &depth, root, span);
 	}
+	/* A time after all spans closes those that are still open. */
 	return status == PFS_READ_OK ? close_spans(reader, &depth, since_ns, INT64_MAX, UINT32_MAX)
 								 : status;
 }
@@ -525,7 +590,12 @@ read_spans(Reader *reader)
 	static const PfsText calls = { "calls", 5 };
 	PfsReadStatus status;
 
+	/* Without samples of V8, the column counts calls of spans. */
 	reader->json->profile->types[PFS_V8_SAMPLES].type = calls;
+	/*
+	 * Sorted once by time for the pairing of begins and ends, and again below because pairing sets
+	 * the ends, by which longer spans come first.
+	 */
 	sort_spans(reader);
 	status = pair_spans(reader);
 	drop_ends(reader);
@@ -547,12 +617,15 @@ is_cut(PfsJson *json, size_t begin)
 	PfsReadError error = *json->error;
 	PfsJson event = *json;
 
+	/* Only the array form of a trace may lack its end; in the object form it would be an error. */
 	if (!json->may_be_cut)
 		return false;
+	/* The event is skipped with strict rules: if it has no end, the text ended within it. */
 	event.at = begin;
 	event.may_be_cut = false;
 	if (pfs_json_skip(&event) == PFS_READ_OK)
 	{
+		/* A complete event that is malformed keeps its own message. */
 		*json->error = error;
 		return false;
 	}
@@ -569,6 +642,7 @@ trace_read_event(Reader *reader)
 
 	if (status != PFS_READ_OK)
 		return status;
+	/* X: complete event, B and E: begin and end, M: metadata, P: V8's profile. */
 	if (event.phase == 'X' || event.phase == 'B' || event.phase == 'E')
 		status = trace_span_add(reader, &event);
 	else if (event.phase == 'M')
@@ -592,6 +666,7 @@ trace_read_file(Reader *reader)
 		size_t begin = reader->json->at;
 
 		status = trace_read_event(reader);
+		/* Only the last event can be cut, so the loop ends with it. */
 		if (status == PFS_READ_MALFORMED && is_cut(reader->json, begin))
 		{
 			count_skipped(reader, begin);
@@ -603,6 +678,7 @@ trace_read_file(Reader *reader)
 	}
 	if (status != PFS_READ_OK)
 		return status;
+	/* Names are set at the end, because events with names may come last. */
 	for (uint32_t i = 0; i < reader->profiles.count; i++)
 		name_root(reader, reader->sampled[i].clock.root, reader->sampled[i].thread);
 	if (!reader->has_samples)

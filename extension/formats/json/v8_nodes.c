@@ -54,10 +54,12 @@ read_id(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, uint32_t *number)
 
 	if (status != PFS_READ_OK)
 		return status;
+	/* Ids are unique only within a profile. */
 	*number = pfs_pair_number(&nodes->ids, profile, id);
 	if (*number == PFS_NONE ||
 		(*number == before && !PFS_GROW(json->profile->budget, nodes->nodes, before)))
 		return pfs_json_refused(json);
+	/* A new id may be that of a parent or child whose node follows in the file. */
 	if (*number == before)
 		nodes->nodes[*number] = (PfsV8Node){ .parent = PFS_NONE, .call = PFS_NONE };
 	return PFS_READ_OK;
@@ -69,6 +71,7 @@ read_call_frame(PfsV8Nodes *nodes, PfsJson *json, PfsV8Node *node)
 {
 	PfsJsonField fields[] = { { "functionName", 0 }, { "url", 0 }, { "lineNumber", 0 } };
 	PfsText texts[2] = { { "", 0 }, { "", 0 } };
+	/* -1 stands for an unknown line, as in V8's own files. */
 	int64_t line = -1;
 	bool is_whole;
 	PfsReadStatus status = pfs_json_find(json, fields, 3);
@@ -87,6 +90,7 @@ read_call_frame(PfsV8Nodes *nodes, PfsJson *json, PfsV8Node *node)
 	}
 	if (status != PFS_READ_OK)
 		return status;
+	/* V8 writes an empty name for a function without one. */
 	if (texts[0].length == 0)
 		texts[0] = (PfsText){ "(anonymous)", 11 };
 	node->is_root = pfs_text_equals(texts[0], ROOT_NAME);
@@ -136,8 +140,16 @@ read_node(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile)
 	json->at = fields[0].at;
 	status = read_id(nodes, json, profile, &number);
 	json->at = fields[1].at;
+	/*
+	 * The array of nodes may move when an id is added, so the node is found by number after each
+	 * read_id().
+	 */
 	if (status == PFS_READ_OK)
 		status = read_call_frame(nodes, json, &nodes->nodes[number]);
+	/*
+	 * Trace events link a node to its parent, files of the profiler link a node to its children;
+	 * both set the parent.
+	 */
 	if (status == PFS_READ_OK && fields[2].at != SIZE_MAX)
 	{
 		json->at = fields[2].at;
@@ -184,12 +196,17 @@ find_call(PfsV8Nodes *nodes, PfsJson *json, uint32_t root, uint32_t number)
 	uint32_t caller = PFS_NONE;
 
 	nodes->nodes[number].below = PFS_NONE;
+	/*
+	 * 1. Goes up to the first ancestor that is in the tree of calls already, and links the nodes
+	 *    downwards on the way.
+	 */
 	for (uint32_t depth = 0; nodes->nodes[top].call == PFS_NONE; depth++)
 	{
 		const PfsV8Node *node = &nodes->nodes[top];
 
 		if (!node->is_read)
 			return pfs_json_fail(json, PFS_READ_MALFORMED, "sample refers to a missing node");
+		/* A cycle of parents exceeds the depth, too, so the loop ends. */
 		if (depth > PFS_PROFILE_MAX_DEPTH)
 			return pfs_json_fail(json, PFS_READ_TOO_LARGE, "stack has too many frames");
 		if (node->parent == PFS_NONE)
@@ -197,10 +214,12 @@ find_call(PfsV8Nodes *nodes, PfsJson *json, uint32_t root, uint32_t number)
 		nodes->nodes[node->parent].below = top;
 		top = node->parent;
 	}
+	/* 2. Goes down again and adds the missing nodes of the tree. */
 	for (; top != PFS_NONE; top = nodes->nodes[top].below)
 	{
 		PfsV8Node *node = &nodes->nodes[top];
 
+		/* The root is no frame: its children are the outermost calls, with caller PFS_NONE. */
 		if (node->call == PFS_NONE && is_frame(node))
 		{
 			node->call = caller == PFS_NONE ? pfs_calls_top(nodes->tree, root, node->location)
@@ -208,6 +227,7 @@ find_call(PfsV8Nodes *nodes, PfsJson *json, uint32_t root, uint32_t number)
 			if (node->call == PFS_NONE)
 				return pfs_json_refused(json);
 		}
+		/* A resolved ancestor is the caller of the next node. */
 		caller = node->call;
 	}
 	return PFS_READ_OK;
@@ -219,12 +239,17 @@ pfs_v8_advance(PfsV8Nodes *nodes, const PfsJson *json, PfsV8Clock *clock, int64_
 	int64_t *values;
 	int64_t passed = 0;
 
+	/*
+	 * The clock follows every delta, but time passes only beyond the largest time so far: a
+	 * negative delta followed by a positive one counts nothing twice.
+	 */
 	clock->now_ns = now_ns;
 	if (now_ns <= clock->reached_ns)
 		return PFS_READ_OK;
 	if (__builtin_sub_overflow(now_ns, clock->reached_ns, &passed))
 		return pfs_json_fail(json, PFS_READ_OUT_OF_RANGE, "time is out of range");
 	clock->reached_ns = now_ns;
+	/* No node runs before the first sample, and during a sample of the root. */
 	if (clock->call == PFS_NONE)
 		return PFS_READ_OK;
 	values = pfs_calls_values(nodes->tree, clock->call);
@@ -278,11 +303,19 @@ pfs_v8_read_samples(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, size_t s
 	json->at = samples;
 	if (status == PFS_READ_OK)
 		status = pfs_json_begin(json, '[', &more);
+	/*
+	 * Both arrays are read in step: json->at is the position in one of them, samples and deltas
+	 * keep the other.
+	 */
 	while (status == PFS_READ_OK && more)
 	{
 		samples = json->at;
 		json->at = deltas;
 		if (more_deltas)
+			/*
+			 * The delta is the time since the previous sample, so it belongs to the previous
+			 * sample's node.
+			 */
 			status = read_delta(nodes, json, clock);
 		if (status == PFS_READ_OK && more_deltas)
 			status = pfs_json_next(json, '[', &more_deltas);

@@ -34,6 +34,7 @@ contention_read_attribute(Contention *contention, PfsText name, PfsText value)
 	else if (is_milliseconds)
 		to = &profile->duration_ns;
 	else if (pfs_text_equals(name, "discarded samples"))
+		/* Samples that the program could not store do not change those in the file. */
 		return PFS_READ_OK;
 	else
 		return pfs_line_fail(&contention->text.lines, PFS_READ_MALFORMED, "unknown attribute");
@@ -61,8 +62,10 @@ contention_read_row(Contention *contention, PfsText line)
 		status = PFS_READ_MALFORMED;
 	if (status != PFS_READ_OK)
 		return pfs_legacy_no_row(text, status, "line is not a sample of waits");
+	/* A period below 1 leaves the numbers as they are. */
 	if (profile->period > 0)
 	{
+		/* Cycles per second divided by 10^9 are cycles per nanosecond. */
 		if (contention->cycles_per_second > 0)
 			status = pfs_legacy_whole(text,
 									  (double) cycles * (double) profile->period /
@@ -90,6 +93,7 @@ contention_read_line(Contention *contention, PfsText line)
 		return pfs_legacy_read_name(&contention->text, line);
 	while (at < line.length && line.data[at] != '=')
 		at++;
+	/* Rows may contain "=" in a name, so attributes end with the first row. */
 	if (at == line.length || contention->text.profile->sample_count > 0)
 		return contention_read_row(contention, line);
 	return contention_read_attribute(contention, pfs_trim(pfs_part(line, 0, at)),
@@ -104,6 +108,7 @@ contention_read_all(Contention *contention)
 	PfsText line;
 
 	pfs_next_line(&text->lines, &line);
+	/* The period is 1 unless an attribute gives another. */
 	pfs_legacy_set_period(text->profile, "contentions", "count", 1);
 	if (!pfs_legacy_add_type(text->profile, "contentions", "count") ||
 		!pfs_legacy_add_type(text->profile, "delay", "nanoseconds"))
@@ -114,6 +119,7 @@ contention_read_all(Contention *contention)
 
 		if (pfs_take_words(&rest, "---"))
 		{
+			/* Another section, whose lines are skipped up to the map. */
 			if (!pfs_is_memory_map(line))
 				pfs_memory_map_find(&text->lines);
 			break;

@@ -56,6 +56,7 @@ cpu_add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
 	values[0] = (int64_t) count;
 	for (uint64_t i = 0; status == PFS_READ_OK && i < depth; i++)
 	{
+		/* The caller has read the leaf already, to recognize the end mark. */
 		uint64_t address = leaf;
 
 		/* the sample has addresses, because the caller has checked their number */
@@ -80,10 +81,12 @@ read_samples(Cpu *cpu)
 		size_t begin = cpu->words.at;
 
 		pfs_pause(cpu->text.profile->budget->pause);
+		/* Errors are reported at the sample's begin. */
 		cpu->text.lines.begin = begin;
 		if (!pfs_cpu_word(&cpu->words, &count) || !pfs_cpu_word(&cpu->words, &depth) ||
 			depth > pfs_cpu_words_left(&cpu->words))
 		{
+			/* Each address is a word, so depth is limited by the words that are left. */
 			cpu->words.at = begin;
 			return cpu_fail(cpu, PFS_READ_MALFORMED, "sample extends beyond the end");
 		}
@@ -111,6 +114,7 @@ is_own(const PfsProfile *profile, const uint32_t *locations, const void *context
 static uint32_t
 find_own(const PfsProfile *profile, uint32_t *counts)
 {
+	/* All samples but one in SIMILAR_SAMPLES. */
 	uint32_t enough = profile->sample_count - profile->sample_count / SIMILAR_SAMPLES;
 
 	memset(counts, 0, profile->location_count * sizeof(uint32_t));
@@ -142,6 +146,7 @@ drop_own_frames(Cpu *cpu)
 
 	if (counts == NULL)
 		return pfs_line_refused(&cpu->text.lines);
+	/* The second frame is searched anew after each removal, because another one follows it. */
 	for (int i = 0; i < OWN_FRAMES_MAX; i++)
 	{
 		uint32_t own = find_own(profile, counts);
@@ -168,7 +173,9 @@ cpu_read_all(Cpu *cpu)
 		!pfs_legacy_add_type(text->profile, "cpu", "nanoseconds"))
 		return pfs_line_refused(&text->lines);
 	status = read_samples(cpu);
+	/* The text after the samples begins at a byte, not at a line. */
 	text->lines.at = cpu->words.at;
+	/* Java's profiles have no memory map of a program, and no frames of the profiler. */
 	if (status == PFS_READ_OK && cpu->words.is_java)
 		return pfs_java_names_read(text);
 	if (status == PFS_READ_OK)

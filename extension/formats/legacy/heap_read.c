@@ -30,6 +30,7 @@ typedef struct Heap
 static PfsReadStatus
 take_numbers(PfsCursor *cursor, Numbers *numbers)
 {
+	/* The delimiters after the four numbers; allocations since the start are in brackets. */
 	static const char *const behind[] = { ":", "[", ":", "]" };
 	int64_t *const fields[] = { &numbers->used_count, &numbers->used_bytes, &numbers->made_count,
 								&numbers->made_bytes };
@@ -63,10 +64,12 @@ read_kind(Heap *heap, PfsCursor cursor)
 	if (pfs_take_words(&cursor, "/") && pfs_take_number(&cursor, &rate) != PFS_READ_OK)
 		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "invalid rate of sampling");
 	heap->is_sampled = true;
+	/* Files of this kind give twice the rate. */
 	if (pfs_text_equals(kind, "heap"))
 		rate /= 2;
 	else if (!pfs_text_equals(kind, "heap_v2") && !pfs_text_equals(kind, "heapz_v2"))
 	{
+		/* The counts of other kinds are exact. */
 		heap->is_sampled = false;
 		rate = 1;
 		if (pfs_text_equals(kind, "growth") || pfs_text_equals(kind, "growthz") ||
@@ -95,6 +98,10 @@ heap_read_header(Heap *heap)
 	if (!pfs_next_line(&heap->text.lines, &line) || !pfs_take_words(&line, "heap profile:") ||
 		take_numbers(&line, &totals) != PFS_READ_OK)
 		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "invalid totals of heap");
+	/*
+	 * Programs that do not count allocations since the start write the totals of the present ones,
+	 * or 0.
+	 */
 	heap->has_made = (totals.made_count != totals.used_count && totals.made_count != 0) ||
 					 (totals.made_bytes != totals.used_bytes && totals.made_bytes != 0);
 	status = read_kind(heap, line);
@@ -125,6 +132,7 @@ put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64
 
 	if (count == 0 && bytes != 0)
 		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "row has bytes but no objects");
+	/* Rows without objects keep the block's size of the other pair. */
 	if (count != 0)
 	{
 		/* the quotient of these two numbers does not fit int64 */
@@ -164,6 +172,7 @@ heap_read_row(Heap *heap, PfsText line)
 		return pfs_legacy_no_row(&heap->text, status, "line is not a sample of a heap");
 	if (pfs_add_sample(heap->text.profile) == NULL)
 		return pfs_line_refused(&heap->text.lines);
+	/* Columns of allocations since the start come first, see heap_read_header(). */
 	if (heap->has_made)
 		status = put_values(heap, 0, row.made_count, row.made_bytes, &block);
 	if (status == PFS_READ_OK)

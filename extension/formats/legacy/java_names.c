@@ -15,6 +15,7 @@ cut_parentheses(PfsText *text, PfsText *inner)
 		return false;
 	while (at > 0 && text->data[at - 1] != '(')
 		at--;
+	/* A blank must precede the parenthesis; otherwise it contains arguments of the method. */
 	if (at < 2 || !pfs_is_blank(text->data[at - 2]))
 		return false;
 	*inner = pfs_part(*text, at, text->length - 1);
@@ -43,6 +44,7 @@ cut_number(PfsText *place, int32_t *line)
 		return PFS_READ_OUT_OF_RANGE;
 	if (status != PFS_READ_OK)
 		return status;
+	/* Java writes -1 or -2 for methods without source lines. */
 	*line = number > 0 ? (int32_t) number : 0;
 	place->length = at - 1;
 	return PFS_READ_OK;
@@ -72,6 +74,7 @@ java_names_add_name(PfsLegacyText *text, uint32_t location, PfsText name)
 
 		if (status == PFS_READ_OUT_OF_RANGE)
 			return pfs_line_fail(&text->lines, status, "line number is out of range");
+		/* Without a line the text is a library's path. */
 		if (status != PFS_READ_OK)
 			file = base_name(file);
 	}
@@ -102,6 +105,7 @@ java_names_read_line(PfsLegacyText *text, PfsText line)
 	/* skip the name of an address that no sample has, or that was named before */
 	if (location == PFS_NONE || text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
+	/* line_count only marks the location as named until pfs_legacy_finish(). */
 	text->profile->locations[location].line_count = 1;
 	return java_names_add_name(text, location, pfs_trim(cursor));
 }
@@ -117,6 +121,7 @@ pfs_java_names_read(PfsLegacyText *text)
 		status = java_names_read_line(text, line);
 	if (status == PFS_READ_OK)
 		status = pfs_legacy_finish(text);
+	/* Addresses of compiled methods are valid only in the process that was recorded. */
 	for (uint32_t i = 0; i < profile->location_count; i++)
 		profile->locations[i].address = 0;
 	return status;

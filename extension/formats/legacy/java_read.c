@@ -40,6 +40,7 @@ java_read_attribute(Java *java, PfsText name, PfsText value)
 	PfsLineReader *lines = &java->text.lines;
 	PfsReadStatus status;
 
+	/* Attributes are known by name; an unknown one may change the meaning of the values. */
 	if (pfs_text_equals(name, "format") && pfs_text_equals(value, "java"))
 		return PFS_READ_OK;
 	if (pfs_text_equals(name, "resolution"))
@@ -91,6 +92,7 @@ scale(const Java *java, int64_t *count, int64_t *amount, int64_t *block)
 		*block = *count == -1 && *amount == INT64_MIN ? 0 : *amount / *count;
 		return pfs_legacy_unsample(&java->text, HEAP_RATE, count, amount);
 	}
+	/* A period of 0 means that the file has none, so nothing was sampled. */
 	if (profile->period != 0 && (__builtin_mul_overflow(*count, profile->period, count) ||
 								 __builtin_mul_overflow(*amount, profile->period, amount)))
 		return pfs_line_fail(&java->text.lines, PFS_READ_OUT_OF_RANGE, "value is out of range");
@@ -110,6 +112,7 @@ java_read_row(Java *java, int64_t count, int64_t amount, PfsText addresses)
 		return pfs_line_refused(&java->text.lines);
 	profile->values[(size_t) (profile->sample_count - 1) * 2] = count;
 	profile->values[(size_t) (profile->sample_count - 1) * 2 + 1] = amount;
+	/* Java's addresses are not return addresses, so nothing is subtracted. */
 	return pfs_legacy_add_stack(&java->text, addresses, PFS_RETURNS_NONE);
 }
 
@@ -128,10 +131,12 @@ java_read_line(Java *java, PfsText line, bool *is_other)
 
 	while (at < line.length && line.data[at] != '=')
 		at++;
+	/* After the first row a line with "=" may be a name. */
 	if (at < line.length && java->text.profile->sample_count == 0)
 		return java_read_attribute(java, pfs_trim(pfs_part(line, 0, at)),
 								   pfs_trim(pfs_part(line, at + 1, line.length)));
 	status = take_row(&cursor, &count, &amount);
+	/* The first line that is no row begins the names. */
 	*is_other = status == PFS_READ_MALFORMED;
 	if (*is_other)
 		return PFS_READ_OK;

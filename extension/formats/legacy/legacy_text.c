@@ -78,13 +78,16 @@ pfs_legacy_add_stack(PfsLegacyText *text, PfsText addresses, PfsReturns returns)
 	const PfsProfileSample *sample = &profile->samples[profile->sample_count - 1];
 	PfsCursor cursor = addresses;
 
+	/* An address needs more than the two characters "0x". */
 	while (cursor.length > 2)
 	{
 		uint64_t address;
 		PfsReadStatus status;
+		/* A return address is the one after the call; 1 less lies within the call. */
 		bool is_call = returns == PFS_RETURNS_ALL ||
 					   (returns == PFS_RETURNS_CALLERS && sample->location_count > 0);
 
+		/* Text between addresses, such as symbols, is skipped byte by byte. */
 		if (cursor.data[0] != '0' || cursor.data[1] != 'x')
 		{
 			cursor = pfs_part(cursor, 1, cursor.length);
@@ -113,6 +116,11 @@ pfs_legacy_drop_second(PfsProfile *profile,
 
 	if (profile->location_index_count == 0)
 		return; /* without samples the array is not allocated */
+
+	/*
+	 * The second frame of some samples is removed in place: the index "to" never passes a sample's
+	 * frames, which follow each other in the order of samples.
+	 */
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
 		PfsProfileSample *sample = &profile->samples[i];
@@ -131,6 +139,9 @@ pfs_legacy_drop_second(PfsProfile *profile,
 static bool
 is_double_leaf(const PfsProfile *profile, const uint32_t *locations, const void *context)
 {
+	/*
+	 * Some profilers store the leaf twice: as itself and, as if it were a caller, decreased by 1.
+	 */
 	return profile->locations[locations[0]].address == profile->locations[locations[1]].address + 1;
 }
 
@@ -156,6 +167,7 @@ cut_line(PfsText *place, int32_t *line)
 	uint32_t at = place->length;
 	int64_t number;
 
+	/* Reads backwards over the digits to the colon. */
 	while (at > 0 && pfs_is_digit(place->data[at - 1]))
 		at--;
 	if (at == 0 || place->data[at - 1] != ':' ||
@@ -171,6 +183,7 @@ cut_line(PfsText *place, int32_t *line)
 static PfsText
 without_offset(PfsText name)
 {
+	/* The last "+" begins the offset; names such as "operator+" contain others. */
 	for (uint32_t at = name.length; at-- > 0;)
 		if (name.data[at] == '+')
 			return pfs_part(name, 0, at);
@@ -212,7 +225,12 @@ pfs_legacy_read_name(PfsLegacyText *text, PfsText line)
 	/* the location's stack occurred before, and its names were read then */
 	if (location != text->named && text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
+	/*
+	 * Several lines for one address are inlined functions, leaf first; named is the location whose
+	 * lines are being read.
+	 */
 	text->named = location;
+	/* line_count only marks the location as named until pfs_legacy_finish(). */
 	text->profile->locations[location].line_count = 1;
 	return pfs_name_lines_add(&text->names, location, name, place, number)
 			   ? PFS_READ_OK
@@ -225,6 +243,7 @@ pfs_legacy_finish(PfsLegacyText *text)
 	PfsProfile *profile = text->profile;
 	PfsReadStatus status;
 
+	/* pfs_name_lines_finish() counts the lines again. */
 	for (uint32_t i = 0; i < profile->location_count; i++)
 		profile->locations[i].line_count = 0;
 	status = pfs_name_lines_finish(&text->names, text->lines.error);
@@ -245,6 +264,7 @@ pfs_legacy_no_row(const PfsLegacyText *text, PfsReadStatus status, const char *m
 PfsReadStatus
 pfs_legacy_whole(const PfsLegacyText *text, double value, int64_t *result)
 {
+	/* The negated comparison refuses NaN, too. */
 	if (!(value > -INT64_LIMIT && value < INT64_LIMIT))
 		return pfs_legacy_no_row(text, PFS_READ_OUT_OF_RANGE, NULL);
 	*result = (int64_t) value;
@@ -257,13 +277,19 @@ pfs_legacy_unsample(const PfsLegacyText *text, int64_t rate, int64_t *count, int
 	double scale;
 	PfsReadStatus status;
 
+	/* A row with only one of both numbers is incomplete. */
 	if (*count == 0 || *bytes == 0)
 	{
 		*count = *bytes = 0;
 		return PFS_READ_OK;
 	}
+	/* A rate of 1 means that every allocation was recorded. */
 	if (rate <= 1)
 		return PFS_READ_OK;
+	/*
+	 * An object of the average size is sampled with the probability 1 - exp(-size / rate), so each
+	 * sample stands for the reciprocal.
+	 */
 	scale = 1 / (1 - exp(-((double) *bytes / (double) *count) / (double) rate));
 	status = pfs_legacy_whole(text, (double) *count * scale, count);
 	return status == PFS_READ_OK ? pfs_legacy_whole(text, (double) *bytes * scale, bytes) : status;

@@ -81,12 +81,17 @@ without_log_prefix(PfsText line)
 	uint32_t end = 0;
 	uint32_t at;
 
+	/*
+	 * Reads "file.cc:12] " backwards from the bracket: a blank after it, digits before it, then a
+	 * colon and a name.
+	 */
 	while (end < line.length && line.data[end] != '[' && line.data[end] != ']')
 		end++;
 	if (end + 1 >= line.length || line.data[end] != ']' || !pfs_is_blank(line.data[end + 1]))
 		return line;
 	for (at = end; at > 0 && pfs_is_digit(line.data[at - 1]);)
 		at--;
+	/* At least one digit, and at least one character of the file's name before the colon. */
 	if (at == end || at < 2 || line.data[at - 1] != ':')
 		return line;
 	return pfs_part(line, end + 2, line.length);
@@ -107,6 +112,7 @@ take_address(PfsCursor *cursor, uint64_t *address)
 	pfs_skip_blanks(&at);
 	if (at.length > 2 && at.data[0] == '0' && at.data[1] == 'x')
 		at = pfs_part(at, 2, at.length);
+	/* The cursor moves only if an address was read, so that the caller can try another form. */
 	if (pfs_take_hex(&at, address) != PFS_READ_OK)
 		return false;
 	*cursor = at;
@@ -124,6 +130,7 @@ take_range(PfsCursor *cursor, Range *range)
 	if (!take_address(cursor, &range->limit))
 		return false;
 	pfs_take_words(cursor, ":");
+	/* Another character, as in "400000-401000z", shows that the line is not a range. */
 	return cursor->length == 0 || pfs_is_blank(cursor->data[0]);
 }
 
@@ -152,6 +159,10 @@ take_kernel_form(PfsCursor *cursor, Entry *entry)
 	uint64_t number;
 	int64_t decimal;
 
+	/*
+	 * All of the kernel's fields must match; otherwise the cursor stays and the brief form is
+	 * tried.
+	 */
 	if (!is_hex(pfs_take_token(&at), &entry->range.offset))
 		return false;
 	device = pfs_take_token(&at);
@@ -172,6 +183,7 @@ take_brief_form(PfsCursor *cursor, Entry *entry)
 	PfsText token = peek_token(*cursor);
 
 	entry->range.offset = 0;
+	/* A token that begins with a parenthesis is the offset of a range without a file. */
 	if (token.length > 0 && token.data[0] != '(')
 		entry->file = pfs_take_token(cursor);
 	if (pfs_take_words(cursor, "(@"))
@@ -193,6 +205,7 @@ parse_entry(PfsText line, Entry *entry)
 		return false;
 	if (is_permissions(peek_token(cursor)))
 		entry->permissions = pfs_take_token(&cursor);
+	/* The two forms differ after the permissions: "offset device inode" or a file's name. */
 	if (!take_kernel_form(&cursor, entry))
 		take_brief_form(&cursor, entry);
 	return true;
@@ -205,6 +218,7 @@ add_variable(Map *map, PfsText line)
 	PfsText name;
 	uint32_t at;
 
+	/* A line that is neither a range nor an assignment is ignored. */
 	if (sign == NULL)
 		return PFS_READ_OK;
 	at = (uint32_t) (sign - line.data);
@@ -228,6 +242,10 @@ map_find_variable(const Map *map, PfsText text)
 	{
 		PfsText name = map->variables[i].name;
 
+		/*
+		 * Names are not delimited in the text, so the first variable whose name is a prefix counts:
+		 * "$build" in "$build/lib.so".
+		 */
 		if (name.length <= text.length && memcmp(name.data, text.data, name.length) == 0)
 			return &map->variables[i];
 	}
@@ -255,6 +273,7 @@ expand(const Map *map, PfsText file, char *out)
 				taken += variable->name.length;
 			}
 		}
+		/* The first pass counts, the second writes to memory of exactly that length. */
 		if (out != NULL && piece.length > 0)
 			memcpy(out + length, piece.data, piece.length);
 		length += piece.length;
@@ -273,6 +292,7 @@ expand_file(const Map *map, PfsText *file)
 
 	if (map->variable_count == 0 || memchr(file->data, '$', file->length) == NULL)
 		return true;
+	/* A value may be long and be used at many "$", so the length may exceed 32 bits. */
 	if (length > UINT32_MAX)
 	{
 		profile->budget->exhausted = true;
@@ -304,6 +324,10 @@ continues(const Map *map, const Entry *entry)
 		return false;
 	last = &map->ranges[map->count - 1];
 	mapping = &map->profile->mappings[map->count - 1];
+	/*
+	 * The last range of the map continues only if it touches the new one, and nothing that both
+	 * lines tell differs.
+	 */
 	return last->limit == entry->range.start && may_be_equal(mapping->file, entry->file) &&
 		   may_be_equal(mapping->build_id, entry->build_id) &&
 		   (last->offset == 0 || entry->range.offset == 0 ||
@@ -317,6 +341,7 @@ add_entry(Map *map, Entry *entry)
 	PfsProfile *profile = map->profile;
 	PfsProfileMapping *mapping;
 
+	/* A map of the kernel lists data, too; without permissions every line counts as code. */
 	if (entry->permissions.length > 0 && !pfs_text_contains(entry->permissions, "x"))
 		return PFS_READ_OK;
 	if (!expand_file(map, &entry->file) || !pfs_text_clean(profile, &entry->file) ||
@@ -326,6 +351,7 @@ add_entry(Map *map, Entry *entry)
 	{
 		mapping = &profile->mappings[map->count - 1];
 		map->ranges[map->count - 1].limit = entry->range.limit;
+		/* The more complete of both lines gives the file and the build id. */
 		if (entry->file.length > 0)
 			mapping->file = entry->file;
 		if (entry->build_id.length > 0)
@@ -333,6 +359,7 @@ add_entry(Map *map, Entry *entry)
 		return PFS_READ_OK;
 	}
 	if (!PFS_GROW(profile->budget, profile->mappings, profile->mapping_count) ||
+		/* Ranges and mappings are parallel arrays until place_locations() sorts the ranges. */
 		!PFS_GROW(profile->budget, map->ranges, map->count))
 		return pfs_line_refused(map->lines);
 	profile->mappings[profile->mapping_count++] =
@@ -352,6 +379,10 @@ map_read_lines(Map *map)
 		Entry entry;
 
 		line = without_log_prefix(line);
+		/*
+		 * A line that is no range may be an assignment "name=value", whose variable later lines
+		 * use.
+		 */
 		status = parse_entry(line, &entry) ? add_entry(map, &entry) : add_variable(map, line);
 	}
 	return status;
@@ -387,6 +418,7 @@ put_program_first(Map *map)
 {
 	PfsProfileMapping *mappings = map->profile->mappings;
 
+	/* Libraries and "[vdso]" may precede the program, but pprof takes the first mapping for it. */
 	for (uint32_t i = 0; i < map->count; i++)
 		if (is_program(mappings[i].file))
 		{
@@ -408,6 +440,7 @@ drop_huge_pages(Map *map)
 	PfsProfile *profile = map->profile;
 	PfsCursor file;
 
+	/* Only a range that ends where the next one begins can be the copy of the next file's code. */
 	if (map->count < 2 || map->ranges[0].limit != map->ranges[1].start)
 		return;
 	file = profile->mappings[0].file;
@@ -429,6 +462,7 @@ map_range_compare(const void *a, const void *b)
 
 	if (left->start != right->start)
 		return left->start < right->start ? -1 : 1;
+	/* Of two ranges with one start the one read first comes last, so find_range() prefers it. */
 	return (left->mapping < right->mapping) - (left->mapping > right->mapping);
 }
 
@@ -444,6 +478,10 @@ find_range(const Map *map, uint64_t address)
 	{
 		uint32_t middle = low + (high - low) / 2;
 
+		/*
+		 * Finds the first range that begins after the address; the range before it may contain the
+		 * address.
+		 */
 		if (map->ranges[middle].start <= address)
 			low = middle + 1;
 		else
@@ -462,6 +500,7 @@ find_range(const Map *map, uint64_t address)
 static uint64_t
 range_file_address(const Range *range, uint64_t address)
 {
+	/* The range maps the file from range->offset on, at range->start. */
 	if (address >= range->start)
 		return pfs_file_address(address, range->start, range->limit, range->offset);
 	return pfs_file_address(address, range->start - range->offset, range->limit, 0);
@@ -473,6 +512,10 @@ place_locations(Map *map)
 {
 	PfsProfile *profile = map->profile;
 
+	/*
+	 * Sorting separates the ranges from the mappings, so each range keeps the number of its
+	 * mapping.
+	 */
 	for (uint32_t i = 0; i < map->count; i++)
 		map->ranges[i].mapping = i;
 	if (map->count > 0)
@@ -480,6 +523,7 @@ place_locations(Map *map)
 	for (uint32_t i = 0; i < profile->location_count; i++)
 	{
 		PfsProfileLocation *location = &profile->locations[i];
+		/* Address 0 means that the location has none. */
 		const Range *range = location->address == 0 ? NULL : find_range(map, location->address);
 
 		if (range == NULL)
