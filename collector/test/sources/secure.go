@@ -147,7 +147,7 @@ func testSecure() {
 	good, bad := "basic basic_files bearer_file environment follows follows_there header header_follows http1 http2 mutual not_proxied params proxied proxied_as_user proxied_otherwise token_file typed unverified", "follows_file header_file_there header_there misnamed no_file nobody old_tls stays untrusted"
 	ok(eventually(20, func() bool { return of("up") == good && of("down") == bad }), "secure: who is let in, and who is not", of("up"), of("down"),
 		query("SELECT name, last_error FROM profstore.targets WHERE labels->>'instance' = '%s'", address), s.log)
-	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": "not supported", "header_there": "to another host", "header_file_there": "to another host"} {
+	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": `Protocol "file"`, "header_there": "to another host", "header_file_there": "to another host"} {
 		problem := value("SELECT last_error FROM profstore.targets WHERE labels->>'job' = '%s' AND labels->>'instance' = '%s'", job, address)
 		ok(strings.Contains(problem, words), "secure: why not: "+job, problem)
 	}
