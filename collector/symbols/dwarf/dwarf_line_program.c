@@ -482,25 +482,47 @@ shrink_rows(LineRows *rows)
 		rows->line_nums = line_nums;
 }
 
+/* The advances of a special instruction. */
+typedef struct SpecialAdvance
+{
+	uint16_t address;
+	int16_t line;
+} SpecialAdvance;
+
+/* Computes the advances of all special instructions, because dividing at each of them is slow. */
+static void
+list_advances(const LineTable *table, SpecialAdvance advances[256])
+{
+	for (unsigned opcode = table->opcode_base; opcode < 256; opcode++)
+	{
+		unsigned adjusted = opcode - table->opcode_base;
+
+		advances[opcode] =
+			(SpecialAdvance){ (uint16_t) (adjusted / table->line_range * table->instruction_bytes),
+							  (int16_t) (table->line_base + (int) (adjusted % table->line_range)) };
+	}
+}
+
 void
 line_table_run(LineTable *table, LineRows *rows)
 {
 	LineRun run = { .rows = rows };
+	SpecialAdvance advances[256];
 	bool going = true;
 
 	*rows = (LineRows){ 0 };
 	begin_sequence(&run);
+	list_advances(table, advances);
 	while (going && !table->program.failed && table->program.at < table->program.end)
 	{
-		unsigned opcode = (unsigned) dwarf_cursor_number(&table->program, 1);
-		unsigned adjusted = opcode - table->opcode_base;
+		unsigned opcode = *table->program.at++;
 
 		if (opcode < table->opcode_base)
 			going = run_standard(table, &run, opcode);
 		else
 		{
-			run.address += adjusted / table->line_range * (uint64_t) table->instruction_bytes;
-			run.line += (uint64_t) (table->line_base + (int) (adjusted % table->line_range));
+			run.address += advances[opcode].address;
+			run.line += (uint64_t) (int64_t) advances[opcode].line;
 			going = note_row(&run, false);
 		}
 	}

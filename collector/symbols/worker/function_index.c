@@ -69,7 +69,7 @@ code_ranges_add(const AddressRanges *code, const DwarfEntry *entry, AddressRange
 		 * Linkers leave the DWARF of discarded functions at addresses near 0, where it must not
 		 * hide real functions.
 		 */
-		if (address_ranges_find(code, low, &section))
+		if (code == NULL || address_ranges_find(code, low, &section))
 			err = address_ranges_add(ranges, low, high, value);
 	}
 	return err;
@@ -163,9 +163,9 @@ add_scope(ScopeReading *reading, const DwarfEntry *entry, uint32_t parent, uint3
 		*number = parent;
 		return 0;
 	}
+	/* a discarded function is not in the index, so its calls are not read */
 	if (reading->count > 0)
-		err = code_ranges_add(reading->index->code, entry, &function->ranges,
-							  range_value(reading->count), &any);
+		err = code_ranges_add(NULL, entry, &function->ranges, range_value(reading->count), &any);
 	if (err == 0)
 		err = grow_array(&function->scopes, &reading->room, reading->count, sizeof(Scope));
 	if (err != 0)

@@ -54,8 +54,8 @@ int function_index_list_all(FunctionIndex *index);
 int function_index_find(FunctionIndex *index, uint64_t address, ScopeChain *chain);
 
 /*
- * Adds those ranges of an entry that are in code to ranges. Sets *any if the entry has a range, in
- * code or not. Returns 0 or -ENOMEM.
+ * Adds those ranges of an entry that are in code to ranges; all of them if code is NULL. Sets *any
+ * if the entry has a range, in code or not. Returns 0 or -ENOMEM.
  */
 int code_ranges_add(const AddressRanges *code, const DwarfEntry *entry, AddressRanges *ranges,
 					uint32_t value, bool *any);
