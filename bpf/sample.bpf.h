@@ -206,8 +206,10 @@ pfs_know_image(struct pfs_scratch *scratch)
 		 */
 		if (sample->flags)
 			return;
-		/* threads of a process may overwrite each other's count, which is harmless */
-		/* the 1st, 2nd, 4th and 8th sample: a power of two has one bit */
+		/*
+		 * Threads of a process may overwrite each other's count, which is harmless. The 1st, 2nd,
+		 * 4th and 8th sample are young: a power of two has one bit.
+		 */
 		samples = ++known->samples;
 		scratch->young = samples <= 8 && !(samples & (samples - 1));
 	}

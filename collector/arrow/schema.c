@@ -157,16 +157,16 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 		!read_int(&type, &field->index_width, &field->index_signed))
 		return "the type of a dictionary's indexes is not supported";
 	known = arrow_schema_dictionary(schema, id);
+	/*
+	 * The values of a type with children would be loaded with the children of the first field. So
+	 * only types without children may share a dictionary.
+	 */
 	if (known == NULL)
 	{
 		/* room for ARROW_FIELDS_MAX dictionaries, at most one for each field */
 		known = &schema->dictionaries[schema->dictionary_count++];
 		*known = (ArrowDictionary){ .id = id, .field = field };
 	}
-	/*
-	 * The values of a type with children would be loaded with the children of the first field. So
-	 * only types without children may share a dictionary.
-	 */
 	else if (known->field->type != field->type || field->child_count > 0)
 		return "a dictionary is used by columns of different types";
 	field->dictionary = (uint32_t) (known - schema->dictionaries);

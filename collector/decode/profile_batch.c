@@ -379,8 +379,8 @@ guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLab
 	size_t length;
 
 	/*
-	 * PFS_LABEL_KINDS begins with "__", too, but the reader writes it: it says which labels were
-	 * numbers
+	 * PFS_LABEL_KINDS begins with "__", too, but is not from the file: it records the keys and
+	 * units that labels had there.
 	 */
 	if (name.length < 2 || memcmp(name.data, "__", 2) != 0 ||
 		pfs_text_equals(name, PFS_LABEL_KINDS))

@@ -381,8 +381,10 @@ vdso_copy(void)
 	if (start == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
 		header->e_ident[EI_CLASS] != ELFCLASS64)
 		return -1;
-	/* the section headers are the last part of the kernel's image */
-	/* AT_SYSINFO_EHDR does not have the size. */
+	/*
+	 * AT_SYSINFO_EHDR does not have the size, but the section headers are the last part of the
+	 * kernel's image.
+	 */
 	size = header->e_shoff + (size_t) header->e_shentsize * header->e_shnum;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, start, size) != (ssize_t) size)
@@ -707,8 +709,10 @@ mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_p
 	error = open_past(table, owner, root_pid, mapping, file);
 	if (error == 0)
 		return 0;
-	/* on overlayfs the side-band may report a path within a layer, which cannot be opened */
-	/* device and inode suffice here; the file may be known by another name */
+	/*
+	 * On overlayfs the side-band may report a path within a layer, which cannot be opened. The file
+	 * may be open under another name, so device and inode suffice.
+	 */
 	*file = find_open(table, mapping);
 	return *file != NULL ? 0 : error;
 }

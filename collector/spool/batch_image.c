@@ -396,12 +396,12 @@ reader_array(ImageReader *reader, uint32_t count, size_t item_bytes)
 static void
 check_added(ImageReader *reader, int err, const uint32_t *index, uint32_t expected)
 {
-	if (err != 0)
-		reader_fail(reader, err == -ENOMEM ? -ENOMEM : -EBADMSG);
 	/*
 	 * Another index means that the item equals an earlier one, or is not valid UTF-8. Later items
 	 * would then refer to wrong ones.
 	 */
+	if (err != 0)
+		reader_fail(reader, err == -ENOMEM ? -ENOMEM : -EBADMSG);
 	else if (index != NULL && *index != expected)
 		reader_fail(reader, -EBADMSG);
 }

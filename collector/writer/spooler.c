@@ -427,10 +427,9 @@ spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]
 		err = spool_put(writer->spool, pieces[i]->batch, &files[i]);
 		written += err == 0;
 	}
-	/* from here on the pieces count instead of the whole batch */
 	/*
-	 * After both pieces: in a crash before, the whole batch still exists, and spool_open() removes
-	 * its pieces.
+	 * The whole batch is removed after both pieces were written: in a crash before, it still
+	 * exists, and spool_open() removes its pieces.
 	 */
 	(void) spool_remove(writer->spool, whole);
 	if (spool_sync(writer->spool) != 0 && err == 0)

@@ -190,12 +190,12 @@ set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 	Saved bx = machine->state.bx;
 	int32_t offset = SAVED_OFFSET(bx);
 
+	/*
+	 * Offset 0 means that the register was not saved, and odd ones are reserved for PFS_BX_LOST, so
+	 * a saved register needs another offset.
+	 */
 	if (SAVED_KIND(bx) == SAVED_SAME)
 		rule->bx_offset = 0;
-	/*
-	 * offset 0 would mean that the register was not saved, and odd ones are reserved for
-	 * PFS_BX_LOST
-	 */
 	else if (SAVED_KIND(bx) == SAVED_AT_CFA && offset != 0 && offset % 8 == 0 &&
 			 offset >= INT16_MIN && offset <= INT16_MAX)
 		rule->bx_offset = (int16_t) offset;
