@@ -417,10 +417,7 @@ pprof_read_number(Reader *reader, const PfsWireField *field)
 	PfsProfile *profile = reader->profile;
 
 	if (field->wire_type != PFS_WIRE_VARINT)
-		/*
-		 * Unlike other messages, a wrong wire type is an error here: a text in place of an index
-		 * cannot be interpreted.
-		 */
+		/* A text in place of a number cannot be interpreted. */
 		return pprof_malformed(reader, "field is not a number");
 	switch (field->number)
 	{

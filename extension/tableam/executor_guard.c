@@ -32,8 +32,10 @@ guard_refuse(const List *range_table, Index index, const char *operation, const 
 	Relation relation;
 	bool is_ours;
 
+	/* Subqueries and functions have no table. */
 	if (entry->rtekind != RTE_RELATION)
 		return;
+	/* The planner's lock still holds, so the relation cache suffices. */
 	relation = RelationIdGetRelation(entry->relid);
 	if (!RelationIsValid(relation))
 		return;
@@ -69,6 +71,7 @@ check_statement(const PlannedStmt *statement)
 {
 	ListCell *cell;
 
+	/* Only statements that modify have result relations, so others skip the search. */
 	if (statement->resultRelations != NIL)
 	{
 		check_modify(statement, statement->planTree);
@@ -79,6 +82,7 @@ check_statement(const PlannedStmt *statement)
 	{
 		const PlanRowMark *mark = lfirst(cell);
 
+		/* Weaker marks of joins only fetch rows again, which never happens in these tables. */
 		if (RowMarkRequiresRowShareLock(mark->markType))
 			guard_refuse(
 				statement->rtable, mark->rti, "SELECT FOR UPDATE or SHARE",
@@ -95,6 +99,7 @@ is_read_by_each_worker(PlanState *state, void *context)
 {
 	if (state == NULL)
 		return false;
+	/* A node that is not parallel-aware runs completely in each worker. */
 	if (context != NULL && !state->plan->parallel_aware)
 	{
 		if (IsA(state, SeqScanState) &&
@@ -104,6 +109,7 @@ is_read_by_each_worker(PlanState *state, void *context)
 			strncmp(((CustomScanState *) state)->methods->CustomName, "Profstore", 9) == 0)
 			return true;
 	}
+	/* Below this node plans run in workers. */
 	if (IsA(state, GatherState) || IsA(state, GatherMergeState))
 		context = state;
 	return planstate_tree_walker(state, is_read_by_each_worker, context);
@@ -126,6 +132,7 @@ forbid_workers(QueryDesc *query)
 	MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
 	PlannedStmt *statement = makeNode(PlannedStmt);
 
+	/* The plan may be cached, so the copy is changed. */
 	*statement = *query->plannedstmt;
 	statement->parallelModeNeeded = false;
 	query->plannedstmt = statement;
@@ -140,11 +147,14 @@ forbid_workers(QueryDesc *query)
 static void
 keep_waiting_rows_in_sight(QueryDesc *query)
 {
+	/* Without waiting rows workers see everything. */
 	if (!query->plannedstmt->parallelModeNeeded || !pfs_write_buffer_has_rows() ||
 		!workers_may_look_elsewhere(query))
 		return;
+	/* Rows cannot be written in parallel mode. */
 	if (!IsInParallelMode())
 		pfs_write_buffer_flush_all();
+	/* The rows that are left belong to outer subtransactions. */
 	if (pfs_write_buffer_has_rows())
 		forbid_workers(query);
 }
@@ -153,6 +163,7 @@ static void
 executor_start(QueryDesc *query, int flags)
 {
 	check_statement(query->plannedstmt);
+	/* A query that begins while rows wait may see some of them and not others, see observers.h. */
 	if (pfs_write_buffer_has_rows())
 		pfs_observers_add(query);
 	if (previous_start != NULL)
@@ -180,6 +191,7 @@ guard_executor_run(QueryDesc *query, ScanDirection direction,
 static void
 executor_end(QueryDesc *query)
 {
+	/* The query may not be registered; then nothing is removed. */
 	pfs_observers_remove(query);
 	if (previous_end != NULL)
 		previous_end(query);

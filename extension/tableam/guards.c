@@ -65,6 +65,7 @@ rewritten_table(Relation relation, bool is_internal)
 {
 	Oid relation_id;
 
+	/* Only internal relations have such names; a user's table "pg_temp_1" is no rewrite. */
 	if (is_internal && sscanf(RelationGetRelationName(relation), "pg_temp_%u", &relation_id) == 1 &&
 		get_rel_name(relation_id) != NULL)
 		return relation_id;
@@ -80,6 +81,7 @@ check_new_table(Oid relation_id, bool is_internal)
 
 	if (relation == NULL)
 		return;
+	/* A rewrite checks the types of the new file's columns under the old table's name. */
 	rewritten = rewritten_table(relation, is_internal);
 	name = OidIsValid(rewritten) ? get_rel_name(rewritten) : RelationGetRelationName(relation);
 	pfs_value_check_columns(name, RelationGetDescr(relation));
@@ -126,6 +128,7 @@ table_check_column(Oid relation_id, int attnum)
 	{
 		Form_pg_attribute attribute = (Form_pg_attribute) GETSTRUCT(tuple);
 
+		/* DROP COLUMN alters the row, too; the type of a dropped column is unknown. */
 		if (!attribute->attisdropped)
 			pfs_value_check_column(RelationGetRelationName(relation), NameStr(attribute->attname),
 								   attribute->atttypid);
@@ -154,6 +157,7 @@ check_trigger(Oid trigger_id)
 
 	trigger = (Form_pg_trigger) GETSTRUCT(tuple);
 	relation = open_profstore_table(trigger->tgrelid);
+	/* tgconstrrelid is the other table of a foreign key's trigger. */
 	if (relation != NULL && OidIsValid(trigger->tgconstrrelid))
 		pfs_unsupported(relation, "a foreign key",
 						"Check references when rows are written, or when they are joined.");
@@ -179,6 +183,7 @@ check_move(Oid relation_id)
 	tuple = fetch_own_row(RelationRelationId, ClassOidIndexId, &key, 1);
 	if (!HeapTupleIsValid(tuple))
 		return;
+	/* The syscache still has the old schema, the row has the new one. */
 	schema = ((Form_pg_class) GETSTRUCT(tuple))->relnamespace;
 	if (schema != get_rel_namespace(relation_id))
 		pfs_publications_check_move(relation_id, schema);
@@ -188,6 +193,7 @@ check_move(Oid relation_id)
 static void
 on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 {
+	/* sub_id is the number of a column; 0 is the table itself. */
 	if (class_id == RelationRelationId && sub_id == 0)
 		check_new_table(object_id, is_internal);
 	else if (class_id == RelationRelationId)
@@ -209,6 +215,7 @@ on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 static void
 on_drop(Oid relation_id)
 {
+	/* The hook runs in all databases, also in those without the access method. */
 	Oid access_method = get_table_am_oid("profstore", true);
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
 	bool is_ours = false;
@@ -218,12 +225,14 @@ on_drop(Oid relation_id)
 	{
 		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
 
+		/* Indexes and partitioned tables have no storage of this kind. */
 		is_ours = OidIsValid(access_method) && class->relam == access_method &&
 				  (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW);
 		ReleaseSysCache(tuple);
 	}
 	if (!is_ours)
 		return;
+	/* DROP holds an exclusive lock. */
 	relation = relation_open(relation_id, NoLock);
 	pfs_relation_dropped(relation);
 	relation_close(relation, NoLock);

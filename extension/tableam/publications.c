@@ -71,10 +71,13 @@ find_columnar(Oid relation_id)
 
 	if (relation_is_columnar(relation_id))
 		return relation_id;
+	/* Only partitioned tables publish rows of other tables. */
 	if (get_rel_relkind(relation_id) != RELKIND_PARTITIONED_TABLE)
 		return InvalidOid;
+	/* Partitions of samples come later and will be columnar. */
 	if (is_schema_of_ours(get_rel_namespace(relation_id)))
 		return relation_id;
+	/* Without locks: the list serves only to find one columnar partition. */
 	partitions = find_all_inheritors(relation_id, NoLock, NULL);
 	foreach(cell, partitions)
 		if (relation_is_columnar(lfirst_oid(cell)))
@@ -94,6 +97,7 @@ find_columnar_in_schema(Oid schema)
 	ScanKeyInit(&key, Anum_pg_class_relnamespace, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(schema));
 	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 1, &key);
+	/* pg_class has no index on the schema, so the scan reads the whole catalog. */
 	while (!OidIsValid(found) && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
@@ -131,6 +135,7 @@ refuse_relation(Oid relation_id)
 {
 	Oid columnar = find_columnar(relation_id);
 
+	/* The directory is heap, so find_columnar() would not find it. */
 	refuse_directory(relation_id);
 	if (OidIsValid(columnar) && relation_is_columnar(relation_id))
 		ereport(ERROR,
@@ -145,6 +150,7 @@ refuse_relation(Oid relation_id)
 				 errmsg("logical replication is not supported on table \"%s\", whose partitions "
 						"use access method \"profstore\"",
 						get_rel_name(relation_id)),
+				 /* If no partition exists yet, the table itself stands for them. */
 				 columnar != relation_id ? errdetail("One is \"%s\".", get_rel_name(columnar)) : 0,
 				 errhint(ELSEWHERE_HINT)));
 }
@@ -166,6 +172,7 @@ refuse_schema(Oid schema)
 static void
 refuse_all_tables(void)
 {
+	/* The access method exists only in a database with the extension. */
 	if (OidIsValid(get_table_am_oid("profstore", true)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -215,6 +222,10 @@ check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(H
 		return;
 	catalog = table_open(catalog_id, AccessShareLock);
 	ScanKeyInit(&key, key_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(key_value));
+	/*
+	 * The row was written by the command that runs now; SnapshotSelf sees it, a catalog snapshot
+	 * does not yet.
+	 */
 	scan = systable_beginscan(catalog, InvalidOid, false, SnapshotSelf, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		check(tuple);
@@ -255,8 +266,13 @@ static void
 publication_refuse(const char *name, List *publications, const char *through,
 				   const char *through_name, Oid schema)
 {
+	/* pg_upgrade restores what the old server allowed. */
 	if (publications == NIL || IsBinaryUpgrade)
 		return;
+	/*
+	 * The extension creates partitions by itself, for samples that arrive; an error would lose
+	 * these.
+	 */
 	ereport(is_schema_of_ours(schema) ? WARNING : ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("logical replication is not supported on table \"%s\", which uses access "
@@ -296,6 +312,10 @@ pfs_publications_check_table(const char *name, Oid schema)
 
 	publication_refuse(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema),
 					   schema);
+	/*
+	 * A WARNING instead of an error: such a publication is older than the extension, and every
+	 * table would be refused.
+	 */
 	if (all_tables != NIL && !IsBinaryUpgrade)
 		ereport(WARNING, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						  errmsg("rows of table \"%s\" are not replicated", name),
@@ -312,9 +332,13 @@ pfs_publications_check_conversion(Oid relation_id)
 	List *ancestors;
 	ListCell *cell;
 
+	/* A table that was columnar already was checked when it was created. */
 	if (relation_is_columnar(relation_id))
 		return;
 	ancestors = get_partition_ancestors(relation_id);
+	/*
+	 * Both the table and all its parents may be published, the parents with all their partitions.
+	 */
 	check_ancestor(name, relation_id);
 	foreach(cell, ancestors)
 		check_ancestor(name, lfirst_oid(cell));
@@ -329,6 +353,7 @@ pfs_publications_check_partition(Oid child, Oid parent)
 
 	if (!OidIsValid(columnar) || get_rel_relkind(parent) != RELKIND_PARTITIONED_TABLE)
 		return;
+	/* The new partition is published through any ancestor, not only through its parent. */
 	ancestors = lcons_oid(parent, get_partition_ancestors(parent));
 	foreach(cell, ancestors)
 		check_ancestor(get_rel_name(columnar), lfirst_oid(cell));

@@ -49,6 +49,10 @@ static TransactionId moved_by_xid = InvalidTransactionId;
 static void
 drop_storage(int64 storage_id)
 {
+	/*
+	 * Rows that wait in memory, directory rows, sums of rollups and the ledger: everything that has
+	 * the storage id.
+	 */
 	pfs_write_buffer_drop(storage_id);
 	pfs_directory_delete(storage_id);
 	pfs_rollups_delete_all(storage_id);
@@ -70,6 +74,7 @@ pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char
 				 errmsg("access method \"profstore\" stores neither temporary nor unlogged tables"),
 				 errhint("Create an ordinary table, or use access method heap.")));
 
+	/* A new relation already has its new file in the cache entry. */
 	if (relation->rd_locator.relNumber != locator->relNumber)
 		drop_storage(pfs_storage_id(relation));
 	pfs_storage_create(locator, persistence);
@@ -99,8 +104,10 @@ pfs_relation_dropped(Relation relation)
 {
 	int64 storage_id = pfs_storage_id_if_readable(relation);
 
+	/* Without a readable metapage there is no storage id, and so there are no rows. */
 	if (storage_id == 0)
 		return;
+	/* VACUUM FULL has given the storage id to the new file, see pfs_relation_copy_for_cluster(). */
 	if (storage_id == moved_storage_id && moved_by_xid == GetTopTransactionIdIfAny())
 	{
 		moved_storage_id = 0;
@@ -118,6 +125,7 @@ pfs_relation_copy_data(Relation relation, const RelFileLocator *locator)
 {
 	SMgrRelation target;
 
+	/* Pages are copied from disk, so dirty buffers are written first. */
 	FlushRelationBuffers(relation);
 	target = pfs_create_storage(*locator, relation->rd_rel->relpersistence);
 	RelationCopyStorage(RelationGetSmgr(relation), target, MAIN_FORKNUM,
@@ -137,10 +145,13 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 		struct varlena *pointer;
 		struct varlena *value;
 
+		/* A stream without a value has no id. */
 		if (!OidIsValid(row->stream_ids[i]))
 			continue;
+		/* The value is copied in compressed form, without decoding. */
 		pointer = pfs_segment_stream_pointer(input, i);
 		value = detoast_external_attr(pointer);
+		/* The old pointer makes toast_save_datum() keep the value id, which directory rows name. */
 		toast_save_datum(new_table, PointerGetDatum(value), pointer, 0);
 		pfree(value);
 		CHECK_FOR_INTERRUPTS();
@@ -159,6 +170,7 @@ visible_streams(int64 storage_id, Snapshot snapshot)
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(storage_id, snapshot);
 	PfsSegmentRow row;
 
+	/* Ids are unique in the table's TOAST relation, so they are keys. */
 	while (pfs_directory_scan_next(scan, &row))
 		for (uint32 i = 0; i < row.stream_count; i++)
 			(void) hash_search(streams, &row.stream_ids[i], HASH_ENTER, NULL);
@@ -181,6 +193,7 @@ strike_named(HTAB *named, PfsSegmentRow *row)
 	{
 		bool found = true;
 
+		/* HASH_ENTER records the stream, so a second row with it finds it named. */
 		if (OidIsValid(ids[i]))
 			(void) hash_search(named, &ids[i], HASH_ENTER, &found);
 		if (found)
@@ -215,6 +228,7 @@ storage_delete_streams(Relation table, const KeptRows *deleted)
 {
 	if (deleted->count == 0)
 		return;
+	/* The copies were written by this command, and can be found only after the increment. */
 	CommandCounterIncrement();
 	for (uint32 i = 0; i < deleted->count; i++)
 		pfs_segment_delete_streams(table, &deleted->rows[i]);
@@ -235,6 +249,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	int64 storage_id = pfs_storage_id(old_table);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore rewrite", ALLOCSET_DEFAULT_SIZES);
+	/* The latest snapshot sees rows of all transactions that have committed. */
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	HTAB *named = visible_streams(storage_id, snapshot);
 	KeptRows deleted = { 0 };
@@ -246,16 +261,19 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 		elog(ERROR, "table \"%s\" cannot have an index", RelationGetRelationName(old_table));
 
 	*row_count = *vacuumed_count = *recently_dead_count = 0;
+	/* Rows that some snapshot may still see, deleted ones included. */
 	scan = pfs_directory_scan_begin_nonvacuumable(storage_id);
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		outer = MemoryContextSwitchTo(context);
 		if (row.stream_ids != NULL)
 		{
+			/* The scan reuses the memory of a row, so a copy is kept. */
 			PfsSegmentRow copy;
 
 			pfs_segment_row_copy(&copy, &row);
 			copy_streams(old_table, new_table, &copy);
+			/* Rows that are kept must outlive the context, which is reset for each row. */
 			MemoryContextSwitchTo(outer);
 			if (strike_named(named, &copy))
 				keep_row(&deleted, &copy);
@@ -272,6 +290,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 
 	pfs_storage_take_over(old_table, new_table);
 	moved_storage_id = storage_id;
+	/* If the transaction aborts, the mark stays, but its transaction id matches no other. */
 	moved_by_xid = GetTopTransactionId();
 }
 
@@ -280,6 +299,7 @@ pages_of_bytes(double byte_count)
 {
 	double pages = ceil(byte_count / BLCKSZ);
 
+	/* A relation has at least one page, and page numbers have 32 bits. */
 	return (BlockNumber) Max(1.0, Min(pages, (double) MaxBlockNumber));
 }
 
@@ -311,6 +331,7 @@ pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccess
 static double
 waiting_rows(Relation relation, int64 storage_id)
 {
+	/* Rows wait as arrays of values and null flags. */
 	double value_bytes = sizeof(int64) + sizeof(bool);
 
 	return floor((double) pfs_write_buffer_image_bytes(storage_id) /
@@ -328,6 +349,7 @@ pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *p
 	PfsStorageCache *cache = pfs_storage_cache(relation);
 	TimestampTz now = GetCurrentTimestamp();
 
+	/* Without an active snapshot, as in some utility commands, the last counts are used. */
 	if (ActiveSnapshotSet() &&
 		(cache->counted_at_us == 0 || cache->segment_count < ESTIMATE_FEW_SEGMENTS ||
 		 now - cache->counted_at_us > ESTIMATE_LIFETIME_US))

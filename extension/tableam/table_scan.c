@@ -50,17 +50,21 @@ pfs_scan_begin(Relation relation, Snapshot snapshot, int key_count, struct ScanK
 	PfsTableScan *scan = palloc0(sizeof(PfsTableScan));
 	TupleDesc desc = RelationGetDescr(relation);
 
+	/* Core passes scan keys only for catalogs. */
 	if (key_count > 0)
 		elog(ERROR, "scan keys are not supported");
 
+	/* The caller may close the table before the scan ends. */
 	RelationIncrementReferenceCount(relation);
 	scan->base.rs_rd = relation;
 	scan->base.rs_snapshot = snapshot;
 	scan->base.rs_parallel = parallel;
 	scan->base.rs_flags = flags;
+	/* The caller's context lasts as long as the scan. */
 	scan->context = CurrentMemoryContext;
 	scan->attnums = palloc(sizeof(AttrNumber) * (Size) Max(desc->natts, 1));
 	for (int i = 0; i < desc->natts; i++)
+		/* Dropped columns have no place in blocks. */
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			scan->attnums[scan->attribute_count++] = (AttrNumber) (i + 1);
 	pgstat_count_heap_scan(relation);
@@ -75,6 +79,7 @@ pfs_scan_end(TableScanDesc base)
 	if (scan->blocks != NULL)
 		pfs_block_scan_end(scan->blocks);
 	RelationDecrementReferenceCount(base->rs_rd);
+	/* Core has registered the snapshot for this scan alone. */
 	if (base->rs_flags & SO_TEMP_SNAPSHOT)
 		UnregisterSnapshot(base->rs_snapshot);
 	pfree(scan->attnums);
@@ -87,6 +92,7 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
 {
 	PfsTableScan *scan = (PfsTableScan *) base;
 
+	/* The block scan keeps its list of segments, because the snapshot is the same. */
 	if (scan->blocks != NULL)
 		pfs_block_scan_rewind(scan->blocks);
 	scan->block.row_count = 0;
@@ -113,6 +119,7 @@ table_begin_blocks(PfsTableScan *scan, TupleDesc desc)
 	if (base->rs_parallel != NULL)
 		request.shared = shared_scan(base->rs_parallel);
 	scan->blocks = pfs_block_scan_begin(&request);
+	/* A rewrite that adds columns passes the old description of the table. */
 	if (desc != RelationGetDescr(base->rs_rd))
 		pfs_block_scan_use_defaults(scan->blocks, desc);
 	scan->row = -1;
@@ -130,6 +137,7 @@ table_step_row(PfsTableScan *scan, bool forward)
 	if (forward ? !pfs_block_scan_next(scan->blocks, &scan->block)
 				: !pfs_block_scan_previous(scan->blocks, &scan->block))
 	{
+		/* Without rows in the block, the next step in either direction fetches one. */
 		scan->block.row_count = 0;
 		scan->row = forward ? 0 : -1;
 		return false;
@@ -157,12 +165,14 @@ table_store_row(PfsTableScan *scan, TupleTableSlot *slot)
 	{
 		int attribute = scan->attnums[i] - 1;
 
+		/* Columns that the rewrite adds come after the slot's. */
 		if (attribute >= slot_natts)
 			break;
 		slot->tts_values[attribute] = pfs_datum_of_value(block->values[i][scan->row]);
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][scan->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);
+	/* PostgreSQL's ctid has 48 bits: the block's number has 32, the row's position 16, from 1. */
 	slot->tts_tid.ip_blkid.bi_hi = (uint16) (block->number >> 16);
 	slot->tts_tid.ip_blkid.bi_lo = (uint16) block->number;
 	slot->tts_tid.ip_posid = (OffsetNumber) (scan->row + 1);
@@ -193,6 +203,7 @@ Size
 pfs_parallelscan_initialize(Relation relation, ParallelTableScanDesc parallel)
 {
 	pfs_set_scanned_table(parallel, relation);
+	/* Blocks of a table have no fixed place, so scans cannot be synchronised. */
 	parallel->phs_syncscan = false;
 	pfs_shared_scan_init(relation, shared_scan(parallel));
 	return pfs_parallelscan_estimate(relation);
@@ -214,11 +225,13 @@ pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)
 {
 	PfsTableScan *scan = (PfsTableScan *) base;
 
+	/* PostgreSQL counts pages, which these tables do not have: all rows come as one block. */
 	if (!PFS_ANALYZE_TAKE_BLOCK() || scan->blocks != NULL)
 		return false;
 	table_begin_blocks(scan, RelationGetDescr(base->rs_rd));
 	scan->analyze_stride =
 		Max(1.0, (double) pfs_block_scan_block_count(scan->blocks) / ANALYZE_BLOCKS);
+	/* The random start lets all blocks be drawn, not always the first of each stride. */
 	scan->analyze_next = anl_random_fract() * (scan->analyze_stride - 1.0);
 	return true;
 }
@@ -227,6 +240,7 @@ pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)
 static void
 skip_to_sample(PfsTableScan *scan)
 {
+	/* The fraction stays in analyze_next, so the strides add up exactly. */
 	uint64 target = (uint64) scan->analyze_next;
 
 	if (target > scan->analyze_block)
@@ -241,6 +255,7 @@ pfs_scan_analyze_next_tuple(TableScanDesc base, TransactionId oldest_xmin, doubl
 {
 	PfsTableScan *scan = (PfsTableScan *) base;
 
+	/* PostgreSQL adds up live rows over its blocks, so the exact count is added once. */
 	if (!scan->analyze_counted)
 	{
 		*live_rows += (double) pfs_block_scan_row_count(scan->blocks);

@@ -6,8 +6,10 @@
  * need not join rows: they are first added up by series_id, and each sum is joined as any row of it
  * would be. What the joins return is added up once more:
  *
- * Finalize Aggregate by labels->>'service', of transition states └ joins as planned for so few rows
- * ├ ProfstoreAgg by series_id, to transition states └ series
+ *   Finalize Aggregate by labels->>'service', of transition states
+ *   └ joins as planned for so few rows
+ *     ├ ProfstoreAgg by series_id, to transition states
+ *     └ series
  *
  * This is right if all rows of a group match the same rows in the joins. So the keys are all
  * columns that the joins, or the nodes above them, use.
@@ -62,6 +64,7 @@ may_fail(Oid function, void *context)
 	for (size_t i = 0; i < lengthof(safe_functions); i++)
 		if (safe_functions[i] == function)
 			return false;
+	/* A leakproof function raises no error that depends on its arguments. */
 	return !get_func_leakproof(function);
 }
 
@@ -94,6 +97,7 @@ query_allows(PlannerInfo *root, List *having)
 	foreach(cell, root->join_info_list)
 		if (((SpecialJoinInfo *) lfirst(cell))->jointype == JOIN_FULL)
 			return false;
+	/* Volatile functions would be called once per group instead of once per row. */
 	return relations <= RELATIONS_MAX && (!enable_geqo || relations < geqo_threshold) &&
 		   grouping_is_hashable(parse->groupClause) &&
 		   !contain_volatile_functions((Node *) parse->jointree) &&
@@ -112,9 +116,14 @@ is_kept_by_joins(const PlannerInfo *root, const RelOptInfo *rel)
 	{
 		const SpecialJoinInfo *join = lfirst(cell);
 
+		/*
+		 * Rows on the nullable side of an outer join, or inside a semijoin, may be missing or count
+		 * once.
+		 */
 		if (bms_is_member((int) rel->relid, join->syn_righthand))
 			return false;
 	}
+	/* A lateral reference would need the relation's rows one by one. */
 	return bms_is_empty(rel->lateral_relids) && bms_is_empty(rel->lateral_referencers);
 }
 
@@ -128,10 +137,16 @@ collect_above(Node *node, void *context)
 {
 	PfsAggCandidate *candidate = context;
 
+	/* An expression that is a key already needs no further columns. */
 	if (node == NULL || list_member(candidate->aggregation.keys, node))
 		return false;
 	if (IsA(node, Aggref))
+		/*
+		 * An aggregate's arguments are columns of the table and are not keys; the walk does not
+		 * enter it.
+		 */
 		return !pfs_agg_candidate_add_aggregate(candidate, (Aggref *) node);
+	/* Columns of other tables are available above the joins anyway. */
 	if (IsA(node, Var))
 		return (Index) ((Var *) node)->varno == candidate->input->relid &&
 			   !pfs_agg_candidate_add_key(candidate, (Expr *) node);
@@ -153,6 +168,10 @@ collect_expressions(PlannerInfo *root, PfsAggCandidate *candidate)
 		Node *key = lfirst(cell);
 		int member;
 
+		/*
+		 * The key is computed before the joins, for rows that these would drop, so it must not
+		 * raise an error.
+		 */
 		if (bms_get_singleton_member(pull_varnos(root, key), &member) &&
 			(Index) member == candidate->input->relid && !calls_what_may_fail(key, NULL))
 			(void) pfs_agg_candidate_add_key(candidate, (Expr *) key);
@@ -164,6 +183,10 @@ static bool
 collect_joined(PfsAggCandidate *candidate)
 {
 	const RelOptInfo *rel = candidate->input;
+	/*
+	 * attr_needed has 0 for the query's output, which collect_above() reads; other numbers are
+	 * relations of join clauses.
+	 */
 	Relids elsewhere = bms_add_member(bms_make_singleton(0), (int) rel->relid);
 	ListCell *cell;
 
@@ -171,6 +194,7 @@ collect_joined(PfsAggCandidate *candidate)
 	{
 		Expr *column = lfirst(cell);
 
+		/* A placeholder would have to be computed for each row. */
 		if (!IsA(column, Var))
 			return false;
 		if (bms_nonempty_difference(rel->attr_needed[((Var *) column)->varattno - rel->min_attr],
@@ -194,6 +218,10 @@ is_fit(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output, List *having,
 	if (!collect_joined(&whole) || collect_above((Node *) output->reltarget->exprs, &whole) ||
 		collect_above((Node *) having, &whole) || whole.aggregation.keys == NIL)
 		return false;
+	/*
+	 * Costs and the number of groups are those of the whole relation; pfs_agg_partial() changes
+	 * only the form of the results.
+	 */
 	pfs_agg_candidate_cost(root, &whole);
 	*candidate = pfs_agg_partial(&whole);
 	return true;
@@ -207,9 +235,14 @@ make_grouped_rel(PlannerInfo *root, const PfsAggCandidate *candidate)
 	int workers = pfs_agg_candidate_workers(candidate);
 	ListCell *cell;
 
+	/*
+	 * The copy keeps the relation's number and its statistics, so joins with it are estimated as
+	 * before, but with fewer rows.
+	 */
 	*rel = *candidate->input;
 	rel->rows = candidate->group_count;
 	rel->pathlist = rel->ppilist = rel->partial_pathlist = NIL;
+	/* Partitions do not exist for groups: joins by partition are impossible. */
 	rel->part_scheme = NULL;
 	rel->nparts = 0;
 	rel->boundinfo = NULL;
@@ -254,16 +287,22 @@ join_groups(PlannerInfo *root, const PfsAggCandidate *candidate)
 	int member = -1;
 	ListCell *cell;
 
+	/* The search writes only into the copy, so the paths of PostgreSQL's own plan stay. */
 	*search = *root;
 	search->simple_rel_array = palloc(array_bytes);
 	memcpy(search->simple_rel_array, root->simple_rel_array, array_bytes);
 	search->simple_rel_array[grouped->relid] = grouped;
+	/* Joins found for the plan without groups must not be used. */
 	search->join_rel_list = search->initial_rels = NIL;
 	search->join_rel_hash = NULL;
 	while ((member = bms_next_member(root->all_baserels, member)) >= 0)
 		search->initial_rels = lappend(search->initial_rels, search->simple_rel_array[member]);
 
 	top = standard_join_search(search, list_length(search->initial_rels), search->initial_rels);
+	/*
+	 * After the search: outputs that are no columns would have confused it, and paths share the
+	 * target of their relation.
+	 */
 	add_outputs(grouped, &candidate->aggregation);
 	foreach(cell, search->join_rel_list)
 	{
@@ -283,6 +322,7 @@ below_join_add_paths(PlannerInfo *root, RelOptInfo *output, List *having, RelOpt
 	Path *path = (Path *) create_projection_path(root, joined, joined->cheapest_total_path, target);
 
 	add_path(output, pfs_agg_final_path(root, output, path, having, group_count));
+	/* Finalize Aggregate above a Gather: each worker joins a part of the groups. */
 	if (!output->consider_parallel || joined->partial_pathlist == NIL ||
 		!is_parallel_safe(root, (Node *) target->exprs))
 		return;
@@ -300,6 +340,7 @@ pfs_add_paths_below_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
 
 	if (!query_allows(root, having))
 		return;
+	/* The query's groups, which Finalize Aggregate returns. */
 	group_count = root->parse->groupClause == NIL
 					  ? 1
 					  : estimate_num_groups(root, group_expressions(root), input->rows, NULL, NULL);
@@ -311,6 +352,7 @@ pfs_add_paths_below_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
 		if (!is_fit(root, root->simple_rel_array[member], output, having, &candidate))
 			continue;
 		joined = join_groups(root, &candidate);
+		/* A dummy relation returns no rows, so it needs no path. */
 		if (!IS_DUMMY_REL(joined))
 			below_join_add_paths(root, output, having, joined, group_count);
 	}

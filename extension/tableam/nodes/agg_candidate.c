@@ -36,11 +36,13 @@ collect_tables(PlannerInfo *root, RelOptInfo *rel, List **rels)
 	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 	ListCell *cell;
 
+	/* inh is false for a table without children. */
 	if (!entry->inh)
 	{
 		*rels = lappend(*rels, rel);
 		return pfs_is_plain_profstore_rel(rel, entry);
 	}
+	/* An appendrel of UNION ALL has no table above it. */
 	if (entry->rtekind != RTE_RELATION)
 		return false;
 	foreach(cell, root->append_rel_list)
@@ -50,6 +52,7 @@ collect_tables(PlannerInfo *root, RelOptInfo *rel, List **rels)
 
 		if (child->parent_relid != rel->relid)
 			continue;
+		/* The planner has no relation for a pruned child, or marks it as dummy. */
 		child_rel = root->simple_rel_array[child->child_relid];
 		if (child_rel == NULL || IS_DUMMY_REL(child_rel))
 			continue;
@@ -69,6 +72,7 @@ translate_quals(RelOptInfo *rel, PfsAggregation *aggregation)
 		const RestrictInfo *clause = lfirst(cell);
 		PfsPushedQual *qual = palloc0(sizeof(PfsPushedQual));
 
+		/* A clause that cannot become a filter would need single rows. */
 		if (clause->pseudoconstant || !pfs_pushdown_translate(clause->clause, rel->relid, qual))
 			return false;
 		aggregation->quals = lappend(aggregation->quals, qual);
@@ -86,6 +90,7 @@ column_count(const PfsAggregation *aggregation)
 		columns = bms_add_member(columns, lfirst_int(cell));
 	foreach(cell, aggregation->aggregates)
 		columns = bms_add_member(columns, ((const PfsAggSpec *) lfirst(cell))->attnum);
+	/* 0 stands for aggregates without an argument. */
 	return bms_num_members(bms_del_member(columns, 0));
 }
 
@@ -96,6 +101,7 @@ column_count(const PfsAggregation *aggregation)
 static double
 share_of_rows(const PfsAggregation *aggregation)
 {
+	/* The planner holds the lock. */
 	Relation relation = table_open(aggregation->table, NoLock);
 	bool has_sums = pfs_enable_summaries && pfs_agg_sums(aggregation, relation) != PFS_PART_ROWS;
 
@@ -108,6 +114,7 @@ pfs_agg_candidate_begin(PlannerInfo *root, RelOptInfo *input, PfsAggCandidate *c
 {
 	memset(candidate, 0, sizeof(*candidate));
 	candidate->input = input;
+	/* A lateral reference would make the node aggregate all rows again for each outer row. */
 	if (input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION ||
 		IS_DUMMY_REL(input) || !bms_is_empty(input->lateral_relids) ||
 		!collect_tables(root, input, &candidate->rels) ||
@@ -123,6 +130,7 @@ pfs_agg_candidate_add_key(PfsAggCandidate *candidate, Expr *key)
 	PfsAggregation *aggregation = &candidate->aggregation;
 	AttrNumber attnum;
 
+	/* A key that occurs twice, as in GROUP BY a, b, a, has one column. */
 	if (list_member(aggregation->keys, key))
 		return true;
 	if (list_length(aggregation->keys) == PFS_AGG_KEYS_MAX ||
@@ -139,6 +147,7 @@ pfs_agg_candidate_add_aggregate(PfsAggCandidate *candidate, Aggref *aggref)
 	PfsAggregation *aggregation = &candidate->aggregation;
 	PfsAggSpec *spec;
 
+	/* An aggregate that occurs in the output and in HAVING is computed once. */
 	if (list_member(aggregation->aggrefs, aggref))
 		return true;
 	spec = palloc(sizeof(PfsAggSpec));
@@ -163,6 +172,7 @@ pfs_agg_candidate_cost(PlannerInfo *root, PfsAggCandidate *candidate)
 		RelOptInfo *rel = lfirst(cell);
 		PfsReadCost cost = pfs_read_cost(root, rel, rel->baserestrictinfo, columns);
 
+		/* Tables are read one after the other, so both costs add up. */
 		candidate->startup += cost.startup;
 		candidate->run += share * (cost.run + per_row * Min(cost.row_count, rel->rows));
 		candidate->pages += rel->pages;

@@ -19,6 +19,7 @@ copy_key(const int64 *key, const bool *nulls, uint32 row_count, uint32 bit, int6
 {
 	for (uint32 row = 0; row < row_count; row++)
 	{
+		/* Nulls form one group, so all get the same word. */
 		copy[row] = nulls[row] ? 0 : key[row];
 		flags[row] |= (uint8) ((uint32) nulls[row] << bit);
 	}
@@ -27,6 +28,7 @@ copy_key(const int64 *key, const bool *nulls, uint32 row_count, uint32 bit, int6
 static void
 mark_changes(const int64 *key, uint32 row_count, uint8 *changes)
 {
+	/* Row 0 always begins a run, see pfs_agg_find_runs(). */
 	for (uint32 row = 1; row < row_count; row++)
 		changes[row] |= key[row] != key[row - 1];
 }
@@ -40,11 +42,16 @@ starts_of_changes(const uint8 *changes, uint32 row_count, uint16 *starts)
 	{
 		uint64 eight;
 
+		/* Eight rows without a change are skipped at once, which is common in sorted segments. */
 		memcpy(&eight, changes + row, sizeof(eight));
 		if (eight == 0)
 			continue;
 		for (uint32 i = row; i < row + 8; i++)
 		{
+			/*
+			 * The store is unconditional and count advances by 0 or 1, so no branch depends on the
+			 * data.
+			 */
 			starts[count] = (uint16) i;
 			count += changes[i];
 		}
@@ -61,6 +68,7 @@ pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *ke
 	const int64 *sources[PFS_AGG_KEYS_MAX];
 	uint8 flags[PFS_BLOCK_ROWS];
 	uint8 run_flags[PFS_BLOCK_ROWS];
+	/* Eight bytes more, because changes are read in words of eight. */
 	uint8 changes[PFS_BLOCK_ROWS + 8];
 	bool has_nulls = false;
 
@@ -68,6 +76,7 @@ pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *ke
 	changes[0] = 1;
 	for (uint32 k = 0; k < key_count; k++)
 	{
+		/* Keys without nulls are compared where they are; others in a copy. */
 		sources[k] = keys[k];
 		if (nulls[k] != NULL)
 		{
@@ -79,11 +88,13 @@ pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *ke
 		}
 		mark_changes(sources[k], row_count, changes);
 	}
+	/* A null and a stored 0 have equal words, so their flags must differ. */
 	for (uint32 row = 1; has_nulls && row < row_count; row++)
 		changes[row] |= flags[row] != flags[row - 1];
 
 	runs->row_count = row_count;
 	runs->run_count = starts_of_changes(changes, row_count, runs->starts);
+	/* An end after the last run saves a test in loops over runs. */
 	runs->starts[runs->run_count] = (uint16) row_count;
 
 	for (uint32 k = 0; k < key_count; k++)
@@ -95,6 +106,7 @@ pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *ke
 	}
 	for (uint32 run = 0; has_nulls && run < runs->run_count; run++)
 		run_flags[run] = flags[runs->starts[run]];
+	/* Only the first row of each run is looked up. */
 	pfs_group_table_find(table, runs->run_count, sources, has_nulls ? run_flags : NULL,
 						 runs->groups);
 }
@@ -112,6 +124,7 @@ count_weights(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *i
 	{
 		int64 count = 0;
 
+		/* A row of sums weighs as many rows as it has source rows. */
 		for (uint32 row = runs->starts[run]; row < runs->starts[run + 1]; row++)
 			if (input->excluded == NULL || !input->excluded[row])
 				count += input->weights[row];
@@ -129,6 +142,7 @@ kernel_count_rows(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInpu
 	}
 	for (uint32 run = 0; run < runs->run_count; run++)
 	{
+		/* The rows of a run are counted by its length, without reading them. */
 		uint32 count = (uint32) (runs->starts[run + 1] - runs->starts[run]);
 
 		if (input->excluded != NULL)
@@ -152,6 +166,10 @@ all_small(const int64 *values, uint32 row_count)
 	uint64 bits = 0;
 
 	for (uint32 row = 0; row < row_count; row++)
+		/*
+		 * x ^ (x >> 63) is x for positive numbers and -x - 1 for negative ones, so the highest bit
+		 * of all shows their magnitude.
+		 */
 		bits |= (uint64) (values[row] ^ (values[row] >> 63));
 	return bits < (uint64) SMALL_VALUE;
 }
@@ -178,6 +196,7 @@ sum_long_runs(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *i
 	{
 		int64 sum = 0;
 
+		/* 1024 values of a magnitude of at most 2^52 sum to at most 2^62. */
 		for (uint32 row = runs->starts[run]; row < runs->starts[run + 1]; row++)
 			sum += values[row];
 		add_to_sum(state_of_run(table, runs, run, input), sum);
@@ -192,6 +211,7 @@ sum_short_runs(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *
 
 	sums[0] = 0;
 	for (uint32 row = 0; row < runs->row_count; row++)
+		/* Differences of running sums are the sums of runs, however short these are. */
 		sums[row + 1] = sums[row] + values[row];
 	for (uint32 run = 0; run < runs->run_count; run++)
 		add_to_sum(state_of_run(table, runs, run, input),
@@ -208,9 +228,14 @@ sum_values(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *inpu
 	if (input->excluded != NULL)
 	{
 		for (uint32 row = 0; row < runs->row_count; row++)
+			/* Excluded rows count as 0, so the loops need no test. */
 			included[row] = input->excluded[row] ? 0 : values[row];
 		values = included;
 	}
+	/*
+	 * Large values need 128 bits. Of the other two loops the cheaper one depends on the length of
+	 * runs.
+	 */
 	if (!all_small(values, runs->row_count))
 		sum_exactly(table, runs, input, values);
 	else if (runs->run_count * LONG_RUN <= runs->row_count)
@@ -223,6 +248,7 @@ sum_values(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *inpu
 static void
 find_extremes(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
 {
+	/* The complement reverses the order: ~a < ~b if a > b. */
 	int64 flip = input->kind == PFS_AGG_MAX ? -1 : 0;
 
 	for (uint32 run = 0; run < runs->run_count; run++)
@@ -234,13 +260,16 @@ find_extremes(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *i
 		for (uint32 row = runs->starts[run]; row < runs->starts[run + 1]; row++)
 		{
 			bool is_included = input->excluded == NULL || !input->excluded[row];
+			/* An excluded row has the largest value, which does not change a minimum. */
 			int64 value = is_included ? input->values[row] ^ flip : PG_INT64_MAX;
 
 			least = Min(least, value);
 			count += is_included;
 		}
+		/* All rows of the run were excluded; PG_INT64_MAX would be a wrong minimum. */
 		if (count == 0)
 			continue;
+		/* The state of a new group is 0, which is no minimum of values, so the count decides. */
 		if (state[PFS_AGG_COUNT_WORD] > 0)
 			least = Min(least, state[PFS_AGG_VALUE_WORD] ^ flip);
 		state[PFS_AGG_VALUE_WORD] = least ^ flip;

@@ -43,6 +43,7 @@ translate_filter(Expr *filter, Index index, List **quals)
 	ListCell *cell;
 
 	*quals = NIL;
+	/* FILTER (WHERE a AND b) becomes two filters. */
 	foreach(cell, make_ands_implicit(filter))
 	{
 		PfsPushedQual *qual = palloc0(sizeof(PfsPushedQual));
@@ -64,6 +65,7 @@ translate_argument(const Aggref *aggref, Index index, PfsAggSpec *spec)
 	if (list_length(aggref->args) != 1)
 		return false;
 	argument = linitial_node(TargetEntry, aggref->args)->expr;
+	/* count(1) counts rows, as count(*) does. */
 	if (spec->kind == PFS_AGG_COUNT && IsA(argument, Const) &&
 		!((const Const *) argument)->constisnull)
 	{
@@ -77,6 +79,10 @@ bool
 pfs_agg_translate(const Aggref *aggref, Index index, PfsAggSpec *spec)
 {
 	memset(spec, 0, sizeof(*spec));
+	/*
+	 * Ordered sets, ORDER BY and DISTINCT inside the aggregate need single rows; an aggregate of an
+	 * outer query is not computed here.
+	 */
 	if (aggref->aggkind != AGGKIND_NORMAL || aggref->aggorder != NIL ||
 		aggref->aggdistinct != NIL || aggref->aggvariadic || aggref->agglevelsup != 0 ||
 		aggref->aggsplit != AGGSPLIT_SIMPLE)
@@ -99,6 +105,10 @@ has_other_nodes(Node *node, void *context)
 		return false;
 	switch (nodeTag(node))
 	{
+		/*
+		 * The listed nodes have no effects beside their value, and none depends on the row other
+		 * than by the column.
+		 */
 		case T_List:
 		case T_Var:
 		case T_Const:
@@ -118,6 +128,7 @@ pfs_agg_translate_key(Expr *key, Index index, AttrNumber *attnum)
 	List *columns;
 	ListCell *cell;
 
+	/* Groups compare stored words, so equal values must have equal words; floats do not. */
 	if (!pfs_value_is_ordered(pfs_value_kind(exprType((Node *) key))))
 		return false;
 	if (pfs_is_stored_column(key, index, attnum, &type))
@@ -125,6 +136,9 @@ pfs_agg_translate_key(Expr *key, Index index, AttrNumber *attnum)
 	if (has_other_nodes((Node *) key, NULL) || contain_volatile_functions((Node *) key) ||
 		expression_returns_set((Node *) key))
 		return false;
+	/*
+	 * All columns of the expression must be the same one, whose values index the memory of results.
+	 */
 	columns = pull_var_clause((Node *) key, 0);
 	*attnum = InvalidAttrNumber;
 	foreach(cell, columns)
@@ -142,6 +156,7 @@ pfs_agg_translate_key(Expr *key, Index index, AttrNumber *attnum)
 bool
 pfs_agg_key_is_column(Expr *key)
 {
+	/* pfs_agg_translate_key() has accepted only keys with one column. */
 	const Var *column = linitial(pull_var_clause((Node *) key, 0));
 	AttrNumber attnum;
 	Oid type;
@@ -160,12 +175,19 @@ pfs_aggregation_to_private(const PfsAggregation *aggregation, List **values)
 	{
 		const PfsAggSpec *spec = lfirst(cell);
 
+		/*
+		 * Node lists survive copyObject() and the transfer to workers; structs of our own do not.
+		 */
 		aggregates =
 			lappend(aggregates,
 					list_make2(list_make3_oid((Oid) spec->kind, (Oid) spec->attnum, spec->type),
 							   pfs_pushdown_numbers(spec->filter, values)));
 	}
 	return list_make5(list_make2_oid(aggregation->table, (Oid) aggregation->is_partial),
+					  /*
+					   * The order of the elements is that in which pfs_aggregation_of_plan() reads
+					   * them.
+					   */
 					  aggregation->scanned, aggregation->key_columns, quals, aggregates);
 }
 
@@ -182,6 +204,10 @@ pfs_aggregation_of_plan(const CustomScan *plan)
 	aggregation->is_partial = lsecond_oid((List *) linitial(private)) != 0;
 	aggregation->scanned = lsecond(private);
 	aggregation->key_columns = lthird(private);
+	/*
+	 * custom_exprs holds the values of all quals one after another: first those of WHERE, then
+	 * those of each FILTER.
+	 */
 	aggregation->quals = pfs_pushdown_quals(lfourth(private), plan->custom_exprs, &next_value);
 	foreach(cell, aggregates)
 	{
@@ -199,6 +225,7 @@ pfs_aggregation_of_plan(const CustomScan *plan)
 	{
 		Expr *expression = lfirst_node(TargetEntry, cell)->expr;
 
+		/* Keys precede aggregates in the node's output. */
 		if (foreach_current_index(cell) < list_length(aggregation->key_columns))
 			aggregation->keys = lappend(aggregation->keys, expression);
 		else

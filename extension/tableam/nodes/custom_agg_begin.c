@@ -19,6 +19,7 @@ column_of(BlockAggState *state, AttrNumber attnum, TupleDesc desc)
 {
 	AttrNumber *number = &state->column_of_attnum[attnum - 1];
 
+	/* 0 means that the attribute has no column yet; numbers are stored + 1. */
 	if (*number == 0)
 	{
 		state->columns[state->column_count] = attnum;
@@ -64,12 +65,14 @@ init_aggregates(BlockAggState *state, TupleDesc desc)
 
 		aggregate->spec = *(const PfsAggSpec *) lfirst(cell);
 		aggregate->column =
+			/* count(*) has no argument. */
 			aggregate->spec.attnum != 0 ? column_of(state, aggregate->spec.attnum, desc) : -1;
 		aggregate->state_word = words;
 		words += pfs_agg_state_words(aggregate->spec.kind);
 		if (aggregate->spec.filter == NIL)
 			continue;
 		aggregate->filter = pfs_pushdown_init(aggregate->spec.filter, &state->css.ss.ps);
+		/* Columns of the FILTER clause are read, too. */
 		foreach(qual, aggregate->spec.filter)
 			column_of(state, ((const PfsPushedQual *) lfirst(qual))->attnum, desc);
 	}
@@ -83,6 +86,7 @@ choose_sums(BlockAggState *state, Relation relation)
 	state->sums = pfs_agg_sums(state->aggregation, relation);
 	if (state->sums == PFS_PART_ROWS)
 		return;
+	/* The row count is the last column of each block. */
 	state->row_count_column = state->column_count;
 	state->columns[state->column_count] = PFS_ROW_COUNT_ATTNUM;
 	state->column_kinds[state->column_count++] = PFS_VALUE_INT64;
@@ -141,6 +145,7 @@ pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags)
 	state->aggregation = pfs_aggregation_of_plan((const CustomScan *) node->ss.ps.plan);
 	relation = table_open(state->aggregation->table, AccessShareLock);
 	desc = RelationGetDescr(relation);
+	/* Each attribute is a column at most once. */
 	column_slots = (Size) desc->natts + 1; /* one slot more, for row counts */
 	state->columns = palloc(sizeof(AttrNumber) * column_slots);
 	state->column_kinds = palloc(sizeof(PfsValueKind) * column_slots);
@@ -151,6 +156,10 @@ pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags)
 	state->pushdown = pfs_pushdown_init(state->aggregation->quals, &node->ss.ps);
 	state->filter_context = CreateExprContext(estate);
 	open_tables(state, desc);
+	/*
+	 * The lock stays until the end of the transaction; open_tables() has opened the table again if
+	 * it is scanned.
+	 */
 	table_close(relation, NoLock);
 	state->table_context =
 		AllocSetContextCreate(estate->es_query_cxt, "ProfstoreAgg groups", ALLOCSET_DEFAULT_SIZES);

@@ -32,16 +32,19 @@
 static void
 agg_begin_blocks(BlockAggState *state, AggTable *table)
 {
+	/* The filters' memory lasts as long as the block scan; agg_end_blocks() resets the context. */
 	MemoryContext outer = MemoryContextSwitchTo(state->scan_context);
 	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
 	AttrNumber *attnums = palloc(sizeof(AttrNumber) * (Size) Max(state->column_count, 1));
 	PfsBlockFilter *filters =
 		pfs_pushdown_filters(state->pushdown, state->filter_context, table->attnums);
 
+	/* The column of row counts is no attribute of a table, so it is not translated. */
 	for (int i = 0; i < state->column_count; i++)
 		attnums[i] = state->columns[i] == PFS_ROW_COUNT_ATTNUM
 						 ? PFS_ROW_COUNT_ATTNUM
 						 : table->attnums[state->columns[i] - 1];
+	/* Pairs have no time, so roll-ups of buckets of any width may replace rows. */
 	state->blocks = pfs_block_scan_begin(&(PfsScanRequest){ .relation = table->relation,
 															.snapshot = snapshot,
 															.attribute_count = state->column_count,
@@ -61,6 +64,7 @@ agg_end_blocks(BlockAggState *state)
 	if (state->blocks == NULL)
 		return;
 	pfs_counters_add(&state->counters, pfs_block_scan_counters(state->blocks));
+	/* The scan's counters end with it, so they are added up here. */
 	pfs_block_scan_end(state->blocks);
 	MemoryContextReset(state->scan_context);
 	state->blocks = NULL;
@@ -74,6 +78,7 @@ next_block(BlockAggState *state, PfsBlock *block)
 	{
 		AggTable *table;
 
+		/* state->blocks is NULL before the first table, and between two tables. */
 		if (state->blocks == NULL)
 		{
 			if (state->next_table == state->table_count)
@@ -102,6 +107,7 @@ find_runs(BlockAggState *state, const PfsBlock *block)
 	{
 		const AggKey *key = &state->keys[i];
 
+		/* A computed key is stored in the key itself, so the block stays unchanged. */
 		keys[i] = block->values[key->column];
 		nulls[i] = block->nulls[key->column];
 		if (key->computed != NULL)
@@ -131,6 +137,10 @@ exclude_filtered(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 		PfsValueKind kind = state->column_kinds[column];
 		const int64 *values = block->values[column];
 
+		/*
+		 * Floats are stored as bits, whose order is not that of values. Filters compare keys, see
+		 * pfs_value_key().
+		 */
 		if (!pfs_value_is_ordered(kind))
 		{
 			for (uint32 row = 0; row < block->row_count; row++)
@@ -139,6 +149,7 @@ exclude_filtered(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 		}
 		count = pfs_filter_select(filter, values, block->nulls[column], selection, count);
 	}
+	/* The FILTER is an AND of filters, which select rows; all other rows are excluded. */
 	memset(aggregate->excluded, true, block->row_count);
 	for (uint32 i = 0; i < count; i++)
 		aggregate->excluded[selection[i]] = false;
@@ -182,6 +193,7 @@ begin_groups(BlockAggState *state)
 
 	state->groups = pfs_group_table_create((uint32) state->key_count, state->state_words,
 										   pfs_hash_memory_bytes());
+	/* Filters of a FILTER clause refer to columns of the block, not to attributes of a table. */
 	for (int i = 0; i < state->aggregate_count; i++)
 	{
 		AggAggregate *aggregate = &state->aggregates[i];
@@ -191,6 +203,7 @@ begin_groups(BlockAggState *state)
 													  state->column_of_attnum);
 	}
 	MemoryContextSwitchTo(outer);
+	/* Group 0 is no group; the first real one is 1. */
 	state->next_table = 0;
 	state->next_group = 1;
 	state->is_filled = false;
@@ -208,8 +221,12 @@ fill_groups(BlockAggState *state)
 		find_runs(state, &block);
 		for (int i = 0; i < state->aggregate_count; i++)
 			update_aggregate(state, &state->aggregates[i], &block);
+		/*
+		 * The limit is tested between blocks: the next block may need a group for each of its rows.
+		 */
 		if (!pfs_group_table_is_full(state->groups))
 			continue;
+		/* The caller returns these groups and continues reading with the next block. */
 		if (state->aggregation->is_partial)
 			return;
 		pfs_group_table_halve(state->groups);
@@ -227,6 +244,7 @@ fill_groups(BlockAggState *state)
 static bool
 begin_pass(BlockAggState *state)
 {
+	/* A parallel process goes on where it stopped: other processes have taken blocks before. */
 	if (state->aggregation->is_partial)
 	{
 		if (state->blocks == NULL)
@@ -235,11 +253,13 @@ begin_pass(BlockAggState *state)
 	}
 	else
 	{
+		/* All tables are read again for the groups of the next pass. */
 		if (!pfs_group_table_next_pass(state->groups))
 			return false;
 		state->next_table = 0;
 		state->pass_count++;
 	}
+	/* The table has a part of the groups only, so a rescan cannot return them again. */
 	state->is_whole = false;
 	return true;
 }
@@ -248,6 +268,7 @@ begin_pass(BlockAggState *state)
 static bool
 step_group(BlockAggState *state)
 {
+	/* Reading begins with the first row that is demanded, not with the start of the node. */
 	if (state->groups == NULL)
 		begin_groups(state);
 	for (;;)
@@ -270,11 +291,13 @@ store_group(BlockAggState *state, TupleTableSlot *slot)
 {
 	const int64 *record = pfs_group_record(state->groups, state->next_group++);
 	const int64 *states = record + state->groups->state_word;
+	/* Results such as numerics live until the next row. */
 	MemoryContext outer =
 		MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
 
 	for (int i = 0; i < state->key_count; i++)
 	{
+		/* The word after the keys has a bit for each key that is null. */
 		slot->tts_values[i] = pfs_datum_of_value(record[i]);
 		slot->tts_isnull[i] = (record[state->key_count] >> i & 1) != 0;
 	}
@@ -313,6 +336,7 @@ agg_execute(CustomScanState *node)
 static bool
 can_return_again(const BlockAggState *state)
 {
+	/* A changed parameter may change the filters. */
 	return state->css.ss.ps.chgParam == NULL && state->shared == NULL && state->groups != NULL &&
 		   state->is_filled && state->is_whole && state->blocks == NULL &&
 		   state->groups->pass.bits == 0;
@@ -337,6 +361,7 @@ agg_rescan(CustomScanState *node)
 static Size
 offsets_bytes(const BlockAggState *state)
 {
+	/* The offsets are followed by the shared scan of each table. */
 	return MAXALIGN(
 		add_size(offsetof(SharedAgg, scan_offsets), mul_size(sizeof(Size), state->table_count)));
 }
@@ -358,6 +383,7 @@ agg_attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
 	BlockAggState *state = (BlockAggState *) node;
 
 	state->shared = coordinate;
+	/* Offsets are the same in all processes, pointers are not. */
 	for (int i = 0; i < state->table_count; i++)
 		state->tables[i].shared =
 			(PfsSharedScan *) ((char *) coordinate + state->shared->scan_offsets[i]);
@@ -375,6 +401,7 @@ agg_initialize_shared(CustomScanState *node, ParallelContext *parallel, void *co
 	{
 		Relation relation = state->tables[i].relation;
 
+		/* Leader and workers take blocks from the same shared scan. */
 		shared->scan_offsets[i] = offset;
 		pfs_shared_scan_init(relation, (PfsSharedScan *) ((char *) coordinate + offset));
 		offset += MAXALIGN(pfs_shared_scan_bytes(relation));
@@ -401,6 +428,9 @@ agg_shut_down(CustomScanState *node)
 		return;
 	if (IsParallelWorker())
 	{
+		/*
+		 * The counters are complete when the scan has ended; memset() prevents adding them twice.
+		 */
 		agg_end_blocks(state);
 		pfs_shared_counters_add(&state->shared->counters, &state->counters);
 		memset(&state->counters, 0, sizeof(state->counters));
@@ -432,6 +462,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		tables = lappend(tables, RelationGetRelationName(state->tables[i].relation));
 	ExplainPropertyList("Tables", tables, es);
 	explain_keys(state, ancestors, es);
+	/* Filters are shown in the names of the aggregation's table, even if partitions have others. */
 	if (state->aggregation->quals != NIL)
 		ExplainPropertyText("Block Filter",
 							pfs_pushdown_deparse(state->aggregation->quals,

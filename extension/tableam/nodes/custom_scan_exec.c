@@ -49,12 +49,14 @@ scan_find_columns(BlockScanState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	TupleDesc desc = state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	/* Clauses that are not pushed down read columns, too. */
 	List *expressions = list_concat_copy(plan->scan.plan.targetlist, plan->scan.plan.qual);
 	Bitmapset *columns = pfs_used_columns(plan->scan.scanrelid, desc->natts, expressions);
 	int column = -1;
 
 	state->columns = palloc(sizeof(AttrNumber) * (Size) Max(bms_num_members(columns), 1));
 	while ((column = bms_next_member(columns, column)) >= 0)
+		/* A whole-row reference includes dropped columns, which blocks do not have. */
 		if (!TupleDescAttr(desc, column - 1)->attisdropped)
 			state->columns[state->column_count++] = (AttrNumber) column;
 }
@@ -70,6 +72,7 @@ scan_node_begin(CustomScanState *node, EState *estate, int flags)
 	state->quals = pfs_pushdown_quals(plan->custom_private, plan->custom_exprs, &next_value);
 	state->pushdown = pfs_pushdown_init(state->quals, &node->ss.ps);
 	scan_find_columns(state);
+	/* Columns that are not read stay NULL in the slot. */
 	memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
 	state->context =
 		AllocSetContextCreate(estate->es_query_cxt, "ProfstoreScan", ALLOCSET_DEFAULT_SIZES);
@@ -108,6 +111,7 @@ scan_end_blocks(BlockScanState *state)
 		return;
 	pfs_counters_add(&state->counters, pfs_block_scan_counters(state->blocks));
 	pfs_block_scan_end(state->blocks);
+	/* The filters and the block scan were allocated in the context. */
 	MemoryContextReset(state->context);
 	state->blocks = NULL;
 	state->block.row_count = 0;
@@ -118,6 +122,7 @@ scan_end_blocks(BlockScanState *state)
 static bool
 scan_step_row(BlockScanState *state, bool forward)
 {
+	/* Only the border of a block needs another block. */
 	state->row += forward ? 1 : -1;
 	if (state->row >= 0 && state->row < state->block.row_count)
 		return true;
@@ -125,6 +130,7 @@ scan_step_row(BlockScanState *state, bool forward)
 	if (forward ? !pfs_block_scan_next(state->blocks, &state->block)
 				: !pfs_block_scan_previous(state->blocks, &state->block))
 	{
+		/* Without rows in the block, the next step in either direction fetches one. */
 		state->block.row_count = 0;
 		state->row = forward ? 0 : -1;
 		return false;
@@ -153,6 +159,7 @@ scan_next_row(ScanState *node)
 	if (!scan_step_row(state, !ScanDirectionIsBackward(estate->es_direction)))
 		return slot;
 
+	/* block->values are indexed by the scan's columns, the slot by attribute. */
 	for (int i = 0; i < state->column_count; i++)
 	{
 		int attribute = state->columns[i] - 1;
@@ -196,6 +203,7 @@ scan_shut_down(CustomScanState *node)
 
 	if (state->shared_counters == NULL)
 		return;
+	/* A worker ends its scan here, because its counters are complete only then. */
 	if (IsParallelWorker())
 	{
 		scan_end_blocks(state);
@@ -238,6 +246,7 @@ scan_initialize_shared(CustomScanState *node, ParallelContext *parallel, void *c
 static void
 scan_reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
 {
+	/* Counters are not reset: EXPLAIN shows the sums over all rescans. */
 	pfs_shared_scan_rewind(((BlockScanState *) node)->shared_scan);
 }
 
@@ -245,6 +254,7 @@ static void
 scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	BlockScanState *state = (BlockScanState *) node;
+	/* Counters of a scan that still runs are added to those that have ended. */
 	PfsScanCounters counters = state->counters;
 
 	if (state->quals != NIL)

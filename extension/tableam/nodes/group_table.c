@@ -18,6 +18,7 @@
 static inline uint64
 group_table_mix(uint64 hash)
 {
+	/* Finalizer of MurmurHash3: each bit of a key affects all bits of the hash. */
 	hash ^= hash >> 33;
 	hash *= UINT64CONST(0xff51afd7ed558ccd);
 	hash ^= hash >> 33;
@@ -28,12 +29,17 @@ group_table_mix(uint64 hash)
 static inline uint32
 tag_of(uint64 hash)
 {
+	/*
+	 * Buckets are chosen by the lowest bits and passes by the highest ones; the tag has mostly
+	 * others.
+	 */
 	return (uint32) (hash >> 24);
 }
 
 static uint64
 hash_record(const PfsGroupTable *table, const int64 *record)
 {
+	/* Null keys have the value 0, and the flags begin the hash, so (NULL) and (0) differ. */
 	uint64 hash = (uint64) record[table->key_count];
 
 	for (uint32 k = 0; k < table->key_count; k++)
@@ -50,6 +56,9 @@ in_pass(const PfsGroupTable *table, uint64 hash)
 static void
 allocate_buckets(PfsGroupTable *table)
 {
+	/*
+	 * Twice as many buckets as groups keep probes short. The sizes are powers of two for the mask.
+	 */
 	Size bytes = sizeof(PfsGroupBucket) * (Size) table->capacity * 2;
 
 	if (table->buckets != NULL)
@@ -81,6 +90,7 @@ insert_bucket(PfsGroupTable *table, uint64 hash, uint32 group)
 {
 	uint32 at = (uint32) hash & table->bucket_mask;
 
+	/* The table always has free buckets, because it has twice the capacity. */
 	while (table->buckets[at].group != 0)
 		at = (at + 1) & table->bucket_mask;
 	table->buckets[at] = (PfsGroupBucket){ tag_of(hash), group };
@@ -103,6 +113,7 @@ group_table_reserve(PfsGroupTable *table, uint32 count)
 		table->capacity *= 2;
 	table->records = repalloc_huge(table->records, sizeof(int64) * table->record_words *
 													   (Size) (table->capacity + 1));
+	/* Groups are numbered, so growing changes buckets but no group's number. */
 	allocate_buckets(table);
 	fill_buckets(table);
 }
@@ -111,6 +122,7 @@ static inline bool
 record_matches(const PfsGroupTable *table, const int64 *record, const int64 *const *keys,
 			   int64 nulls, uint32 i)
 {
+	/* Keys are compared without branches; the tag has excluded nearly all other groups. */
 	bool matches = record[table->key_count] == nulls;
 
 	for (uint32 k = 0; k < table->key_count; k++)
@@ -124,6 +136,7 @@ new_group(PfsGroupTable *table, const int64 *const *keys, int64 nulls, uint32 i)
 	uint32 group = ++table->count;
 	int64 *record = pfs_group_record(table, group);
 
+	/* Zeros are the initial states of all aggregates. */
 	memset(record, 0, sizeof(int64) * table->record_words);
 	for (uint32 k = 0; k < table->key_count; k++)
 		record[k] = keys[k][i];
@@ -164,11 +177,13 @@ pfs_group_table_find(PfsGroupTable *table, uint32 count, const int64 *const *key
 
 	Assert(count <= PFS_GROUP_BATCH);
 	group_table_reserve(table, count);
+	/* Hashes are those of hash_record(), computed by column because keys come in columns. */
 	for (uint32 i = 0; i < count; i++)
 		hashes[i] = nulls != NULL ? nulls[i] : 0;
 	for (uint32 k = 0; k < table->key_count; k++)
 		for (uint32 i = 0; i < count; i++)
 			hashes[i] = group_table_mix(hashes[i] + (uint64) keys[k][i]);
+	/* The fetches of all buckets overlap, instead of one wait for memory per key. */
 	for (uint32 i = 0; i < count; i++)
 		__builtin_prefetch(&table->buckets[(uint32) hashes[i] & table->bucket_mask]);
 	for (uint32 i = 0; i < count; i++)
@@ -186,6 +201,7 @@ bytes_used(const PfsGroupTable *table)
 bool
 pfs_group_table_is_full(const PfsGroupTable *table)
 {
+	/* Growing doubles both arrays, so the next size is what must fit. */
 	return table->count >= ALWAYS_ROOM && table->count + PFS_GROUP_BATCH > table->capacity &&
 		   bytes_used(table) * 2 > table->memory_limit;
 }
@@ -193,17 +209,27 @@ pfs_group_table_is_full(const PfsGroupTable *table)
 void
 pfs_group_table_halve(PfsGroupTable *table)
 {
+	/*
+	 * Halving again helps if one half has nearly all groups. PASS_BITS_MAX ends it for equal
+	 * hashes.
+	 */
 	while (pfs_group_table_is_full(table) && table->pass.bits < PASS_BITS_MAX)
 	{
 		uint32 kept = 0;
 		PfsGroupPass *later = MemoryContextAlloc(table->context, sizeof(PfsGroupPass));
 		MemoryContext outer = MemoryContextSwitchTo(table->context);
 
+		/*
+		 * The pass keeps the lower half of its hashes; the upper half is read later, in another
+		 * pass.
+		 */
 		table->pass = (PfsGroupPass){ table->pass.bits + 1, table->pass.value << 1 };
 		*later = (PfsGroupPass){ table->pass.bits, table->pass.value | 1 };
+		/* The newest pass comes first: its groups are the other half of the present table. */
 		table->passes_left = lcons(later, table->passes_left);
 		MemoryContextSwitchTo(outer);
 
+		/* Records move only to lower numbers, so none is overwritten before it was tested. */
 		for (uint32 group = 1; group <= table->count; group++)
 		{
 			int64 *record = pfs_group_record(table, group);
@@ -213,6 +239,7 @@ pfs_group_table_halve(PfsGroupTable *table)
 						sizeof(int64) * table->record_words);
 		}
 		table->count = kept;
+		/* Numbers of groups have changed, so all buckets are built anew. */
 		memset(table->buckets, 0, sizeof(PfsGroupBucket) * ((Size) table->bucket_mask + 1));
 		fill_buckets(table);
 	}

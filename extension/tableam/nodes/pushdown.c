@@ -54,9 +54,14 @@ strip_relabel(Expr *expression)
 bool
 pfs_is_stored_column(Expr *expression, Index index, AttrNumber *attnum, Oid *type)
 {
+	/* A domain is compared like its base type. */
 	Oid outer_type = getBaseType(exprType((Node *) expression));
 	const Var *column = (const Var *) strip_relabel(expression);
 
+	/*
+	 * A cast between types of one representation, such as int4 to oid, keeps the stored value's
+	 * order only if both have the same kind.
+	 */
 	if (!IsA(column, Var) || (Index) column->varno != index || column->varlevelsup != 0 ||
 		column->varattno <= 0 || pfs_value_kind(column->vartype) != pfs_value_kind(outer_type))
 		return false;
@@ -69,6 +74,10 @@ pfs_is_stored_column(Expr *expression, Index index, AttrNumber *attnum, Oid *typ
 static bool
 is_scan_constant(Expr *value, Index index)
 {
+	/*
+	 * The flags prevent errors: clauses of a scan contain no aggregates or window functions, and a
+	 * placeholder is refused below.
+	 */
 	List *vars = pull_var_clause((Node *) value, PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
 													 PVC_INCLUDE_PLACEHOLDERS);
 	ListCell *cell;
@@ -82,6 +91,10 @@ is_scan_constant(Expr *value, Index index)
 			return false;
 	}
 	list_free(vars);
+	/*
+	 * A volatile function may return another value for each row, and a subplan may depend on the
+	 * row.
+	 */
 	return !contain_volatile_functions((Node *) value) && !contain_subplans((Node *) value);
 }
 
@@ -95,10 +108,12 @@ has_comparable_keys(Oid column_type, Oid value_type)
 
 	if (column_type == value_type)
 		return true;
+	/* value_key() converts dates, and timestamps without time zone, to the column's type. */
 	if (column_type == TIMESTAMPTZOID)
 		return value_type == DATEOID || value_type == TIMESTAMPOID;
 	if (column_type == TIMESTAMPOID)
 		return value_type == DATEOID;
+	/* Keys of both widths are comparable. */
 	if (column_is_float)
 		return value == PFS_VALUE_FLOAT32 || value == PFS_VALUE_FLOAT64;
 	return (column_type == INT2OID || column_type == INT4OID || column_type == INT8OID) &&
@@ -109,6 +124,7 @@ has_comparable_keys(Oid column_type, Oid value_type)
 static int
 comparison_strategy(Oid operator, Oid column_type, Oid *value_type)
 {
+	/* An operator that is not in the type's default btree family has no known order. */
 	TypeCacheEntry *type = lookup_type_cache(column_type, TYPECACHE_BTREE_OPFAMILY);
 	Oid left_type;
 	Oid right_type;
@@ -120,9 +136,13 @@ comparison_strategy(Oid operator, Oid column_type, Oid *value_type)
 	if (left_type != column_type &&
 		!(left_type == OIDOID && pfs_value_kind(column_type) == PFS_VALUE_UINT32))
 		return 0;
+	/*
+	 * The type of the operator's right side, which may differ from the column's, as in int8 = int4.
+	 */
 	*value_type = right_type;
 	if (!has_comparable_keys(left_type, right_type))
 		return 0;
+	/* 0 if the operator is not in the family, for example <>. */
 	return get_op_opfamily_strategy(operator, type->btree_opf);
 }
 
@@ -137,6 +157,7 @@ translate_operator(const OpExpr *clause, Index index, PfsPushedQual *qual)
 		return false;
 	left = linitial(clause->args);
 	right = lsecond(clause->args);
+	/* "5 < column" becomes "column > 5". */
 	if (!pfs_is_stored_column(left, index, &qual->attnum, &qual->column_type))
 	{
 		Expr *swapped = left;
@@ -158,12 +179,17 @@ translate_any(const ScalarArrayOpExpr *clause, Index index, PfsPushedQual *qual)
 {
 	Expr *array = lsecond(clause->args);
 
+	/* Only = ANY: other operators would need several ranges. */
 	if (!clause->useOr ||
 		!pfs_is_stored_column(linitial(clause->args), index, &qual->attnum, &qual->column_type) ||
 		comparison_strategy(clause->opno, qual->column_type, &qual->value_type) != PFS_TEST_EQUAL)
 		return false;
 	qual->test = PFS_TEST_ANY;
 	qual->value = array;
+	/*
+	 * The operator compares elements, so the array's element type must be the operator's right
+	 * type.
+	 */
 	return getBaseType(get_element_type(getBaseType(exprType((Node *) array)))) ==
 			   qual->value_type &&
 		   is_scan_constant(array, index);
@@ -174,6 +200,7 @@ translate_boolean(Expr *column, bool value, Index index, PfsPushedQual *qual)
 {
 	qual->test = PFS_TEST_EQUAL;
 	qual->value_type = BOOLOID;
+	/* A boolean column as a clause means "column = true". */
 	qual->value = (Expr *) makeBoolConst(value, false);
 	return pfs_is_stored_column(column, index, &qual->attnum, &qual->column_type) &&
 		   qual->column_type == BOOLOID;
@@ -206,6 +233,7 @@ pfs_pushdown_translate(Expr *clause, Index index, PfsPushedQual *qual)
 	if (IsA(clause, BooleanTest) &&
 		(test->booltesttype == IS_TRUE || test->booltesttype == IS_FALSE))
 		return translate_boolean(test->arg, test->booltesttype == IS_TRUE, index, qual);
+	/* Any other clause can only be a boolean column itself. */
 	return translate_boolean(clause, true, index, qual);
 }
 
@@ -225,6 +253,7 @@ pfs_pushdown_numbers(const List *quals, List **values)
 		 */
 		numbers = lappend(numbers, list_make4_oid((Oid) qual->attnum, (Oid) qual->test,
 												  qual->column_type, qual->value_type));
+		/* Tests of nulls have no value. */
 		if (qual->value != NULL)
 			*values = lappend(*values, qual->value);
 	}
@@ -246,6 +275,7 @@ pfs_pushdown_quals(const List *numbers, const List *values, int *next)
 		qual->test = (PfsPushedTest) list_nth_oid(of_qual, NUMBER_TEST);
 		qual->column_type = list_nth_oid(of_qual, NUMBER_COLUMN_TYPE);
 		qual->value_type = list_nth_oid(of_qual, NUMBER_VALUE_TYPE);
+		/* Values follow in the order of the quals that have one. */
 		if (qual->test < PFS_TEST_NULL)
 			qual->value = list_nth(values, (*next)++);
 		quals = lappend(quals, qual);
@@ -280,6 +310,10 @@ value_key(const PfsPushedQual *qual, Datum value)
 	int overflow = 0;
 	int64 time;
 
+	/*
+	 * Stored times are microseconds, so dates become the same unit. A conversion that depends on
+	 * the time zone is done once per scan.
+	 */
 	if (qual->value_type == DATEOID && qual->column_type == TIMESTAMPTZOID)
 		time = date2timestamptz_opt_overflow(DatumGetDateADT(value), &overflow);
 	else if (qual->value_type == DATEOID && qual->column_type == TIMESTAMPOID)
@@ -301,6 +335,7 @@ value_key(const PfsPushedQual *qual, Datum value)
 static void
 keep_nothing(PfsBlockFilter *filter)
 {
+	/* No key is at least 1 and at most 0. */
 	filter->low = 1;
 	filter->high = 0;
 }
@@ -308,10 +343,12 @@ keep_nothing(PfsBlockFilter *filter)
 static void
 pushdown_set_range(PfsBlockFilter *filter, PfsPushedTest test, int64 key)
 {
+	/* A test bounds the key below, above, or on both sides. */
 	if (test == PFS_TEST_EQUAL || test == PFS_TEST_GREATER_EQUAL || test == PFS_TEST_GREATER)
 		filter->low = key;
 	if (test == PFS_TEST_EQUAL || test == PFS_TEST_LESS_EQUAL || test == PFS_TEST_LESS)
 		filter->high = key;
+	/* key + 1 and key - 1 would overflow; nothing is beyond these keys. */
 	if ((test == PFS_TEST_GREATER && key == PG_INT64_MAX) ||
 		(test == PFS_TEST_LESS && key == PG_INT64_MIN))
 		keep_nothing(filter);
@@ -340,6 +377,7 @@ set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 					  &count);
 	keys = palloc_extended(sizeof(int64) * (Size) Max(count, 1), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < count; i++)
+		/* An element NULL equals no value. */
 		if (!nulls[i])
 			keys[filter->key_count++] = value_key(qual, elements[i]);
 	qsort(keys, filter->key_count, sizeof(int64), pfs_compare_int64);
@@ -358,6 +396,10 @@ static void
 pushdown_make_filter(const PfsPushedQual *qual, ExprState *state, ExprContext *context,
 					 PfsBlockFilter *filter)
 {
+	/*
+	 * What the expression allocates is needed only until the filter has its keys;
+	 * ResetExprContext() frees it.
+	 */
 	MemoryContext outer = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	Datum value = 0;
 	bool is_null = true;
@@ -366,6 +408,7 @@ pushdown_make_filter(const PfsPushedQual *qual, ExprState *state, ExprContext *c
 		value = ExecEvalExpr(state, context, &is_null);
 	MemoryContextSwitchTo(outer);
 
+	/* The default range keeps every value that is not null. */
 	filter->low = PG_INT64_MIN;
 	filter->high = PG_INT64_MAX;
 	if (qual->test == PFS_TEST_NULL)
@@ -385,6 +428,7 @@ pfs_pushdown_filters(const PfsPushdown *pushdown, ExprContext *context, const At
 {
 	PfsBlockFilter *filters = palloc0(sizeof(PfsBlockFilter) * (Size) Max(pushdown->count, 1));
 
+	/* Frees the values of the previous call. */
 	ResetExprContext(context);
 	for (int i = 0; i < pushdown->count; i++)
 	{
