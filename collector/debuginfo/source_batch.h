@@ -17,7 +17,7 @@
 typedef struct SourceCount
 {
 	uint64_t stored;
-	uint64_t missing; /* files that are not there, too large, or not text */
+	uint64_t missing; /* files that are not there, too large, too many, or not text */
 } SourceCount;
 
 /* The caller sets the first three members, which must outlive the batch, and zeroes the others. */

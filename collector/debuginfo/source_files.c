@@ -16,7 +16,8 @@
 #include "files/open_file.h"
 #include "program/stop_signals.h"
 
-#define FILES_MAX 200000 /* limit for one file with debug information */
+/* Number of different paths from which on no more are taken of one file with debug information. */
+#define FILES_MAX 200000
 
 /* A source file that debug information names. */
 typedef struct SourceFile
@@ -25,11 +26,14 @@ typedef struct SourceFile
 	const char *directory; /* directory in which the compiler ran; valid as long as the Dwarf */
 } SourceFile;
 
+/* The units of a program name the same files again and again. */
 typedef struct SourceList
 {
 	SourceFile *files;
 	size_t count;
 	size_t room;
+	bool is_full; /* no more paths are taken; the list is sorted then */
+	uint64_t left_out;
 } SourceList;
 
 int
@@ -49,19 +53,65 @@ source_tree_close(SourceTree *tree)
 }
 
 static int
+source_files_compare_files(const void *a, const void *b)
+{
+	return strcmp(((const SourceFile *) a)->path, ((const SourceFile *) b)->path);
+}
+
+static int
+source_files_compare_path(const void *path, const void *file)
+{
+	return strcmp(path, ((const SourceFile *) file)->path);
+}
+
+/* Sorts the list, and drops repeated paths. */
+static void
+source_list_drop_repeated(SourceList *list)
+{
+	size_t kept = 0;
+
+	if (list->count == 0)
+		return;
+	qsort(list->files, list->count, sizeof(list->files[0]), source_files_compare_files);
+	for (size_t i = 0; i < list->count; i++)
+	{
+		if (kept > 0 && strcmp(list->files[kept - 1].path, list->files[i].path) == 0)
+			free(list->files[i].path);
+		else
+			list->files[kept++] = list->files[i];
+	}
+	list->count = kept;
+}
+
+/* Makes room for more paths: drops repeated ones, and grows the list if many others are left. */
+static int
+source_list_make_room(SourceList *list)
+{
+	size_t room = list->room == 0 ? 256 : 2 * list->room;
+	SourceFile *files;
+
+	source_list_drop_repeated(list);
+	list->is_full = list->count >= FILES_MAX;
+	if (list->is_full || (list->room > 0 && list->count <= list->room / 2))
+		return 0;
+	files = realloc(list->files, room * sizeof(*files));
+	if (files == NULL)
+		return -ENOMEM;
+	list->files = files;
+	list->room = room;
+	return 0;
+}
+
+static int
 source_list_add(SourceList *list, const char *path, const char *directory)
 {
-	if (list->count == FILES_MAX)
-		return 0;
-	if (list->count == list->room)
+	if (list->count == list->room && !list->is_full && source_list_make_room(list) != 0)
+		return -ENOMEM;
+	if (list->is_full)
 	{
-		size_t room = list->room == 0 ? 256 : 2 * list->room;
-		SourceFile *files = realloc(list->files, room * sizeof(*files));
-
-		if (files == NULL)
-			return -ENOMEM;
-		list->files = files;
-		list->room = room;
+		list->left_out += bsearch(path, list->files, list->count, sizeof(list->files[0]),
+								  source_files_compare_path) == NULL;
+		return 0;
 	}
 	list->files[list->count] = (SourceFile){ strdup(path), directory };
 	return list->files[list->count++].path != NULL ? 0 : -ENOMEM;
@@ -88,35 +138,19 @@ source_list_read_unit(SourceList *list, Dwarf_Die *unit)
 	return error;
 }
 
-static int
-source_files_compare_files(const void *a, const void *b)
-{
-	return strcmp(((const SourceFile *) a)->path, ((const SourceFile *) b)->path);
-}
-
 /* Lists each path once. */
 static int
 source_list_read(SourceList *list, Dwarf *dwarf)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
-	size_t kept = 0;
 	int error = 0;
 
 	while (error == 0 && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
 		error = source_list_read_unit(list, &die);
-	if (error != 0 || list->count == 0)
-		return error;
-	qsort(list->files, list->count, sizeof(list->files[0]), source_files_compare_files);
-	for (size_t i = 0; i < list->count; i++)
-	{
-		if (kept > 0 && strcmp(list->files[kept - 1].path, list->files[i].path) == 0)
-			free(list->files[i].path);
-		else
-			list->files[kept++] = list->files[i];
-	}
-	list->count = kept;
-	return 0;
+	if (error == 0)
+		source_list_drop_repeated(list);
+	return error;
 }
 
 static void
@@ -162,6 +196,7 @@ source_list_store(const SourceList *list, Connection *connection, const char *bu
 	SourceBatch batch = { .connection = connection, .origin = build_id, .count = count };
 	DbOutcome outcome = DB_OK;
 
+	count->missing += list->left_out;
 	for (size_t i = 0; outcome == DB_OK && i < list->count && !stop_asked(); i++)
 	{
 		struct stat status;
