@@ -279,9 +279,11 @@ pfs_luajit_inlined_step(struct pfs_scratch *scratch, __u32 first)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	__u64 function;
-	__u64 link;
+	__u64 caller;
+	__u32 type;
 
-	if (!pfs_next_luajit_inlined(chain, &function, &link) || (link & 7) == PFS_LUAJIT_LINK_VARARG)
+	if (!pfs_next_luajit_inlined(chain, &function, &type, &caller) ||
+		type == PFS_LUAJIT_LINK_VARARG)
 		return;
 	/* otherwise the trace does not contain the function; its bytecode's address identifies it */
 	if (function)
@@ -291,7 +293,7 @@ pfs_luajit_inlined_step(struct pfs_scratch *scratch, __u32 first)
 		pfs_chain_put_frame(scratch, first, chain->luajit.pc, 1);
 		pfs_chain_put_more(scratch, first, PFS_LUAJIT_NO_CHECK);
 	}
-	chain->luajit.pc = (link & 3) == PFS_LUAJIT_LINK_LUA ? link : 0;
+	chain->luajit.pc = caller;
 }
 
 /*

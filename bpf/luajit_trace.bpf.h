@@ -143,16 +143,35 @@ pfs_luajit_constant(const struct pfs_chain_walk *chain, __u32 entry)
 }
 
 /*
- * Looks at the next entry. Returns whether it is the frame of a function in the trace that another
- * function of the trace has called: the function, 0 if the trace does not know it, and the link.
+ * Takes the entry of a slot if it is the next one. Returns the constant that it refers to; 0 if it
+ * is none, or if the slot has no entry.
  */
-static __always_inline int
-pfs_next_luajit_inlined(struct pfs_chain_walk *chain, __u64 *function, __u64 *link)
+static __always_inline __u64
+pfs_luajit_constant_of_slot(struct pfs_chain_walk *chain, __u32 slot)
 {
 	__u32 entry;
-	__u32 before;
+
+	if (!chain->luajit.entries || pfs_take_luajit_entry(chain, &entry) ||
+		PFS_LUAJIT_ENTRY_SLOT(entry) != slot)
+		return 0;
+	return pfs_luajit_constant(chain, entry);
+}
+
+/*
+ * Looks at the next entry. Returns whether it is the frame of a function in the trace that another
+ * function of the trace has called: the function, 0 if the trace does not know it, the type of the
+ * link, and the caller's instruction, 0 if it is unknown. The link of a metamethod is not the
+ * instruction, which is two slots before it.
+ */
+static __always_inline int
+pfs_next_luajit_inlined(struct pfs_chain_walk *chain, __u64 *function, __u32 *type, __u64 *caller)
+{
+	__u32 entry;
+	__u32 slot;
+	__u64 link;
 
 	*function = 0;
+	*caller = 0;
 	if (pfs_take_luajit_entry(chain, &entry))
 	{
 		chain->luajit.entries = 0;
@@ -164,11 +183,15 @@ pfs_next_luajit_inlined(struct pfs_chain_walk *chain, __u64 *function, __u64 *li
 	/* slot 1 has the link of the outermost frame, which is on the state's stack */
 	if (!(entry & PFS_LUAJIT_ENTRY_FRAME) || PFS_LUAJIT_ENTRY_SLOT(entry) < 2)
 		return 0;
-	*link = pfs_luajit_constant(chain, entry);
+	slot = PFS_LUAJIT_ENTRY_SLOT(entry);
+	link = pfs_luajit_constant(chain, entry);
+	*type = (__u32) link & 7;
 	/* the function of a frame is in the slot before its link */
-	if (chain->luajit.entries && !pfs_take_luajit_entry(chain, &before) &&
-		PFS_LUAJIT_ENTRY_SLOT(before) + 1 == PFS_LUAJIT_ENTRY_SLOT(entry))
-		*function = pfs_luajit_constant(chain, before);
+	*function = pfs_luajit_constant_of_slot(chain, slot - 1);
+	if ((link & 3) == PFS_LUAJIT_LINK_LUA)
+		*caller = link;
+	else if (*type == PFS_LUAJIT_LINK_CONTINUE)
+		*caller = pfs_luajit_constant_of_slot(chain, slot - 2);
 	return 1;
 }
 

@@ -65,6 +65,76 @@ static const char program[] =
 
 #define FUNCTIONS 8 /* number of functions, without the recursion */
 
+/*
+ * A program that waits below each further way to call a function: metamethods of all kinds of
+ * instructions, a sort, xpcall(), a function that C code calls back, a tail call.
+ */
+static const char calling[] =
+	"jit.off()\n"
+	"local ffi = require('ffi')\n"
+	"ffi.cdef('unsigned sleep(unsigned seconds); void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *));')\n"
+	"local out = {}\n"
+	"local function note(info)\n"
+	"  if info.what ~= 'C' then out[#out + 1] = info.linedefined .. '\\t' .. info.currentline end\n"
+	"end\n"
+	"local function waits()\n"
+	"  for l = 1, 2000 do local i = debug.getinfo(l, 'Sl') if not i then break end note(i) end "
+	"  io.write(table.concat(out, '\\n'), '\\nready\\n') io.flush() "
+	"  ffi.C.sleep(1000)\n"
+	"  return 1\n"
+	"end\n"
+	"local values = {}\n"
+	"local function value() return setmetatable({}, values) end\n"
+	"values.__lt = function(a, b)\n"
+	"  local v = waits()\n"
+	"  return v == 1 end\n"
+	"values.__eq = function(a, b)\n"
+	"  local v = value() < value()\n"
+	"  return v end\n"
+	"values.__concat = function(a, b)\n"
+	"  local v = value() == value()\n"
+	"  return tostring(v) end\n"
+	"values.__call = function(self, n)\n"
+	"  local v = value() .. 'x'\n"
+	"  return v end\n"
+	"values.__newindex = function(t, key, v)\n"
+	"  local w = value()(7)\n"
+	"  rawset(t, key, w) end\n"
+	"values.__unm = function(t)\n"
+	"  local v = value()\n"
+	"  v.x = 1\n"
+	"  return 3 end\n"
+	"values.__add = function(t)\n"
+	"  local v = -value()\n"
+	"  return v end\n"
+	"local function sorts(a, b)\n"
+	"  local v = value() + 1\n"
+	"  return a < b\n"
+	"end\n"
+	"local function guards()\n"
+	"  local t = { 2, 1 }\n"
+	"  table.sort(t, sorts)\n"
+	"  return t\n"
+	"end\n"
+	"local function handles(e)\n"
+	"  return e\n"
+	"end\n"
+	"local function fails()\n"
+	"  local ok, e = xpcall(guards, handles)\n"
+	"  return e\n"
+	"end\n"
+	"local numbers = ffi.new('int[2]', 2, 1)\n"
+	"local function compares()\n"
+	"  local v = fails()\n"
+	"  return 0\n"
+	"end\n"
+	"local function calls_c()\n"
+	"  ffi.C.qsort(numbers, 2, 4, compares)\n"
+	"  return 1\n"
+	"end\n"
+	"local function tail() return calls_c() end\n"
+	"local result = tail()\n";
+
 /* A program that runs without end, in a function that another one called. */
 static const char spinning[] = "OPTION\n"
 							   "local function spins(x)\n"
@@ -101,9 +171,10 @@ each_luajit(void (*check)(const char *path))
 
 /*
  * Checks all frames against the program's own stack: first line of the function, line of the call.
+ * least: least number of frames. marks: calls of the interpreter by C code.
  */
 static void
-assert_frames(Replay *replay)
+assert_frames(Replay *replay, int least, uint32_t marks)
 {
 	const struct pfs_chain *chain = replay_walk(replay);
 	char *lines = replay->text;
@@ -133,9 +204,8 @@ assert_frames(Replay *replay)
 		frames++;
 	}
 	assert_false(replay_next(chain, &next, &frame));
-	assert_true(frames >= FUNCTIONS + 3);
-	/* calls of the interpreter by C code: the callback, two coroutines, the chunk, the program */
-	assert_true(chain->mark_count >= 4);
+	assert_true(frames >= least);
+	assert_true(chain->mark_count >= marks);
 }
 
 static void
@@ -144,7 +214,12 @@ check_version(const char *path)
 	static Replay replay;
 
 	start(&replay, path, "3");
-	assert_frames(&replay);
+	/* the callback, two coroutines, the chunk, the program */
+	assert_frames(&replay, FUNCTIONS + 3, 4);
+	replay_end(&replay);
+	start_text(&replay, path, calling);
+	/* two callbacks, and the chunk */
+	assert_frames(&replay, 14, 3);
 	replay_end(&replay);
 }
 
@@ -311,19 +386,57 @@ is_compiled(const Replay *replay)
 #define MOMENTS			 300
 #define MOMENTS_NO_LINES 6 /* one of 3,000 was observed */
 
+/* A loop whose trace contains a metamethod, which is called by an instruction that is no call. */
+static const char indexing[] = "local t = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+							   "local values = setmetatable({}, { __index = function(o, x)\n"
+							   "  t[x % 7 + 1] = x % 1009\n"
+							   "  t[x % 6 + 1] = t[x % 5 + 1] % 1013\n"
+							   "  return t[x % 3 + 1] end })\n"
+							   "local function spins(x)\n"
+							   "  while true do\n"
+							   "    x = (x + values[x % 10007]) % 1000003\n"
+							   "    t[x % 4 + 1] = x\n"
+							   "  end\n"
+							   "end\n"
+							   "io.write('ready\\n') io.flush()\n"
+							   "local v = spins(1)\n";
+
+/* Returns true if the description is a state of that program. */
+static bool
+is_indexing(const char *text)
+{
+	int inner_line;
+	int outer_line;
+	int length = 0;
+
+	if (sscanf(text, "6:%d 0:13 %n", &outer_line, &length) == 1 && text[length] == '\0')
+		return outer_line >= 7 && outer_line <= 10;
+	return sscanf(text, "2:%d 6:8 0:13 %n", &inner_line, &length) == 1 && length > 0 &&
+		   text[length] == '\0' && inner_line >= 3 && inner_line <= 5;
+}
+
+/* A program in compiled code, and what its walks must describe. */
+typedef struct Compiled
+{
+	const char *program;
+	bool (*is_moment)(const char *text);
+	const char *without_lines; /* the function of the state's stack, without a line */
+	const char *calls[2];	   /* beginnings of descriptions that must be frequent */
+} Compiled;
+
 /*
  * Functions in one trace have their names and lines, each with its caller's, in nearly all samples
  * of compiled code. The other samples have the function of the state's stack.
  */
 static void
-check_inlined(const char *path)
+check_traces(const char *path, const Compiled *expected)
 {
 	static Replay replay;
-	int calls[2] = { 0 }; /* number of calls of stores() by each line of spins() */
+	int calls[2] = { 0 };
 	int compiled = 0;
 	int without_lines = 0;
 
-	start_text(&replay, path, inlining);
+	start_text(&replay, path, expected->program);
 	for (int tries = 0; compiled < MOMENTS; tries++)
 	{
 		char text[256];
@@ -335,13 +448,13 @@ check_inlined(const char *path)
 		if (is_compiled(&replay))
 		{
 			describe_frames(&replay, text, sizeof(text));
-			if (strcmp(text, "11:0 0:20 ") == 0)
+			if (strcmp(text, expected->without_lines) == 0)
 				without_lines++;
-			else if (!is_moment(text))
+			else if (!expected->is_moment(text))
 				fail_msg("no moment of the program: %s", text);
 			compiled++;
-			calls[0] += strncmp(text, "2:4 11:13", 9) == 0;
-			calls[1] += strncmp(text, "2:4 11:14", 9) == 0;
+			for (int i = 0; i < 2; i++)
+				calls[i] += strncmp(text, expected->calls[i], strlen(expected->calls[i])) == 0;
 			if (compiled == MOMENTS)
 				replay_check_broken(&replay);
 		}
@@ -350,6 +463,19 @@ check_inlined(const char *path)
 	assert_true(without_lines <= MOMENTS_NO_LINES);
 	assert_true(calls[0] > 10 && calls[1] > 10);
 	replay_end(&replay);
+}
+
+static void
+check_inlined(const char *path)
+{
+	/* stores() is called by both lines of spins() */
+	const Compiled in_calls = { inlining, is_moment, "11:0 0:20 ", { "2:4 11:13", "2:4 11:14" } };
+	const Compiled in_metamethods = {
+		indexing, is_indexing, "6:0 0:13 ", { "2:4 6:8", "2:5 6:8" }
+	};
+
+	check_traces(path, &in_calls);
+	check_traces(path, &in_metamethods);
 }
 
 static void
