@@ -9,6 +9,7 @@
 uint32
 pfs_slot_rows(const PfsCellScan *scan, uint32 slot)
 {
+	/* After the deploy a host has a row for each version. */
 	return scan->hosts->count * (slot < scan->periods->base_count ? 1 : 2);
 }
 
@@ -36,8 +37,10 @@ slot_row_of_series(const PfsCellScan *scan, uint32 slot, const PfsSeries *series
 	int32 host = scan->hosts->of_series[series->index];
 	bool is_old = is_after && scan->hosts->is_old[series->index];
 
+	/* Series of the new version do not belong to the base. */
 	if (host < 0 || (!is_after && scan->hosts->is_new[series->index]))
 		return NULL;
+	/* The rows of the old version follow those of all hosts. */
 	return sums + ((Size) host + (is_old ? scan->hosts->count : 0)) * pfs_slot_row_length(scan);
 }
 
@@ -69,6 +72,7 @@ pfs_slot_add(const PfsCellScan *scan, uint32 slot, PfsSampleScan *samples, doubl
 		{
 			uint32 place;
 
+			/* Neighbouring rows often have one series, whose row of sums is found once. */
 			if (series == NULL || series->id != block.series[row])
 			{
 				series = pfs_selection_next_series(scan->selection, series, block.series[row]);
@@ -77,6 +81,7 @@ pfs_slot_add(const PfsCellScan *scan, uint32 slot, PfsSampleScan *samples, doubl
 			if (sums_row == NULL)
 				continue;
 			place = pfs_id_rank(&ranks, block.stacks[row]);
+			/* Stacks that the filters drop have no rank. */
 			if (place != PFS_NO_RANK)
 				slot_row_add(scan, sums_row, &scan->stacks[place], (double) block.values[row]);
 		}

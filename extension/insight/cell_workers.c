@@ -80,8 +80,10 @@ cells_scan_slots(const PfsCellScan *scan, SlotSamples *slots, pg_atomic_uint32 *
 	double *sums = palloc_extended(pfs_slot_bytes(scan), MCXT_ALLOC_HUGE);
 	uint32 slot;
 
+	/* The counter gives each slot to one process. */
 	while ((slot = pg_atomic_fetch_add_u32(next_slot, 1)) < pfs_slots_to_scan(scan))
 	{
+		/* With workers, all scans have begun already. */
 		if (slots[slot].scan == NULL)
 			cells_begin_slot(scan, slot, &slots[slot]);
 		memset(sums, 0, pfs_slot_bytes(scan));
@@ -128,6 +130,7 @@ cells_count_results(const PfsCellScan *scan, const SlotSamples *slots)
 {
 	Size bytes = cells_read_bytes(scan, slots);
 
+	/* Workers without room for results would have nothing to do. */
 	if (bytes == 0 || bytes >= MOST_SHARED_BYTES)
 		return 0;
 	return (uint32) Min((MOST_SHARED_BYTES - bytes) / pfs_slot_bytes(scan),
@@ -190,6 +193,7 @@ cells_fill_shared(ParallelContext *context, const PfsCellScan *scan, SlotSamples
 #define PUT_ARRAY(key, bytes, source) cells_put_array(context, key, source, bytes);
 	SHARED_ARRAYS(PUT_ARRAY, scan)
 	result_slots = pfs_parallel_allocate(context, KEY_RESULT_SLOTS, sizeof(uint32) * result_count);
+	/* A result without a slot was not taken by any worker. */
 	for (uint32 i = 0; i < result_count; i++)
 		result_slots[i] = NO_SLOT;
 	pfs_parallel_allocate(context, KEY_RESULTS, pfs_slot_bytes(scan) * result_count);
@@ -210,6 +214,7 @@ cells_work(const PfsCellScan *scan, CellRequest *request, shm_toc *toc)
 	uint32 result;
 	uint32 slot;
 
+	/* The place comes first: a slot that is taken must be scanned by its taker. */
 	while ((result = pg_atomic_fetch_add_u32(&request->next_result, 1)) < request->result_count &&
 		   (slot = pg_atomic_fetch_add_u32(&request->next_slot, 1)) < pfs_slots_to_scan(scan))
 	{
@@ -222,6 +227,7 @@ cells_work(const PfsCellScan *scan, CellRequest *request, shm_toc *toc)
 										  (PfsVerdicts){ 0 },
 										  shm_toc_lookup(toc, KEY_SAMPLES + slot, false)),
 					 sums);
+		/* A slot is named only when its sums are complete. */
 		result_slots[result] = slot;
 	}
 }
@@ -245,6 +251,7 @@ profstore_scan_cells(dsm_segment *segment, shm_toc *toc)
 						 .lists = shm_toc_lookup(toc, KEY_LISTS, false),
 						 .list_count = request->list_count };
 
+	/* Each process computes the ranks from the ids. */
 	scan.ranks = pfs_id_ranks(scan.stack_ids, scan.stack_count);
 	cells_work(&scan, request, toc);
 }
@@ -289,9 +296,11 @@ cells_scan_with_workers(const PfsCellScan *scan, SlotSamples *slots, int workers
 	LaunchParallelWorkers(context);
 	ereport(DEBUG1, (errmsg_internal("%d workers add up samples of functions",
 									 context->nworkers_launched)));
+	/* The leader scans, too, if it may, or if there is nobody else. */
 	if (parallel_leader_participation || context->nworkers_launched == 0)
 		cells_scan_slots(scan, slots, &request->next_slot, keep, state);
 	WaitForParallelWorkersToFinish(context);
+	/* Scans the slots for whose sums the workers had no room. */
 	cells_scan_slots(scan, slots, &request->next_slot, keep, state);
 	cells_take_results(scan, context->toc, slots, keep, state);
 	DestroyParallelContext(context);

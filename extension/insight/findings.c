@@ -93,6 +93,7 @@ pfs_finding_name(PfsFindingStatus status)
 static double
 after_sum(const double *slots, uint32 slot, bool later)
 {
+	/* The second half counts twice, because all periods of the statistic have one length. */
 	return later ? 2 * slots[slot + 1] : slots[slot] + slots[slot + 1];
 }
 
@@ -145,9 +146,14 @@ findings_fill_table(Table *table, const PfsFunctionCells *from, bool has_canary,
 		Size row = (Size) host * (base_count + 1);
 		Size slots = (Size) host * from->slot_count;
 
+		/* Both versions make the load of a host. */
 		copy_row_of_both(cells_loads(from) + slots, table->loads + row, base_count, later);
 		if (table->is_whole)
 		{
+			/*
+			 * The sum is the host's samples and the whole its requests, so their ratio is the cost
+			 * of a request.
+			 */
 			copy_row_of_both(from->wholes + slots, table->sums + row, base_count, later);
 			copy_row_of_both(from->rates + slots, table->wholes + row, base_count, later);
 			continue;
@@ -216,10 +222,15 @@ static void
 findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules *rules,
 			   PfsReference *reference, PfsReference *later_reference, PfsChangeBasis *basis)
 {
+	/*
+	 * A change must be significantly above half of min_change; findings_find() compares the
+	 * estimate with all of it.
+	 */
 	double least = log1p(rules->min_change / 2);
 	void *scratch = PFS_ARRAY(char, pfs_changes_scratch_bytes(&table->cells));
 	PfsChangeBasis ignored;
 
+	/* 1. The second half of the time after the deploy. */
 	findings_fill_table(table, from, rules->has_canary, true);
 	pfs_changes_judge(&table->cells, least, later_reference, table->changes, &ignored, scratch);
 	for (uint32 i = 0; i < table->cells.function_count; i++)
@@ -230,6 +241,7 @@ findings_judge(Table *table, const PfsFunctionCells *from, const PfsFindingRules
 			table->changes[i].base_share > 0 && table->changes[i].share <= 0;
 	}
 	CHECK_FOR_INTERRUPTS();
+	/* 2. The whole time, of which the basis is kept. */
 	findings_fill_table(table, from, rules->has_canary, false);
 	pfs_changes_judge(&table->cells, least, reference, table->changes, basis, scratch);
 	for (uint32 i = 0; i < table->cells.function_count; i++)
@@ -257,6 +269,7 @@ findings_find(PfsFinding *findings, uint32 count, const PfsFindingRules *rules)
 
 		/* own values and totals share the rate equally */
 		finding->q_value = Min(1, 2 * q[i]);
+		/* A change counts if it is significant and large enough. */
 		if (isnan(finding->change.change) || finding->q_value > rules->max_rate ||
 			fabs(expm1(finding->change.change)) < rules->min_change)
 			continue;
@@ -278,11 +291,14 @@ finding_is_passing(const PfsFinding *finding)
 {
 	double bound;
 
+	/* A regression ends with its function; an improvement that removes the function stays. */
 	if (finding->is_later_gone)
 		return finding->change.change > 0;
+	/* Without an error nothing is known about the second half. */
 	if (isnan(finding->later_error))
 		return false;
 	bound = fabs(finding->change.change) / 2;
+	/* The upper end of the interval of the later change, in the direction of the change. */
 	return copysign(1, finding->change.change) * finding->later_change +
 			   pfs_student_bound(0.05, finding->change.freedom) * finding->later_error <
 		   bound;
@@ -297,6 +313,7 @@ findings_judge_whole(const PfsFunctionCells *cells, uint32 hosts, const PfsFindi
 					 PfsDeployFindings *all)
 {
 	uint32 periods = cells->slot_count - PFS_AFTER_SLOTS + 1;
+	/* A reference of 0 that counts as known leaves changes as they are. */
 	PfsReference none = { .changes = PFS_ARRAY0(double, periods), .is_known = true };
 	PfsChangeBasis ignored;
 	Table table;
@@ -308,7 +325,9 @@ findings_judge_whole(const PfsFunctionCells *cells, uint32 hosts, const PfsFindi
 	findings_judge(&table, cells, rules, &none, &none, &ignored);
 	table_free(&table);
 	pfree(none.changes);
+	/* All code is the whole on both sides. */
 	all->whole.change.base_share = all->whole.change.share = 1;
+	/* A single test needs no correction. */
 	all->whole.q_value = all->whole.change.p_value;
 	if (isnan(all->whole.change.change) || all->whole.q_value > rules->max_rate ||
 		fabs(expm1(all->whole.change.change)) < rules->min_change)
@@ -342,6 +361,7 @@ cells_side_sums(const PfsFunctionCells *cells, const double *values, uint32 plac
 static PfsFindingStatus
 missing_side(const PfsDeployFindings *all, PfsCost total)
 {
+	/* Shares are compared, because the sides have different numbers of samples. */
 	double base = all->base_samples > 0 ? total.base / all->base_samples : 0;
 	double value = all->after_samples > 0 ? total.value / all->after_samples : 0;
 
@@ -366,6 +386,7 @@ findings_list(const PfsFunctionCells *cells, uint32 hosts, bool is_total,
 		PfsCost total = cells_side_sums(cells, cells->totals, place, hosts);
 		PfsCost tested = is_total ? total : self;
 
+		/* A total that nearly equals the own value would be the same test again. */
 		if (tested.base + tested.value < rules->least_total ||
 			(is_total && tested.base + tested.value < TOTAL_OF_SELF * (self.base + self.value)))
 			continue;
@@ -424,6 +445,7 @@ main_caller(const PfsFunctionCosts *costs, uint32 function)
 	uint32 count;
 	const PfsCallCost *calls = pfs_calls_of(costs, function, &count);
 
+	/* A recursive call is no caller. */
 	for (uint32 i = 0; i < count; i++)
 		if (calls[i].caller != function && calls[i].cost.base >= CALLER_PART * of->total.base &&
 			calls[i].cost.value >= CALLER_PART * of->total.value)
@@ -470,10 +492,12 @@ finding_is_moved(const Explainer *explainer, const PfsFinding *finding)
 		if (caller == PFS_NO_FUNCTION)
 			return false;
 		above = explainer->total_of[caller];
+		/* A caller that was not tested says nothing, but its own caller may. */
 		if (above == NULL || isnan(above->change.error))
 			continue;
 		if (above->change.base_share > MAX_CALLER_SHARE)
 			return false;
+		/* The largest change of the caller's total that its error allows, as a part of all code. */
 		bound = above->change.base_share *
 				(sign * expm1(above->change.change) +
 				 pfs_student_bound(0.05, above->change.freedom) *
@@ -498,14 +522,20 @@ finding_explain_callers(const Explainer *explainer, PfsFinding *finding)
 	{
 		PfsFinding *above = explainer->total_of[caller];
 
+		/*
+		 * The finding explains a caller's total that changed in the same direction, if it has
+		 * nearly all of the gain.
+		 */
 		if (above != NULL && above != finding && above->status == finding->status &&
 			fabs(finding_gain(finding)) >= EXPLAINING_PART * fabs(finding_gain(above)))
 		{
 			above->is_dropped = true;
+			/* A function's own total needs no name of a caller. */
 			if (caller != finding->function)
 				finding->within = explainer->costs->functions[caller].name;
 		}
 		caller = main_caller(explainer->costs, caller);
+		/* Callers may form a cycle. */
 		if (caller == PFS_NO_FUNCTION || caller == finding->function)
 			return;
 	}
@@ -576,6 +606,7 @@ findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindi
 		all->base_samples += base;
 		all->whole_after += new + after_sum(slots, base_count + PFS_SLOT_OLD, false);
 		after += new;
+		/* Samples of hosts that also have a base are paired. */
 		if (base > 0)
 			paired += new;
 	}
@@ -591,6 +622,7 @@ findings_weigh_sides(const PfsFunctionCells *cells, uint32 hosts, PfsDeployFindi
 			load += cells_loads(cells)[(Size) host * cells->slot_count + slot];
 		}
 		all->periods += sum > 0;
+		/* A load of 0 is unknown. */
 		if (load <= 0)
 			continue;
 		all->least_load = Min(all->least_load, load);
@@ -653,6 +685,10 @@ findings_finish(PfsDeployFindings *all, const PfsFunctionCells *cells, uint32 ho
 			has_self[all->findings[i].function] = true;
 	}
 	findings_explain(&explainer);
+	/*
+	 * A renamed function without a change has one row: of its own value, or of its total if only
+	 * that was tested.
+	 */
 	for (uint32 i = 0; i < all->count; i++)
 		if (all->findings[i].status == PFS_FINDING_NONE &&
 			old_names[all->findings[i].function] != NULL &&
@@ -680,9 +716,11 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 				  : paired_share < LEAST_PAIRED ? PFS_DESIGN_UNPAIRED
 												: PFS_DESIGN_PAIRED;
 	all->reason = reason_before(cells, all, rules);
+	/* Each function is listed at most as own value, as total and as missing. */
 	all->findings = PFS_ARRAY(PfsFinding, 3 * (Size) cells->function_count);
 	if (all->reason != NULL)
 		return all;
+	/* Own values come first, because totals use their reference. */
 	for (int is_total = 0; is_total < 2; is_total++)
 	{
 		PfsFinding *findings = all->findings + all->count;
@@ -697,14 +735,17 @@ pfs_deploy_findings(const PfsFunctionCells *cells, const PfsHosts *hosts,
 		all->count += count;
 		table_free(&table);
 	}
+	/* A canary's groups share the traffic, so many changes do not point to it. */
 	all->is_many =
 		all->design != PFS_DESIGN_CANARY && pfs_changes_are_many(all->found[0], all->tested[0]);
 	if (cells->rates != NULL)
 		findings_judge_whole(cells, hosts->count, rules, all);
 	all->basis.paired_share = paired_share;
+	/* The last period is the time after the deploy. */
 	all->reference = reference.changes[periods - 1];
 	all->reference_error = sqrt(reference.variance);
 	all->reason = reason_after(all);
+	/* Findings of an invalid comparison are not returned. */
 	if (all->reason != NULL)
 	{
 		all->count = 0;

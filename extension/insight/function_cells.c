@@ -97,6 +97,7 @@ cells_choose_functions(Filler *filler, double least_total, Size bytes)
 {
 	PfsFunctionCells *cells = filler->cells;
 	const PfsFunctionCosts *costs = filler->costs;
+	/* A function has two numbers, own value and total, for each host and slot. */
 	Size cell_bytes = 2 * sizeof(double) * filler->hosts->count * cells->slot_count;
 	Size room = bytes / Max(cell_bytes, 1);
 	Candidate *candidates = PFS_ARRAY(Candidate, costs->count);
@@ -113,6 +114,7 @@ cells_choose_functions(Filler *filler, double least_total, Size bytes)
 		{
 			uint32 function = candidates[i].function;
 
+			/* The function has a cell because of its own value. */
 			if (filler->place_of[function] != PFS_NO_CELL)
 				continue;
 			filler->place_of[function] = cells->function_count;
@@ -138,6 +140,7 @@ cells_list_stack(Filler *filler, const PfsStackSubset *subset, uint32 leaf, PfsC
 	{
 		PfsFrames frames = pfs_symbols_frames(filler->symbols, subset->shape.locations[node]);
 
+		/* Frames of a location are inlined functions, the innermost last. */
 		for (uint32 i = frames.count; i > 0; i--)
 		{
 			uint32 function = pfs_function_of_symbol(filler->costs, frames.frames[i - 1].symbol);
@@ -146,6 +149,7 @@ cells_list_stack(Filler *filler, const PfsStackSubset *subset, uint32 leaf, PfsC
 			if (is_leaf)
 				entry->leaf = place;
 			is_leaf = false;
+			/* A recursive function is listed once. */
 			if (place == PFS_NO_CELL || filler->last_stack[place] == filler->stack_count)
 				continue;
 			filler->last_stack[place] = filler->stack_count;
@@ -178,6 +182,7 @@ cells_list_part(Filler *filler, const PfsStackSums *part)
 	PfsStackSubset subset;
 	uint32 count = 0;
 
+	/* The lists of the previous part were freed with its memory context. */
 	filler->lists = NULL;
 	filler->list_count = filler->list_capacity = 0;
 	while (pfs_stack_subsets_next(&subsets, &subset))
@@ -189,12 +194,14 @@ cells_list_part(Filler *filler, const PfsStackSums *part)
 		for (uint32 i = 0; i < subset.stack_count; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
+			/* NULL means that the filters keep all stacks. */
 			if (passing != NULL && !passing[i])
 				continue;
 			listed[count].stack_id = subset.stacks[i].stack_id;
 			cells_list_stack(filler, &subset, subset.leaves[i], &listed[count++].entry);
 		}
 	}
+	/* pfs_id_ranks() needs ascending ids. */
 	qsort(listed, count, sizeof(NumberedStack), compare_numbered_stacks);
 	filler->stack_ids = PFS_ARRAY(int64, count);
 	filler->stacks = PFS_ARRAY(PfsCellStack, count);
@@ -217,11 +224,16 @@ cells_keep_slot(void *state, uint32 slot, const double *sums)
 
 	for (uint32 row = 0; row < pfs_slot_rows(&filler->scan, slot); row++)
 	{
+		/*
+		 * Rows after those of the hosts are of the old version, whose slots follow those of the new
+		 * one.
+		 */
 		Size cell = (Size) (row % hosts) * cells->slot_count + slot +
 					(row < hosts ? 0 : PFS_SLOT_OLD - PFS_SLOT_NEW);
 		const double *selves = sums + row * pfs_slot_row_length(&filler->scan) + 1;
 		const double *totals = selves + cells->function_count;
 
+		/* A row begins with the sum of all samples. */
 		cells->wholes[cell] += selves[-1];
 		for (uint32 function = 0; function < cells->function_count; function++)
 		{
@@ -277,6 +289,7 @@ pfs_function_cells(const PfsSelection *selection, const PfsPeriods *periods, con
 	cells->wholes = PFS_ARRAY0(double, cell_count);
 	filler.last_stack = PFS_ARRAY0(uint32, cells->function_count);
 
+	/* All samples are scanned once for each part of the stacks. */
 	while (pfs_stack_stream_next(stream, &part))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(context);

@@ -95,11 +95,13 @@ costs_number_symbol(Costs *costs, uint32 symbol)
 	PfsFunctionCosts *result = costs->result;
 	MemoryContext caller = MemoryContextSwitchTo(costs->context);
 	const char *name = pfs_symbol_name(costs->symbols, symbol);
+	/* A plain name is never longer than the name. */
 	char *plain = palloc(strlen(name) + 1);
 	NameEntry *entry;
 	bool found;
 
 	PFS_RESERVE(result->of_symbol, costs->symbol_capacity, (uint64) symbol + 1);
+	/* Symbols may be met in any order, so those between have no function yet. */
 	for (; result->symbol_count <= symbol; result->symbol_count++)
 		result->of_symbol[result->symbol_count] = PFS_NO_FUNCTION;
 	pfs_plain_name(name, strlen(name), plain);
@@ -109,6 +111,7 @@ costs_number_symbol(Costs *costs, uint32 symbol)
 		PFS_RESERVE(result->functions, costs->capacity, (uint64) result->count + 1);
 		PFS_RESERVE(costs->origins, costs->origin_capacity, (uint64) result->count + 1);
 		result->functions[result->count] = (PfsFunctionCost){ .name = plain };
+		/* Every age is less than this one, so the first location replaces it. */
 		costs->origins[result->count] = (Origin){ .age = PG_UINT64_MAX };
 		entry->function = result->count++;
 	}
@@ -126,7 +129,9 @@ costs_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 	if (function == PFS_NO_FUNCTION)
 		function = costs_number_symbol(costs, frame.symbol);
 	origin = &costs->origins[function];
+	/* Counts the frames of the function on the path, see costs_leave_frame(). */
 	origin->open++;
+	/* The oldest location gives the file, so the result does not depend on the order of visits. */
 	if (age < origin->age)
 		*origin = (Origin){ age, location, frame.line, origin->open };
 	PFS_RESERVE_IN(costs->context, costs->path, costs->path_capacity, (uint64) costs->depth + 1);
@@ -145,9 +150,11 @@ costs_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSide
 
 	if (--costs->origins[function].open > 0)
 		return;
+	/* Sums beyond int64 become its bounds. */
 	if (wide != NULL)
 		total = pfs_clip_sides(wide);
 	cost_add(&costs->result->functions[function].total, total);
+	/* The outermost frame has the caller PFS_NO_FUNCTION. */
 	call = calls_insert(costs->calls, (uint64) function << 32 | caller, &found);
 	if (!found)
 		call->cost = (PfsCost){ 0, 0 };
@@ -214,6 +221,10 @@ calls_sort_by_callee(PfsFunctionCosts *costs)
 	uint32 *ends = PFS_ARRAY0(uint32, (Size) costs->count + 1);
 	PfsCallCost *sorted = PFS_ARRAY(PfsCallCost, costs->call_count);
 
+	/*
+	 * Counting sort: ends[n] becomes the place at which the calls of function n begin, and then
+	 * moves to their end.
+	 */
 	for (uint32 i = 0; i < costs->call_count; i++)
 		ends[costs->calls[i].callee + 1]++;
 	for (uint32 i = 1; i <= costs->count; i++)
@@ -231,6 +242,7 @@ pfs_calls_sort(PfsFunctionCosts *costs)
 	uint32 kept = 0;
 
 	calls_sort_by_callee(costs);
+	/* Each function has few callers, so their order costs little. */
 	for (uint32 first = 0, end; first < costs->call_count; first = end)
 	{
 		for (end = first + 1;
@@ -240,6 +252,7 @@ pfs_calls_sort(PfsFunctionCosts *costs)
 	}
 	for (uint32 i = 0; i < costs->call_count; i++)
 	{
+		/* Joined functions may have equal calls. */
 		if (kept == 0 || compare_calls(&costs->calls[kept - 1], &costs->calls[i]) != 0)
 		{
 			costs->calls[kept++] = costs->calls[i];
@@ -268,6 +281,7 @@ pfs_function_costs(PfsStackStream *stream, PfsSymbols *symbols)
 	{
 		PfsFrameSource source = pfs_frame_source(costs.origins[i].location, costs.origins[i].line);
 
+		/* Mappings are compared by strcmp(), so each function has a text. */
 		costs.result->functions[i].mapping = source.mapping == NULL ? "" : source.mapping;
 		costs.result->functions[i].file = source.file;
 	}

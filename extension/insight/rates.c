@@ -72,6 +72,7 @@ rates_find_slot(const PfsPeriods *periods, TimestampTz time)
 		time < periods->base_from + (int64) periods->base_count * periods->length_us)
 		return (time - periods->base_from) / periods->length_us;
 	if (time >= periods->after_from && time < periods->after_from + periods->length_us)
+		/* PFS_SLOT_NEW and the slot after it are the halves. */
 		return periods->base_count + PFS_SLOT_NEW +
 			   (time >= periods->after_from + periods->length_us / 2);
 	return -1;
@@ -99,6 +100,7 @@ rates_add_row(Rates *rates, HeapTuple row, TupleDesc columns)
 	{
 		Datum name = SPI_getbinval(row, columns, RATE_HOST, &is_null[2]);
 
+		/* A row without a host belongs to none. */
 		if (is_null[2])
 			return;
 		host = rates_find_host(rates->hosts, TextDatumGetCString(name));
@@ -117,6 +119,7 @@ rates_add_row(Rates *rates, HeapTuple row, TupleDesc columns)
 		rates_add(rates, host, slot, value);
 		return;
 	}
+	/* A rate of all hosts is divided equally among them. */
 	for (uint32 i = 0; i < rates->hosts->count; i++)
 		rates_add(rates, (int32) i, slot, value / rates->hosts->count);
 }
@@ -132,6 +135,7 @@ rates_run(Rates *rates, const char *query)
 	if (plan == NULL || !SPI_is_cursor_plan(plan))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("rate must be one query that returns rows")));
+	/* The cursor is read-only: the query must not change data. */
 	portal = SPI_cursor_open(NULL, plan, NULL, NULL, true);
 	rates_check_columns(portal->tupDesc);
 	do
@@ -171,9 +175,11 @@ pfs_rates_read(const char *query, const PfsPeriods *periods, const PfsHosts *hos
 			TimestampTz from;
 			TimestampTz to;
 
+			/* A sum of 0 means that the rate is unknown. */
 			if (rates.counts[cell] == 0)
 				continue;
 			pfs_slot_range(periods, slot, &from, &to);
+			/* The mean rate times the seconds of the slot is its number of requests. */
 			rates.sums[cell] *= (double) (to - from) / (double) USECS_PER_SEC / rates.counts[cell];
 		}
 	pfree(rates.counts);

@@ -133,9 +133,11 @@ regressions_get_periods(FunctionCallInfo fcinfo)
 		.base_count = (uint32) DatumGetInt32(pfs_argument_require(fcinfo, "base_count", NULL)),
 	};
 
+	/* The number of periods multiplies the memory of all sums. */
 	if (periods.base_count < 1 || periods.base_count > 1000)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the base must have between 1 and 1000 periods")));
+	/* The last condition is base_from + base_count * length_us <= after_from, without overflow. */
 	if (TIMESTAMP_NOT_FINITE(periods.base_from) || TIMESTAMP_NOT_FINITE(periods.after_from) ||
 		pg_sub_s64_overflow(periods.after_from, periods.base_from, &before) ||
 		pg_add_s64_overflow(periods.after_from, periods.length_us, &end) ||
@@ -167,11 +169,13 @@ regressions_number_hosts(const PfsSelection *selection, const char *label, PfsHo
 	for (int32 i = 0; i < groups.count; i++)
 	{
 		numbers[i] = -1;
+		/* Series without the label form a group without labels. */
 		if (JsonContainerSize(&groups.groups[i].labels->root) == 0)
 			continue;
 		numbers[i] = (int32) hosts->count;
 		hosts->names[hosts->count++] = groups.groups[i].metric;
 	}
+	/* Series get the numbers of hosts instead of those of groups. */
 	for (int i = 0; i < selection->distinct_count; i++)
 		groups.of_series[i] = numbers[groups.of_series[i]];
 	hosts->of_series = groups.of_series;
@@ -311,6 +315,7 @@ regressions_quantum(const PfsSelection *selection, const PfsFunctionCosts *costs
 	double all = 0;
 	int64 period = 0;
 
+	/* Of several periods the largest counts, so that the number of samples is not overestimated. */
 	for (int i = 0; i < selection->series_count; i++)
 		period = Max(period, selection->series[i].period);
 	if (strcmp(unit, type_component(selection->profile_type, 4)) == 0 && period > 0)
@@ -333,6 +338,10 @@ regressions_resolution(const PfsSelection *selection, const PfsPeriods *periods)
 {
 	int64 width = pfs_sample_resolution(selection);
 
+	/*
+	 * A width of 0 means that no samples are kept as sums. Half of the length must fit, too,
+	 * because the time after the deploy is halved.
+	 */
 	if (width == 0 ||
 		(periods->length_us / 2 % width == 0 && pfs_bucket_offset(periods->base_from, width) == 0 &&
 		 pfs_bucket_offset(periods->after_from, width) == 0))
@@ -373,12 +382,17 @@ regressions_answer(FunctionCallInfo fcinfo)
 	};
 	hosts = regressions_find_hosts(fcinfo, selection, has_canary);
 	rates = rate == NULL ? NULL : pfs_rates_read(rate, &periods, &hosts);
+	/*
+	 * Series of the new version do not belong to the base, series of the old one not to the time
+	 * after the deploy.
+	 */
 	base = regressions_series_but(selection, hosts.is_new);
 	base.to = periods.base_from + (int64) periods.base_count * periods.length_us;
 	after = regressions_series_but(selection, hosts.is_old);
 	after.from = periods.after_from;
 	after.to = periods.after_from + periods.length_us;
 	stream = pfs_stack_stream_compare(&after, &base, false);
+	/* The stream is read twice: for the costs of functions, and for their cells. */
 	pfs_stack_stream_keep(stream);
 	pfs_dictionary_begin();
 	symbols = pfs_symbols_create(&filters);
@@ -402,6 +416,9 @@ regressions_answer(FunctionCallInfo fcinfo)
 	answer.costs = costs;
 	answer.findings =
 		pfs_deploy_findings(answer.cells, &hosts, costs, answer.old_names, &answer.rules);
+	/*
+	 * Nanoseconds of CPU time per nanosecond of time are cores; other units are values per second.
+	 */
 	per_second =
 		strcmp(selection->unit, "nanoseconds") == 0 ? (double) USECS_PER_SEC * 1000.0 : 1.0;
 	answer.cores_now = answer.findings->whole_after / per_second *
@@ -448,8 +465,10 @@ float_or_null(double value, bool *is_null)
 static double
 finding_cores(const Answer *answer, const PfsFinding *finding, double change)
 {
+	/* cores_now includes the change, so the cores before it are cores_now / (1 + change). */
 	if (finding->function == PFS_NO_FUNCTION)
 		return answer->cores_now * change / (1 + change);
+	/* New and gone functions have shares but no change. */
 	if (isnan(finding->change.change))
 		return (finding->change.share - finding->change.base_share) * answer->cores_now;
 	return finding->change.base_share * change * answer->cores_now;
@@ -597,12 +616,14 @@ regressions_detectable(const Answer *answer)
 {
 	const PfsFinding *nearest = NULL;
 
+	/* Findings that were tested precede those of functions that are missing on a side. */
 	for (uint32 i = 0; i < answer->findings->tested[0] + answer->findings->tested[1]; i++)
 	{
 		const PfsFinding *finding = &answer->findings->findings[i];
 
 		if (isnan(finding->change.error) || finding->change.base_share <= 0)
 			continue;
+		/* Distances are those of logarithms: 0.5 % is as near as 2 %. */
 		if (nearest == NULL || fabs(log(finding->change.base_share / ONE_PERCENT)) <
 								   fabs(log(nearest->change.base_share / ONE_PERCENT)))
 			nearest = finding;
@@ -615,6 +636,7 @@ regressions_detectable(const Answer *answer)
 PGDLLEXPORT Datum
 profstore_regression_basis(PG_FUNCTION_ARGS)
 {
+	/* The names are in the order of PfsDesign. */
 	static const char *const methods[] = { "before and after", "canary",
 										   "before and after, other hosts" };
 	PfsResult result = pfs_result_begin(fcinfo);

@@ -57,6 +57,7 @@ list_unpaired(const PfsFunctionCosts *costs, PfsCost whole, double least_total, 
 			list[(*count)++] = (Unpaired){ i, size };
 	}
 	qsort(list, *count, sizeof(Unpaired), compare_unpaired);
+	/* Each new function is compared with each that is gone, so both lists are bounded. */
 	*count = Min(*count, MAX_UNPAIRED);
 	return list;
 }
@@ -75,6 +76,7 @@ callers_likeness(const PfsFunctionCosts *costs, uint32 gone, uint32 new)
 
 	for (uint32 i = 0; i < gone_count; i++)
 		old_square += old_calls[i].cost.base * old_calls[i].cost.base;
+	/* The calls of a function are sorted by caller, so the two lists are merged. */
 	for (uint32 j = 0, i = 0; j < new_count; j++)
 	{
 		new_square += new_calls[j].cost.value * new_calls[j].cost.value;
@@ -92,12 +94,14 @@ find_old(const PfsFunctionCosts *costs, const Unpaired *new, const Unpaired *gon
 		 uint32 gone_count, const bool *is_taken)
 {
 	uint32 best = PFS_NO_FUNCTION;
+	/* In logarithms, half the size is as far as twice the size. */
 	double least_distance = log(MAX_SIZE_RATIO);
 
 	for (uint32 i = 0; i < gone_count; i++)
 	{
 		double distance = fabs(log(new->size / gone[i].size));
 
+		/* A function in another binary or library is another function. */
 		if (is_taken[i] || distance > least_distance ||
 			strcmp(costs->functions[new->function].mapping,
 				   costs->functions[gone[i].function].mapping) != 0 ||
@@ -121,6 +125,7 @@ join_functions(PfsFunctionCosts *costs, uint32 old, uint32 new)
 	to->total.base += from->total.base;
 	to->total.value += from->total.value;
 	from->self = from->total = (PfsCost){ 0, 0 };
+	/* Symbols and calls refer to functions by number. */
 	for (uint32 symbol = 0; symbol < costs->symbol_count; symbol++)
 		if (costs->of_symbol[symbol] == old)
 			costs->of_symbol[symbol] = new;
@@ -161,6 +166,7 @@ pfs_pair_renamed(PfsFunctionCosts *costs, double least_total)
 		old_names[new[i].function] = costs->functions[gone[old_of[i]].function].name;
 		join_functions(costs, gone[old_of[i]].function, new[i].function);
 	}
+	/* Joined functions may have equal calls, which are summed up, and other places in the order. */
 	pfs_calls_sort(costs);
 	pfree(gone);
 	pfree(new);

@@ -140,6 +140,7 @@ judge_whole(const Judge *judge, uint32_t host, uint32_t period)
 static double
 judge_load(const Judge *judge, uint32_t host, uint32_t period)
 {
+	/* Without counts of requests a host's samples stand for its load. */
 	const double *loads = judge->cells->loads == NULL ? judge->cells->wholes : judge->cells->loads;
 
 	return loads[(size_t) host * judge->cells->period_count + period];
@@ -151,6 +152,7 @@ judge_base_sum(const Judge *judge, uint32_t function, uint32_t host, uint32_t no
 {
 	double sum = judge->base_sums[(size_t) function * judge->cells->host_count + host];
 
+	/* now is a period of the base only while the past is judged. */
 	return now < judge->base_count ? sum - judge_cell(judge, function, host)[now] : sum;
 }
 
@@ -159,6 +161,7 @@ judge_add_base(Judge *judge)
 {
 	const PfsCells *cells = judge->cells;
 
+	/* All contrasts need these sums, so they are added up once. */
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
 		judge->base_wholes[host] = 0;
@@ -199,9 +202,11 @@ slope_point(const Judge *judge, uint32_t function, uint32_t host, uint32_t perio
 	double whole = judge_whole(judge, host, period);
 	double load = judge_load(judge, host, period);
 
+	/* The host had no samples in the period, or its load is unknown. */
 	if (whole <= 0 || load <= 0)
 		return false;
 	*x = log(load);
+	/* Half a sample is added to the sum, because the logarithm of a share of 0 is infinite. */
 	*y = log((fmax(judge_cell(judge, function, host)[period], 0) + judge->cells->quantum / 2) /
 			 whole);
 	return true;
@@ -233,9 +238,14 @@ slope_add_host(const Judge *judge, uint32_t function, uint32_t host, SlopeTerms 
 	}
 	means[0] = load / fmax(count, 1);
 	means[1] = share / fmax(count, 1);
+	/* A single period does not vary; it only gives the means. */
 	if (count < 2)
 		return;
+	/*
+	 * Only the variation within a host counts, because hosts differ in load and share at all times.
+	 */
 	terms->cross += sums.cross - load * share / count;
+	/* Rounding may make a sum of squares negative. */
 	terms->loads += fmax(sums.loads - load * load / count, 0);
 	terms->shares += fmax(sums.shares - share * share / count, 0);
 	terms->count += count - 1;
@@ -276,6 +286,7 @@ judge_load_noise(const Judge *judge)
 {
 	double noise = 0;
 
+	/* Requests are counted apart from samples, so they lack the noise of functions. */
 	if (judge->cells->loads_are_requests)
 		return 0;
 	for (uint32_t function = 0; function < judge->cells->function_count; function++)
@@ -285,6 +296,7 @@ judge_load_noise(const Judge *judge)
 
 		slope_add_hosts(judge, function, &terms);
 		if (terms.count > 0)
+			/* A function's part in the variance of the logarithm of the total. */
 			noise += share * share * terms.shares / terms.count;
 	}
 	return noise;
@@ -318,15 +330,18 @@ slope_error(const Judge *judge, uint32_t function, double slope, double loads)
 
 			if (!slope_point(judge, function, host, period, &x, &y))
 				continue;
+			/* A cell's influence on the slope: its deviation in load times its residual. */
 			error = (x - means[0]) * (y - means[1] - slope * (x - means[0]));
 			sum += error;
 			cells += error * error;
 			judge->time_errors[period] += error;
 		}
+		/* Errors of a host are summed before they are squared, so their correlation counts. */
 		hosts += sum * sum;
 	}
 	for (uint32_t period = 0; period < judge->base_count; period++)
 		times += judge->time_errors[period] * judge->time_errors[period];
+	/* Each cell's square is in both sums, so it is subtracted once. */
 	return (hosts + fmax(times - cells, 0)) / (loads * loads);
 }
 
@@ -347,6 +362,10 @@ changes_find_slopes(Judge *judge, double load_noise)
 		double own_noise;
 
 		slope_add_hosts(judge, function, &terms);
+		/*
+		 * terms.loads is a sum of squares with terms.count degrees of freedom, the noise is that of
+		 * one.
+		 */
 		noise = load_noise * terms.count;
 		if (terms.count == 0 || terms.loads < LEAST_LOAD_OF_NOISE * noise ||
 			terms.loads <= LEAST_LOAD_SPREAD * LEAST_LOAD_SPREAD * terms.count)
@@ -358,12 +377,20 @@ changes_find_slopes(Judge *judge, double load_noise)
 			}
 			return;
 		}
+		/*
+		 * If samples are the load, the noise e of a function is in both logarithms: it adds share *
+		 * var(e) - noise to their covariance, which is subtracted here.
+		 */
 		own_noise = judge->cells->loads_are_requests
 						? 0
 						: noise - judge_base_share(judge, function) * terms.shares;
 		judge->slopes[function] = (terms.cross + own_noise) / (terms.loads - noise);
 		judge->slope_variance[function] =
 			slope_error(judge, function, terms.cross / terms.loads, terms.loads - noise);
+		/*
+		 * True slopes and errors together make the squares; without the errors the variance of the
+		 * true slopes is left.
+		 */
 		prior +=
 			judge->slopes[function] * judge->slopes[function] - judge->slope_variance[function];
 	}
@@ -371,6 +398,7 @@ changes_find_slopes(Judge *judge, double load_noise)
 	for (uint32_t function = 0; function < count; function++)
 	{
 		double variance = judge->slope_variance[function];
+		/* The part of the variance that is not error is kept (empirical Bayes). */
 		double kept = prior + variance > 0 ? prior / (prior + variance) : 0;
 
 		if (!judge->cells->loads_are_requests &&
@@ -387,6 +415,7 @@ changes_find_slopes(Judge *judge, double load_noise)
 static bool
 host_in_group(const PfsCells *cells, uint32_t group, uint32_t host)
 {
+	/* A canary has two groups: 0 with the new version, 1 without it. */
 	return cells->design != PFS_DESIGN_CANARY || cells->is_new[host] == (group == 0);
 }
 
@@ -410,12 +439,17 @@ group_weigh(Judge *judge, HostGroup *group, uint32_t number)
 		double after = judge->after[host];
 		double weight = 0;
 
+		/* A host without samples on one side is no pair. */
 		if (host_in_group(cells, number, host) && paired && before > 0 && after > 0)
 			weight = 1 / (1 / before + 1 / after);
 		group->weights[host] = weight;
 		group->count += weight > 0;
 		sum += weight;
 	}
+	/*
+	 * One large host must not decide alone, so weights are bounded, and then scaled to the sum 1
+	 * again.
+	 */
 	for (uint32_t host = 0; host < cells->host_count && sum > 0; host++)
 	{
 		group->weights[host] = fmin(group->weights[host] / sum, MAX_HOST_WEIGHT / group->count);
@@ -435,6 +469,7 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 	{
 		judge->after[host] = judge_whole(judge, host, now);
 		judge->before[host] = judge->base_wholes[host];
+		/* A period of the base is contrasted with the other periods. */
 		if (now < judge->base_count)
 			judge->before[host] -= judge->after[host];
 	}
@@ -452,6 +487,9 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 
 			if (group->weights[host] <= 0)
 				continue;
+			/*
+			 * Sums the load of the base, without the contrasted period and periods of unknown load.
+			 */
 			for (uint32_t period = 0; period < judge->base_count; period++)
 			{
 				if (period == now || judge_load(judge, host, period) <= 0)
@@ -461,6 +499,7 @@ judge_prepare_hosts(Judge *judge, uint32_t now)
 			}
 			if (periods == 0 || judge_load(judge, host, now) <= 0)
 				continue;
+			/* base / periods is the mean load of a period of the base. */
 			sum += log(judge_load(judge, host, now) / base * periods);
 			known++;
 		}
@@ -489,11 +528,16 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 
 		if (group->weights[host] <= 0 || before + after <= 0)
 			continue;
+		/*
+		 * Half a sample on each side gives a finite ratio to a host that lacks the function on one
+		 * side.
+		 */
 		judge->ratios[host] =
 			log((fmax(after, 0) * judge->after[host] + half) / judge->after[host]) -
 			log((fmax(before, 0) * judge->before[host] + half) / judge->before[host]);
 		judge->sorted[count++] = judge->ratios[host];
 	}
+	/* Two hosts have no majority from which one could be far. */
 	if (count < 3)
 		return 0;
 	middle = median_of(judge->sorted, count);
@@ -511,11 +555,15 @@ group_bound_far_hosts(Judge *judge, const HostGroup *group)
 			judge->shares_before[host] + judge->shares_after[host] <= 0)
 			continue;
 		distance = judge->ratios[host] - middle;
+		/*
+		 * n samples have a relative variance of 1 / n, and n is the value divided by the quantum.
+		 */
 		bound = FAR_DEVIATIONS *
 				fmax(deviation, sqrt(cells->quantum / before + cells->quantum / after));
 		if (fabs(distance) <= bound)
 			continue;
 		far_hosts++;
+		/* Only the share after the deploy moves: the base stays as it was measured. */
 		judge->shares_after[host] =
 			judge->shares_before[host] * exp(middle + copysign(bound, distance));
 	}
@@ -558,6 +606,10 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 		contrast.base_share += group->weights[host] * judge->shares_before[host];
 		contrast.share += group->weights[host] * judge->shares_after[host];
 	}
+	/*
+	 * base_share and share describe all hosts as measured; the change below is that with far hosts
+	 * at the bound.
+	 */
 	contrast.far_hosts = group_bound_far_hosts(judge, group);
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
@@ -568,20 +620,24 @@ group_contrast(Judge *judge, const HostGroup *group, uint32_t function, uint32_t
 		add_part(group->weights[host] * (judge->shares_before[host] + judge->shares_after[host]),
 				 &parts, &squares);
 	}
+	/* The effective number of hosts, see add_part(). */
 	hosts = squares > 0 ? parts * parts / squares : 0;
 	if (before <= 0 || after <= 0 || hosts < LEAST_HOSTS)
 		return contrast;
 	contrast.change = log(after / before);
 	for (uint32_t host = 0; host < cells->host_count; host++)
 	{
+		/* The derivative of log(after / before) by the host's part. */
 		double influence = group->weights[host] * (judge->shares_after[host] / after -
 												   judge->shares_before[host] / before);
 
 		if (group->weights[host] > 0)
 			contrast.variance += influence * influence;
 	}
+	/* Bessel's correction, for the effective number of hosts. */
 	contrast.variance *= hosts / (hosts - 1);
 	contrast.freedom = hosts - 1;
+	/* The load explains this part of the change. */
 	contrast.change -= judge->slopes[function] * group->load;
 	return contrast;
 }
@@ -610,6 +666,7 @@ unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint3
 		whole += wholes[host];
 	}
 	*hosts = squares > 0 ? sum * sum / squares : 0;
+	/* With too few hosts only the share is known. */
 	if (*hosts < LEAST_HOSTS || sum <= 0)
 		return sum > 0 ? sum / whole : 0;
 	for (uint32_t host = 0; host < cells->host_count; host++)
@@ -621,6 +678,7 @@ unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint3
 			continue;
 		value = is_base ? judge_base_sum(judge, function, host, now)
 						: judge_cell(judge, function, host)[now];
+		/* The host's influence on the logarithm of sum / whole. */
 		influence = value / sum - wholes[host] / whole;
 		*variance += influence * influence;
 	}
@@ -641,6 +699,7 @@ unpaired_contrast(Judge *judge, uint32_t function, uint32_t now)
 	contrast.share =
 		unpaired_side(judge, judge->after, function, now, false, &contrast.variance, &hosts);
 	contrast.variance += base_variance;
+	/* The side with fewer hosts gives a lower bound of the freedom. */
 	contrast.freedom = fmin(base_hosts, hosts) - 1;
 	if (base_hosts >= LEAST_HOSTS && hosts >= LEAST_HOSTS)
 		contrast.change = log(contrast.share / contrast.base_share);
@@ -666,6 +725,7 @@ judge_reference(Judge *judge)
 	if (count == 0)
 		return 0;
 	qsort(judge->values, count, sizeof(double), compare_doubles);
+	/* The shares are in ascending order, so this is the one with REFERENCE_RANK from the end. */
 	if (count >= REFERENCE_RANK)
 		bound = judge->values[count - REFERENCE_RANK];
 	for (uint32_t i = 0; i < count; i++)
@@ -678,6 +738,7 @@ judge_reference(Judge *judge)
 		all += judge->weights[2 * i + 1];
 	}
 	qsort(judge->weights, count, 2 * sizeof(double), compare_doubles);
+	/* The weighted median is the change at which half of all weight is passed. */
 	for (uint32_t i = 0; i < count; i++)
 	{
 		passed += judge->weights[2 * i + 1];
@@ -693,6 +754,7 @@ welch_freedom(const Contrast *a, const Contrast *b)
 {
 	double sum = a->variance + b->variance;
 
+	/* The quotient below is undefined if both variances are 0. */
 	if (sum <= LEAST_VARIANCE)
 		return fmin(a->freedom, b->freedom);
 	return sum * sum /
@@ -724,11 +786,13 @@ changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
 			Contrast old = group_contrast(judge, &judge->groups[1], function, now);
 
 			contrast->freedom = welch_freedom(contrast, &old);
+			/* The hosts without the new version show what would have changed anyway. */
 			contrast->change -= old.change;
 			contrast->variance += old.variance;
 			contrast->far_hosts += old.far_hosts;
 		}
 	}
+	/* Totals are measured against the reference of own values, which is known then. */
 	if (!reference->is_known)
 		reference->changes[now] = judge_reference(judge);
 	for (uint32_t function = 0; function < judge->cells->function_count; function++)
@@ -744,6 +808,7 @@ changes_add_past(Judge *judge, PfsReference *reference)
 
 	memset(judge->excess, 0, sizeof(double) * count);
 	memset(judge->pasts, 0, sizeof(uint32_t) * count);
+	/* A single period cannot be compared with others. */
 	if (judge->base_count < 2)
 		return;
 	for (uint32_t period = 0; period < judge->base_count; period++)
@@ -753,8 +818,10 @@ changes_add_past(Judge *judge, PfsReference *reference)
 		{
 			const Contrast *contrast = &judge->contrasts[function];
 
+			/* A function with equal shares on all hosts has no variance to divide by. */
 			if (isnan(contrast->change) || contrast->variance <= LEAST_VARIANCE)
 				continue;
+			/* 1 is expected if the differences between hosts explain the change. */
 			judge->excess[function] += contrast->change * contrast->change / contrast->variance;
 			judge->pasts[function]++;
 		}
@@ -777,26 +844,35 @@ changes_draw_together(Judge *judge, double *freedom)
 
 	for (uint32_t function = 0; function < judge->cells->function_count; function++)
 	{
+		/* Half of the degrees of freedom, as the functions below need it. */
 		double half = (judge->pasts[function] - 1.0) / 2;
 
 		if (judge->pasts[function] < 2)
 			continue;
 		judge->excess[function] /= 2 * half;
+		/*
+		 * Takes the logarithm of a scaled chi-squared variable: digamma corrects its mean, trigamma
+		 * is its variance (Smyth 2004).
+		 */
 		judge->values[count] =
 			log(fmax(judge->excess[function], LEAST_EXCESS)) - pfs_digamma(half) + log(half);
 		mean += judge->values[count++];
 		expected += pfs_trigamma(half);
 	}
 	*freedom = 0;
+	/* The spread between functions needs at least two. */
 	if (count < 2)
 		return 1;
 	mean /= count;
 	for (uint32_t i = 0; i < count; i++)
 		spread += (judge->values[i] - mean) * (judge->values[i] - mean);
+	/* The variance between functions, without the errors of their estimates. */
 	spread = spread / (count - 1.0) - expected / count;
 	*freedom = MAX_PRIOR_FREEDOM;
+	/* The excesses differ only by their errors, so all functions share one. */
 	if (spread <= LEAST_PRIOR_SPREAD)
 		return exp(mean);
+	/* The spread of a prior with d degrees of freedom is trigamma(d / 2). */
 	prior = fmin(2 * pfs_trigamma_inverse(spread), MAX_PRIOR_FREEDOM);
 	*freedom = prior;
 	return exp(mean + pfs_digamma(prior / 2) - log(prior / 2));
@@ -826,6 +902,7 @@ reference_variance(const Judge *judge, const PfsReference *reference)
 
 		for (uint32_t host = 0; host < judge->cells->host_count; host++)
 			whole += judge_whole(judge, host, period);
+		/* A period without samples has no reference. */
 		if (whole <= 0 || judge->base_count < 2)
 			continue;
 		squares += reference->changes[period] * reference->changes[period];
@@ -857,17 +934,24 @@ changes_decide(Judge *judge, const PfsReference *reference, double least, PfsCha
 							   .far_hosts = contrast->far_hosts };
 		if (isnan(contrast->change))
 			continue;
+		/* The prior and the function's own excess are weighted by their degrees of freedom. */
 		if (prior_freedom + past > 0)
 			factor =
 				(prior_freedom * prior + past * judge->excess[function]) / (prior_freedom + past);
 		variance = contrast->variance + judge->slope_variance[function] * load * load;
+		/* A past with more noise enlarges the error; a quiet past does not reduce it. */
 		variance = fmax(variance * fmax(factor, 1), reference->variance);
 		change->error = sqrt(variance);
 		change->freedom = contrast->freedom;
 		if (prior_freedom + past > 0)
 			change->freedom = fmin(contrast->freedom, prior_freedom + past);
+		/*
+		 * The error of a function with equal shares on all hosts is that of rounding, so its
+		 * p-value would mean nothing.
+		 */
 		if (contrast->variance <= LEAST_VARIANCE)
 			continue;
+		/* Tails beyond a true change of the size "least", in both directions. */
 		change->p_value =
 			fmin(1,
 				 pfs_student_tail((fabs(change->change) - least) / change->error, change->freedom) +
@@ -889,6 +973,7 @@ changes_describe(const Judge *judge, PfsChangeBasis *basis)
 
 		for (uint32_t side = 0; side < 2; side++)
 		{
+			/* Side 0 is the time after the deploy, side 1 the base. */
 			if (judge->cells->design == PFS_DESIGN_UNPAIRED)
 				basis->hosts[side] += (side == 0 ? judge->after : judge->before)[host] > 0;
 			else
@@ -907,6 +992,7 @@ scratch_cut(char *scratch, size_t *used, size_t count, size_t size)
 {
 	void *array = scratch == NULL ? NULL : scratch + *used;
 
+	/* Multiples of 16 bytes keep all arrays aligned. */
 	*used += (count * size + 15) / 16 * 16;
 	return array;
 }
@@ -918,6 +1004,7 @@ judge_lay_out(Judge *judge, const PfsCells *cells, char *scratch)
 	size_t hosts = cells->host_count;
 	size_t functions = cells->function_count;
 
+	/* The last period is the time after the deploy. */
 	*judge = (Judge){ .cells = cells,
 					  .base_count = cells->period_count - 1,
 					  .group_count = cells->design == PFS_DESIGN_CANARY ? 2 : 1 };
@@ -970,6 +1057,7 @@ pfs_changes_judge(const PfsCells *cells, double least, PfsReference *reference, 
 	else
 		changes_find_slopes(&judge, reference->load_noise);
 	changes_add_past(&judge, reference);
+	/* The contrasts of the past are overwritten by those that are decided. */
 	changes_contrast(&judge, judge.base_count, reference);
 	if (!reference->is_known)
 		reference->variance = reference_variance(&judge, reference);

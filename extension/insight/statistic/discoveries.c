@@ -34,6 +34,7 @@ pfs_false_discovery_rates(const double *p, uint32_t count, double *q, uint32_t *
 		q[i] = p[i];
 	}
 	qsort_r(order, count, sizeof(uint32_t), compare_indirect, q);
+	/* p * count / rank (Benjamini and Hochberg), but at most the rate of any larger p-value. */
 	for (uint32_t rank = count; rank > 0; rank--)
 	{
 		uint32_t i = order[rank - 1];
@@ -47,12 +48,14 @@ double
 pfs_detectable_change(const PfsChange *change, double least, double min_change, double max_rate,
 					  uint32_t found, uint32_t tested)
 {
+	/* The bound of p-values if the number of findings stays as it is. */
 	double rate = max_rate * fmax(found, 1) / fmax(tested, 1);
 	double tested_bound;
 	double missed;
 
 	if (isnan(change->error) || change->freedom < 1 || rate <= 0)
 		return NAN;
+	/* p-values are two-sided. */
 	tested_bound = least + pfs_student_bound(fmin(rate / 2, 0.5), change->freedom) * change->error;
 	missed = pfs_student_bound(0.05, change->freedom) * change->error;
 	/* the estimate must exceed both bounds, and is below a change by as much in 5 of 100 cases */

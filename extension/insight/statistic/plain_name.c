@@ -22,6 +22,7 @@ cut_clone(const char *name, size_t length)
 {
 	size_t end = length;
 
+	/* Reads the number of a clone, ".12", backwards. */
 	while (end > 0 && isdigit((unsigned char) name[end - 1]))
 		end--;
 	if (end < length && end > 0 && name[end - 1] == '.')
@@ -58,6 +59,7 @@ is_lambda_number(const char *name, size_t length, size_t at)
 {
 	size_t end = at + 1;
 
+	/* Only after a closing parenthesis, as in "{lambda(int)#12}". */
 	if (name[at] != '#' || at == 0 || name[at - 1] != ')')
 		return false;
 	while (end < length && isdigit((unsigned char) name[end]))
@@ -71,6 +73,7 @@ pfs_plain_name(const char *name, size_t length, char *plain)
 	size_t written = 0;
 	size_t shorter;
 
+	/* One name may have several suffixes, as in "f.isra.0.cold". */
 	while ((shorter = cut_clone(name, length)) < length)
 		length = shorter;
 	length = cut_rust_hash(name, length);
@@ -78,6 +81,7 @@ pfs_plain_name(const char *name, size_t length, char *plain)
 	{
 		if (is_lambda_number(name, length, i))
 		{
+			/* The loop ends before the brace, which is copied next. */
 			while (name[i + 1] != '}')
 				i++;
 			continue;

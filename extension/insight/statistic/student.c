@@ -27,6 +27,7 @@ beta_fraction(double a, double b, double x)
 	value = d;
 	for (int i = 1; i <= FRACTION_STEPS; i++)
 	{
+		/* Coefficients of the continued fraction, with even and odd numbers. */
 		double even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i));
 		double odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1));
 
@@ -34,6 +35,7 @@ beta_fraction(double a, double b, double x)
 		{
 			double term = half == 0 ? even : odd;
 
+			/* Lentz's method replaces a denominator of 0 by TINY. */
 			d = 1 + term * d;
 			d = 1 / (fabs(d) < TINY ? TINY : d);
 			c = 1 + term / c;
@@ -62,6 +64,10 @@ beta_incomplete(double a, double b, double x, double rest)
 		return 1;
 	front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) +
 				b * log(rest));
+	/*
+	 * The fraction converges fast for x below the mean; the symmetry of the function gives the
+	 * other side.
+	 */
 	if (x < (a + 1) / (a + b + 2))
 		return front * beta_fraction(a, b, x) / a;
 	return 1 - front * beta_fraction(b, a, rest) / b;
@@ -71,6 +77,7 @@ double
 pfs_student_tail(double t, double freedom)
 {
 	double square = t * t;
+	/* The tail is half of the beta function at freedom / (freedom + t^2). */
 	double half = 0.5 * beta_incomplete(freedom / 2, 0.5, freedom / (freedom + square),
 										square / (freedom + square));
 
@@ -83,8 +90,10 @@ pfs_student_bound(double tail, double freedom)
 	double low = 0;
 	double high = 1;
 
+	/* The distribution is symmetric. */
 	if (tail > 0.5)
 		return -pfs_student_bound(1 - tail, freedom);
+	/* Doubles the upper end until the bound is below it, then halves the interval. */
 	while (pfs_student_tail(high, freedom) > tail && high < 1e300)
 	{
 		low = high;
@@ -108,6 +117,7 @@ pfs_digamma(double x)
 	double value = 0;
 	double inverse;
 
+	/* digamma(x) = digamma(x + 1) - 1 / x */
 	for (; x < SERIES_BEGINS; x++)
 		value -= 1 / x;
 	inverse = 1 / (x * x);
@@ -121,6 +131,7 @@ pfs_trigamma(double x)
 	double value = 0;
 	double inverse;
 
+	/* trigamma(x) = trigamma(x + 1) + 1 / x^2 */
 	for (; x < SERIES_BEGINS; x++)
 		value += 1 / (x * x);
 	inverse = 1 / (x * x);
@@ -135,6 +146,7 @@ tetragamma(double x)
 	double value = 0;
 	double inverse;
 
+	/* tetragamma(x) = tetragamma(x + 1) - 2 / x^3 */
 	for (; x < SERIES_BEGINS; x++)
 		value -= 2 / (x * x * x);
 	inverse = 1 / (x * x);
@@ -147,6 +159,7 @@ tetragamma(double x)
 double
 pfs_trigamma_inverse(double y)
 {
+	/* The start is above the solution, so all steps are negative. */
 	double x = 0.5 + 1 / y;
 
 	for (int i = 0; i < 50; i++)
