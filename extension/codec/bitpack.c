@@ -25,6 +25,10 @@ pfs_bitpack_size(uint32_t count, unsigned width)
 	return ((size_t) count * width + 7) / 8;
 }
 
+/*
+ * Packs a block into lanes of 32-bit words: value i is in lane i % LANES_32, so all lanes are
+ * packed at once.
+ */
 static void
 pack_lanes_32(const uint64_t *values, unsigned width, uint8_t *bytes)
 {
@@ -82,6 +86,7 @@ pack_lanes_64(const uint64_t *values, unsigned width, uint8_t *bytes)
 	}
 }
 
+/* Packs values one after another, without lanes and without padding to whole words. */
 static void
 pack_stream(const uint64_t *values, uint32_t count, unsigned width, uint8_t *bytes)
 {

@@ -65,6 +65,10 @@ function_flags(const PfsPackedFunction *functions, uint32_t i)
 		   (same_file ? SAME_FILE : 0);
 }
 
+/*
+ * Writes functions field by field: flags, start lines, then names; a name that the flags mark as a
+ * repetition is left out.
+ */
 static void
 chunk_put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_t count)
 {
@@ -302,6 +306,7 @@ get_text(PfsCursor *cursor)
 	return (const char *) start;
 }
 
+/* Reads what chunk_put_functions() writes; returns false if the bytes are damaged. */
 static bool
 get_functions(PfsCursor *cursor, uint32_t count, PfsPackedFunction *functions)
 {

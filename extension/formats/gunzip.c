@@ -94,6 +94,7 @@ typedef struct Inflation
 	PfsReadError *error;
 } Inflation;
 
+/* Unpacks all members of a file. */
 static PfsReadStatus
 inflate_all(Inflation *inflation, PfsBytes *result)
 {

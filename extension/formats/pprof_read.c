@@ -180,6 +180,7 @@ list_fields(Reader *reader)
 	return status;
 }
 
+/* Calls a function for each message of a list. */
 static PfsReadStatus
 read_list_of(Reader *reader, const MessageList *list, FieldFn function)
 {

@@ -553,6 +553,7 @@ compare_gains(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Gives findings their final status, and drops totals that others explain. */
 static void
 findings_explain(const Explainer *explainer)
 {

@@ -206,6 +206,7 @@ encode_state(State *state, bool is_result)
 	return pfs_merged_finish(&writer);
 }
 
+/* Merges the table with the packed sums into new packed sums, and begins an empty table. */
 static pg_noinline void
 state_pack(State *state)
 {

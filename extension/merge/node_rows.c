@@ -94,6 +94,7 @@ node_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
 														: pfs_numbers_contain(*passing, stacks[i]);
 }
 
+/* Makes the selection of a request, which names its series by number; labels are not known here. */
 static PfsSelection *
 node_selection(const PfsShardRequest *request)
 {

@@ -436,6 +436,7 @@ pfs_stack_stream_keep(PfsStackStream *stream)
 	MemoryContextSwitchTo(caller);
 }
 
+/* Fills the buffer from the reader, or from the file of kept sums in a later pass. */
 static void
 read_more(PfsStackStream *stream)
 {

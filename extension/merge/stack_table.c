@@ -279,6 +279,10 @@ look_at_memory(PfsStackTable *table)
 	table->is_full = MemoryContextMemAllocated(table->pages_context, false) > table->pages_bytes;
 }
 
+/*
+ * Makes the page with a number the current one; empties all pages first if they take too much
+ * memory.
+ */
 static pg_noinline void
 turn_to_page(PfsStackTable *table, int64 number)
 {

@@ -130,6 +130,7 @@ refuse_directory(Oid relation_id)
 							errhint(ELSEWHERE_HINT)));
 }
 
+/* Raises an error if a table cannot be published, by itself or because of its partitions. */
 static void
 refuse_relation(Oid relation_id)
 {

@@ -107,6 +107,10 @@ kept_chunks_make_room(PfsKeptChunks *chunks)
 	pfree(unused);
 }
 
+/*
+ * Keeps a copy of a chunk, in place of an older one; nothing if there is no room even after others
+ * were removed.
+ */
 static void
 kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes, bool is_new)
 {

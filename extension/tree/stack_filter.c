@@ -193,6 +193,7 @@ page_of(PfsStackFilter *filter, int64 stack_id)
 	return &verdicts->pages[filter->last];
 }
 
+/* Judges stacks that are not known yet, and stores the verdicts. */
 static void
 stack_filter_judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
@@ -239,6 +240,7 @@ stack_filter_look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, 
 	}
 }
 
+/* Answers for stacks from the verdicts; unknown stacks are judged first. */
 static void
 judge_stacks(void *state, const int64 *stacks, uint32 count, bool *passes)
 {

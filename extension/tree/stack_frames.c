@@ -193,6 +193,7 @@ find_mark(const PfsStackFrames *frames, int64 stack_id)
 	return frames->marks[low - 1].position;
 }
 
+/* Reads the frames of a stack from the file, from the mark before it on. */
 static void
 stack_frames_read_stack(PfsStackFrames *frames, int64 stack_id)
 {

@@ -221,6 +221,7 @@ split_by_shape(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubs
 	pfree(numbers);
 }
 
+/* Finds the leaves of a partition's stacks and divides the stacks into subsets. */
 static void
 touch_partition(PfsStackSubsets *subsets, const PfsTree *tree, PfsStackSubset *whole)
 {

@@ -173,6 +173,10 @@ pfs_dictionary_version(PfsDictionaryVersion *version)
 	return OidIsValid(cached_for) && !cached_epoch.own;
 }
 
+/*
+ * Passes the end of a transaction to the caches. PREPARE counts as an abort, because any session
+ * may end the transaction later.
+ */
 static void
 cache_end_transaction(XactEvent event, void *arg)
 {

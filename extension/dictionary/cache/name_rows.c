@@ -290,6 +290,10 @@ unpack_locations(const uint8_t *bytes, size_t length, uint32 count, PfsAllocator
 	return status;
 }
 
+/*
+ * Computes the digest of a location: of mapping and address if it has both, otherwise of its lines,
+ * too.
+ */
 static void
 digest_location(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 {

@@ -209,6 +209,7 @@ names_put_text(char **at, const char *text, Size length)
 	return start;
 }
 
+/* Copies a location with its lines to the session's cache. */
 static void
 keep_location(const PfsNameRow *row, void *argument)
 {

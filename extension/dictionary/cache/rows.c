@@ -71,6 +71,7 @@ give_row(const Reading *reading)
 	MemoryContextReset(reading->row_context);
 }
 
+/* Reads the wanted rows by the primary key, one search for each id. */
 static void
 probe_index(const Reading *reading)
 {

@@ -29,6 +29,10 @@ page_count_of(const Offer *offer, PfsNameKind kind)
 			   offer->borrowed == NULL ? 0 : offer->borrowed[kind].page_count);
 }
 
+/*
+ * Calls a function for each row that is offered, an own one or otherwise a borrowed one, by kind
+ * and id.
+ */
 static void
 shared_names_each(const Offer *offer, RowFn function, void *state)
 {
@@ -55,6 +59,7 @@ text_bytes(const char *text)
 	return strlen(text) + 1;
 }
 
+/* Returns the bytes that the copy of a row takes in shared memory, with its texts and lines. */
 static Size
 row_bytes(PfsNameKind kind, const void *row)
 {

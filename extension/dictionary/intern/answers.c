@@ -183,6 +183,7 @@ unseal_told(void)
 	pfree(ids);
 }
 
+/* Gives locations their better answers, and increments the epoch of names if any changed. */
 static void
 improve_locations(void)
 {

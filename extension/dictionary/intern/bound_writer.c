@@ -154,6 +154,7 @@ selectors_look_up(Oid table_id, Oid role, uint64 *hash)
 	return has_any;
 }
 
+/* Returns true if selectors bind a role. The answer is looked up once per transaction. */
 static bool
 role_is_bound(Oid role)
 {

@@ -192,6 +192,7 @@ check_locations(const Interning *interning)
 	pfree(ids);
 }
 
+/* Adds the nodes that the refreshed tree still lacks. */
 static void
 add_unknown(Interning *interning)
 {

@@ -122,6 +122,7 @@ known_id(HTAB *known, const char *key)
 	return entry != NULL && GetCurrentStatementStartTimestamp() < entry->until ? entry->id : 0;
 }
 
+/* Remembers the id of a key for KEY_SECONDS. */
 static void
 keep_id(HTAB **known, const char *key, int32 id)
 {
@@ -238,6 +239,7 @@ intern_ids_known(int32 id)
 		   (known_pages[page][bit / 64] >> (bit % 64) & 1) != 0;
 }
 
+/* Notes that a location exists; an error if it is about to be collected. */
 static void
 mark_known(const PfsNameRow *row, void *argument)
 {

@@ -51,6 +51,7 @@ pfs_row_writer_begin(const char *table)
 	return writer;
 }
 
+/* Inserts the collected rows and their index entries. */
 static void
 row_writer_flush(PfsRowWriter *writer)
 {

@@ -112,6 +112,7 @@ compare_young(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Lists the rows that may be sealed, by id: neither condemned ones nor those with a negative id. */
 static void
 list_young(Sealing *sealing)
 {

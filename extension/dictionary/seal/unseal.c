@@ -124,6 +124,7 @@ unseal_batch(Unsealing *unsealing, const int32 *ids, uint32 count)
 	return done;
 }
 
+/* Moves the rows of the given ids out of their chunks, in batches. */
 static void
 unseal_all(Unsealing *unsealing, Snapshot snapshot, const int32 *ids, uint32 count)
 {
@@ -188,6 +189,7 @@ typedef struct Unreferenced
 	MemoryContext context;
 } Unreferenced;
 
+/* Lists the rows of a chunk whose bits are not set. */
 static void
 list_unreferenced(const PfsNameChunk *chunk, void *argument)
 {

@@ -99,6 +99,7 @@ pfs_chunk_nodes_reserve(PfsChunkNodes *nodes, uint32 capacity)
 	nodes->capacity = capacity;
 }
 
+/* Writes ascending numbers as runs: the gap before a run, and its length. */
 static uint8 *
 put_runs(uint8 *at, const PfsChunkNodes *nodes)
 {

@@ -177,6 +177,7 @@ take_chunk(Relation table, Snapshot snapshot, const Candidate *candidate, PfsChu
 	CatalogTupleDelete(table, &tuple.t_self);
 }
 
+/* Stores merged nodes as one chunk; the distance of a parent inside the chunk replaces a search. */
 static void
 store_merged(Relation table, int32 partition_id, uint64 xid, const MergedNode *nodes, uint32 count)
 {

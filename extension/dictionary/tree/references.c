@@ -149,6 +149,7 @@ table_find_columns(Relation relation, const char *stack_column)
 	return columns;
 }
 
+/* Collects the references of a profstore table, block by block. */
 static void
 scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
 {
@@ -172,6 +173,7 @@ scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, Refere
 	pfs_block_scan_end(scan);
 }
 
+/* Collects the references of a table of another access method, row by row. */
 static void
 scan_rows(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
 {
@@ -196,6 +198,7 @@ scan_rows(Relation relation, Snapshot snapshot, const Columns *columns, Referenc
 	table_endscan(scan);
 }
 
+/* Collects the references of a table; a partitioned one has none itself. */
 static void
 scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *references)
 {

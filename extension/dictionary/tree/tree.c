@@ -25,6 +25,7 @@ pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
 #define RESIZE(cache, array, capacity) \
 	pfs_array_resize((cache)->context, array, (Size) (capacity) * sizeof(*(array)))
 
+/* Makes room for nodes in all arrays of the cache. Node 0 stands for no node. */
 static void
 set_capacity(PfsTreeCache *cache, uint32 capacity)
 {

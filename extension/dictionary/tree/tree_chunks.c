@@ -97,6 +97,7 @@ append_nodes(Loading *loading, int32 partition_id)
 	}
 }
 
+/* Appends the nodes of a chunk to the cache, unless they were loaded before. */
 static void
 load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -150,6 +151,7 @@ chunk_adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
 	cache->orphans += count;
 }
 
+/* Sets the parents of nodes whose parents are in other chunks. */
 static void
 resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 {
@@ -173,6 +175,7 @@ resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 	pfree(orphans);
 }
 
+/* Loads the chunks of the partition that are not older than the horizon. */
 static void
 read_chunks(Loading *loading, Snapshot snapshot)
 {

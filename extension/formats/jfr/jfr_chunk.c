@@ -264,6 +264,7 @@ join_names(PfsProfile *profile, PfsText class, PfsText method, PfsText *name)
 	return true;
 }
 
+/* Finds or adds the function with the joined names of class and method. */
 static PfsReadStatus
 add_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsText class, PfsText method,
 			 size_t *function)

@@ -58,6 +58,7 @@ read_strings(PfsJfrBytes *in, PfsJfrTypes *types)
 	return status;
 }
 
+/* Reads the attributes of an element; those that are not used are skipped. */
 static PfsReadStatus
 read_attributes(PfsJfrBytes *in, const PfsJfrTypes *types, Attributes *attributes)
 {

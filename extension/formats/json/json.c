@@ -292,6 +292,7 @@ typedef struct Decimal
 	int64_t exponent;
 } Decimal;
 
+/* Reads digits into the number. Returns false if there are none. */
 static bool
 take_digits(PfsJson *json, Decimal *decimal, bool is_fraction)
 {

@@ -176,6 +176,7 @@ speedscope_read_unit(Reader *reader, Part *part)
 	return PFS_READ_OK;
 }
 
+/* Locates the fields of a profile and reads its unit and name; moves past the profile. */
 static PfsReadStatus
 find_part(Reader *reader, Part *part)
 {

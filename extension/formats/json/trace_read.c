@@ -584,6 +584,7 @@ read_thread(Reader *reader, uint32_t first, uint32_t *end)
 								 : status;
 }
 
+/* Makes stacks of the spans: pairs begins with ends, then reads each thread. */
 static PfsReadStatus
 read_spans(Reader *reader)
 {

@@ -413,6 +413,7 @@ is_program(PfsText file)
 	return file.length > 0 && file.data[0] != '[' && !is_library(file);
 }
 
+/* Exchanges the first mapping with that of the program. */
 static void
 put_program_first(Map *map)
 {

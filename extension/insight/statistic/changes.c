@@ -801,6 +801,10 @@ changes_contrast(Judge *judge, uint32_t now, PfsReference *reference)
 
 /* --- noise of the past --- */
 
+/*
+ * Contrasts each period of the base with the others, and sums the excess of the changes over their
+ * errors.
+ */
 static void
 changes_add_past(Judge *judge, PfsReference *reference)
 {
@@ -911,6 +915,7 @@ reference_variance(const Judge *judge, const PfsReference *reference)
 	return count > 0 ? squares / count : 0;
 }
 
+/* Computes errors and p-values from the contrasts and the excess of the past. */
 static void
 changes_decide(Judge *judge, const PfsReference *reference, double least, PfsChange *changes)
 {
@@ -997,6 +1002,7 @@ scratch_cut(char *scratch, size_t *used, size_t count, size_t size)
 	return array;
 }
 
+/* Divides the scratch memory into the arrays. Returns the bytes that are needed. */
 static size_t
 judge_lay_out(Judge *judge, const PfsCells *cells, char *scratch)
 {

@@ -16,6 +16,7 @@
 /* At arguments from this one on, the asymptotic series is exact to 1e-14. */
 #define SERIES_BEGINS 20.0
 
+/* Evaluates the continued fraction of the incomplete beta function. */
 static double
 beta_fraction(double a, double b, double x)
 {

@@ -36,6 +36,7 @@
 #define MAX_OUTPUT_ROWS (1 << 20)
 #define MIN_OUTPUT_ROWS (1 << 14)
 
+/* Lists what the planner needs to know of each segment that the snapshot sees. */
 static PfsPlanSegment *
 compaction_list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 {

@@ -114,6 +114,7 @@ relocation_measure(Relocation *relocation)
 	relocation->page_count = RelationGetNumberOfBlocks(relocation->toast);
 }
 
+/* Lists the streams of a segment that reach beyond the mark, and the segment if there are any. */
 static void
 list_far_streams(Relocation *relocation, PfsToastValues *values, const PfsSegmentRow *row)
 {

@@ -86,6 +86,7 @@ typedef struct Candidate
 	int32 row_count;
 } Candidate;
 
+/* Lists the segments that roll-ups may sum up: merged ones with a finite range of time. */
 static uint32
 rollup_list_candidates(Relation relation, Snapshot snapshot, Candidate **candidates)
 {

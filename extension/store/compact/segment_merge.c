@@ -114,6 +114,10 @@ pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count)
 	return INPUT_BYTES + (Size) row->byte_count + column * column_count;
 }
 
+/*
+ * Finds the columns of the result, and those of the sort key, without all of which rows are not
+ * ordered.
+ */
 static void
 merge_init_columns(Merge *merge)
 {
@@ -288,6 +292,7 @@ sift_down(Merge *merge, uint32 parent)
 	merge->heap[parent] = moved;
 }
 
+/* Makes a heap of the inputs. Inputs of an ordered merge must show their first row at once. */
 static void
 init_heap(Merge *merge)
 {
@@ -313,6 +318,7 @@ init_heap(Merge *merge)
 		sift_down(merge, i - 1);
 }
 
+/* Copies the input's current row to the buffer. */
 static void
 append_row(Merge *merge, const MergeInput *input)
 {

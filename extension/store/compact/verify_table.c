@@ -343,6 +343,7 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 								: "the sums by series and time are not those of the rows");
 }
 
+/* Compares the segment's sums with its rows, and their size with that in the directory. */
 static void
 check_summary(Verification *verification, PfsSegmentInput *input)
 {

@@ -84,6 +84,10 @@ add_filter(PfsBlockScan *scan, const PfsBlockFilter *added)
 		filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 }
 
+/*
+ * Lists the columns to read: those that are returned, those of filters, and the one that verdicts
+ * judge.
+ */
 static void
 block_scan_init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 {

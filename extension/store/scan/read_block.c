@@ -57,6 +57,10 @@ decode_image(PfsBlockScan *scan, PfsScanColumn *column)
 	make_native(column, scan->block_rows);
 }
 
+/*
+ * Decodes a column of the current block, and converts values that were stored before a change of
+ * the column's type.
+ */
 static void
 decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 {

@@ -45,6 +45,7 @@ row_order_find_column(const PfsRowBuffer *buffer, AttrNumber attnum)
 	return NULL;
 }
 
+/* Returns the range of some rows of a column, without nulls. */
 static PfsRange
 row_order_column_range(const PfsBufferColumn *column, uint32 first, uint32 count)
 {

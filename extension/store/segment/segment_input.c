@@ -266,6 +266,10 @@ fetch_stream(PfsSegmentInput *input, uint32 stream)
 	return (const uint8 *) VARDATA_ANY(value);
 }
 
+/*
+ * Fetches a stream, from the directory row or from the TOAST relation. Returns its bytes; 0 if it
+ * was loaded before.
+ */
 static uint64
 load_stream(PfsSegmentInput *input, InputPart *part, int stream)
 {

@@ -240,6 +240,7 @@ summary_add_series(SumTable *table, times_hash *positions, int64 *distinct, uint
 	return true;
 }
 
+/* Adds the sums by series and time. Returns false if there are more than the limit. */
 static bool
 summary_add_scrapes(SumTable *table, uint32 row_count)
 {

@@ -79,6 +79,7 @@ create_pending(void)
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
+/* Returns the waiting rows of a table. A change of its columns begins another buffer. */
 static PendingTable *
 get_table(Relation relation)
 {
@@ -471,6 +472,7 @@ commit_subtransaction(SubTransactionId child, SubTransactionId parent)
 	}
 }
 
+/* Removes the rows that an aborted subtransaction has inserted. */
 static void
 abort_subtransaction(SubTransactionId child)
 {

@@ -33,6 +33,7 @@ mark_changes(const int64 *key, uint32 row_count, uint8 *changes)
 		changes[row] |= key[row] != key[row - 1];
 }
 
+/* Lists the rows at which a run starts; changes has 1 for each of them. */
 static uint32
 starts_of_changes(const uint8 *changes, uint32 row_count, uint16 *starts)
 {
@@ -218,6 +219,7 @@ sum_short_runs(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *
 				   sums[runs->starts[run + 1]] - sums[runs->starts[run]]);
 }
 
+/* Adds counts and sums of all runs to their groups by the cheapest loop that is exact. */
 static void
 sum_values(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
 {

@@ -144,6 +144,7 @@ new_group(PfsGroupTable *table, const int64 *const *keys, int64 nulls, uint32 i)
 	return group;
 }
 
+/* Returns the group of a key, which may be new; 0 if it belongs to another pass. */
 static uint32
 find_one(PfsGroupTable *table, uint64 hash, const int64 *const *keys, int64 nulls, uint32 i)
 {

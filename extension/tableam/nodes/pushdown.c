@@ -146,6 +146,7 @@ comparison_strategy(Oid operator, Oid column_type, Oid *value_type)
 	return get_op_opfamily_strategy(operator, type->btree_opf);
 }
 
+/* Translates "column operator value", or "value operator column" by the commutator. */
 static bool
 translate_operator(const OpExpr *clause, Index index, PfsPushedQual *qual)
 {
@@ -174,6 +175,7 @@ translate_operator(const OpExpr *clause, Index index, PfsPushedQual *qual)
 	return qual->test != 0 && is_scan_constant(right, index);
 }
 
+/* Translates "column = ANY (array)". */
 static bool
 translate_any(const ScalarArrayOpExpr *clause, Index index, PfsPushedQual *qual)
 {

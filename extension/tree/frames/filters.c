@@ -272,6 +272,7 @@ number_fits(const FrameMatcher *matcher, uint64 number, bool hexadecimal)
 	return text_fits(matcher, value);
 }
 
+/* Compares the field of a frame that the matcher names. */
 static bool
 frame_fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 {
