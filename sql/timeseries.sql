@@ -69,14 +69,18 @@ INSERT INTO profstore.samples_minute VALUES ('2025-01-01 10:20Z', :late, put_sta
 SELECT * FROM (VALUES (interval '1 hour'), ('40 min'), ('20 min'), ('10 s')) AS s(step), (VALUES (NULL), ('g')) AS f(focus), LATERAL (SELECT time, value FROM profstore.timeseries(:inuse, '2025-01-01', '2025-01-02', step, focus => focus)) AS t ORDER BY focus NULLS FIRST, step DESC, time;
 
 -- sums in buckets that begin at an origin equal those of plain SQL, with a filter as well
-CREATE FUNCTION unequal(type text, step interval, origin timestamptz, focus text) RETURNS SETOF text LANGUAGE sql AS $$
-	WITH shown AS (SELECT time, value FROM profstore.timeseries(type, '2026-01-01 09:59:57Z', '2026-01-01 10:10:03Z', step, focus => focus,
+CREATE FUNCTION unequal(type text, step interval, origin timestamptz, focus text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	ids int[] := ARRAY(SELECT s.series_id FROM profstore.series(type) AS s);
+	filtered int8 := put_stack('main;g');
+BEGIN
+	RETURN QUERY WITH shown AS (SELECT time, value FROM profstore.timeseries(type, '2026-01-01 09:59:57Z', '2026-01-01 10:10:03Z', step, focus => focus,
 			absolute => true, origin => origin)),
-		stored AS (SELECT date_bin(step, s.time, origin) AS time, sum(s.value) FILTER (WHERE focus IS NULL OR s.stack_id = put_stack('main;g')) AS value
-			FROM profstore.samples s JOIN profstore.series(type) USING (series_id)
-			WHERE s.time >= '2026-01-01 09:59:57Z' AND s.time < '2026-01-01 10:10:03Z' GROUP BY 1)
+		stored AS (SELECT date_bin(step, s.time, origin) AS time, sum(s.value) FILTER (WHERE focus IS NULL OR s.stack_id = filtered) AS value
+			FROM profstore.samples s WHERE s.series_id = ANY (ids) AND s.time >= '2026-01-01 09:59:57Z' AND s.time < '2026-01-01 10:10:03Z' GROUP BY 1)
 	SELECT format('%s: %s, stored %s', coalesce(a.time, b.time), a.value, b.value)
-	FROM shown a FULL JOIN stored b USING (time) WHERE a.value * 1e9 IS DISTINCT FROM coalesce(b.value, 0)
+	FROM shown a FULL JOIN stored b USING (time) WHERE a.value * 1e9 IS DISTINCT FROM coalesce(b.value, 0);
+END
 $$;
 SELECT step, origin, focus, unequal(:'cpu', step, origin, focus)
 FROM (VALUES (interval '7 s'), ('3 s'), ('1 min'), ('17.3 s'), ('1 hour')) AS s(step), (VALUES (NULL), ('g$')) AS f(focus),

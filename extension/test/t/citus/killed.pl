@@ -26,9 +26,20 @@ my @answers = map { $coordinator->safe_psql('postgres', $_) } @queries;
 my %right = map { $_ => 1 } @answers;
 is(scalar(keys %right), scalar(@queries), 'each query has an answer of its own');
 
-# A session that repeats the queries until it is told to stop, and prints each answer or error as a line.
-my ($input, $output, $sent) = ("\\set VERBOSITY terse\n", '', 0);
-my $session = IPC::Run::start([ $coordinator->installed_command('psql'), '-XAtq', '-d', $coordinator->connstr('postgres') ], '<', \$input, '>', \$output, '2>&1');
+# Sessions that repeat the queries until they are told to stop, and print each answer or error as a line. Citus ends the coordinator's session if it
+# reads in a connection that is idle that the worker's backend was terminated; then the next session begins.
+my ($session, $input, $sent, @sessions);
+my $folder = PostgreSQL::Test::Utils::tempdir();
+sub begin_session
+{
+	($input, $sent) = ("\\set VERBOSITY terse\n", 0);
+	$session = IPC::Run::start([ $coordinator->installed_command('psql'), '-XAtq', '-d', $coordinator->connstr('postgres') ], '<', \$input, '>', "$folder/" . @sessions, '2>&1');
+}
+sub end_session
+{
+	eval { $session->finish };
+	push(@sessions, { output => slurp_file("$folder/" . @sessions), sent => $sent });
+}
 sub repeat_queries
 {
 	if (length($input) == 0)
@@ -36,8 +47,11 @@ sub repeat_queries
 		$input .= join('', map { "$_;\n" } @queries);
 		$sent += @queries;
 	}
-	$session->pump_nb;
+	return if eval { $session->pump_nb; $session->pumpable };
+	end_session();
+	begin_session();
 }
+begin_session();
 
 # Kills a backend while it runs a query for the coordinator: the odd ones with SIGKILL, so that its server restarts.
 my %killed = (TERM => 0, KILL => 0);
@@ -74,17 +88,27 @@ for my $turn (1 .. $kills)
 	for (my $tries = 0; $tries < 1200 && !IPC::Run::run(\@is_ready); $tries++) { select(undef, undef, undef, 0.1); }
 }
 $input .= "\\q\n";
-$session->finish;
+end_session();
 
 # an answer is a line with its md5, or an empty one if there were no rows; the other lines are those of errors
-my @lines = split(/\n/, $output);
-my $errors = grep { /^(ERROR|FATAL):/ } @lines;
-my @found = grep { /^([0-9a-f]{32})?$/ } @lines;
-my @wrong = grep { !$right{$_} } @found;
-note(sprintf('killed by SIGTERM %d, by SIGKILL %d; answers: %d right, %d wrong; %d errors', @killed{'TERM', 'KILL'}, @found - @wrong, scalar(@wrong), $errors));
+my ($errors, $unanswered, @found, @wrong, @ends) = (0, 0);
+for my $number (0 .. $#sessions)
+{
+	my @lines = split(/\n/, $sessions[$number]{output});
+	my @answered = grep { /^([0-9a-f]{32})?$/ } @lines;
+	my $failed = grep { /^(ERROR|FATAL):/ } @lines;
+	$errors += $failed;
+	push(@found, @answered);
+	push(@wrong, grep { !$right{$_} } @answered);
+	if ($number < $#sessions) { push(@ends, grep { /^FATAL:/ } @lines); }
+	else { $unanswered = $sessions[$number]{sent} - @answered - $failed; }
+}
+note(sprintf('killed by SIGTERM %d, by SIGKILL %d; answers: %d right, %d wrong; %d errors, of which %d ended the session', @killed{'TERM', 'KILL'}, @found - @wrong,
+	scalar(@wrong), $errors, $#sessions));
 is("$killed{TERM} $killed{KILL}", join(' ', ($kills / 2) x 2), 'each kill met a backend that ran a query');
 is(join("\n", @wrong), '', 'no answer is wrong');
-is(@found + $errors, $sent, 'each query has an answer or an error');
+is($unanswered, 0, 'each query has an answer or an error');
+is(join("\n", @ends), join("\n", ('FATAL:  terminating connection due to administrator command') x $#sessions), 'a session ends only because a backend of a worker was terminated');
 cmp_ok($errors, '>', 0, 'some queries failed');
 cmp_ok(scalar(@found), '>', 0, 'others were answered');
 is($coordinator->safe_psql('postgres', $queries[$_]), $answers[$_], "query $_ is answered again") for 0 .. $#queries;
