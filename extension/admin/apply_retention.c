@@ -50,7 +50,8 @@ static const char LIST_STEPS[] =
 	"SELECT s.relation::pg_catalog.oid, s.relation::pg_catalog.text, s.action, s.before "
 	"FROM profstore_internal.retention_steps() AS s";
 static const char RETAIN[] =
-	"SELECT r.rows OPERATOR(pg_catalog.>) 0 FROM profstore_internal.retain($1, $2, $3) AS r";
+	"SELECT CASE WHEN r.done THEN r.rows OPERATOR(pg_catalog.>) 0 END FROM "
+	"profstore_internal.retain($1, $2, $3) AS r";
 static const char PREPARE[] = "SELECT true FROM profstore_internal.prepare_tier($1, $2)";
 static const char DROP[] =
 	"SELECT CASE WHEN d.done THEN false WHEN d.blocked THEN true END FROM "
@@ -187,7 +188,9 @@ attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql
 				 step != NULL ? errmsg("retention of %s failed: %s", step->name, error->message)
 				 : work == dictionary_collect
 					 ? errmsg("unused rows of the dictionary were not removed: %s", error->message)
-					 : errmsg("tables of former partitions were not dropped: %s", error->message)));
+					 : errmsg("tables of former partitions were not dropped: %s", error->message),
+				 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
+				 error->hint != NULL ? errhint("%s", error->hint) : 0));
 		FreeErrorData(error);
 	}
 	SPI_commit();

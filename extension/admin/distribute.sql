@@ -187,31 +187,61 @@ $$;
 COMMENT ON FUNCTION profstore_internal.are_vacated(regclass) IS 'true if is_vacated() is true for a partition or, if it is distributed, for all its shards';
 REVOKE EXECUTE ON FUNCTION profstore_internal.are_vacated(regclass) FROM PUBLIC;
 
--- Runs on a node, in the transaction of the coordinator. Queries there lock shards, not the partition on the coordinator.
-CREATE FUNCTION profstore_internal.lock_shard(key int4, keys int4[], parents text[], parts text[]) RETURNS void
+-- Citus sends LOCK on to the other nodes, where the lock_timeout of this session does not hold, so a wait there would have no end.
+CREATE FUNCTION profstore_internal.lock_here(rel regclass, mode text) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET citus.enable_ddl_propagation = off AS
+$$
+BEGIN
+	EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', rel, mode);
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.lock_here(regclass, text) IS 'locks a table on this server only, also if it is distributed';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_here(regclass, text) FROM PUBLIC;
+
+-- Runs on a node, in the transaction of the coordinator. Queries there lock shards, not the partition on the coordinator. Citus drops the table
+-- itself on the node in another connection, so its locks are only tried: that connection would wait for them.
+CREATE FUNCTION profstore_internal.lock_shard(build text, key int4, keys int4[], parents text[], parts text[], tables text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
 $$
 DECLARE
 	place int4 := array_position(keys, key);
 BEGIN
-	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parents[place]::regclass);
-	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parts[place]::regclass);
+	IF build <> profstore_internal.script_hash() THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = 'this node has another build of profstore than the coordinator',
+			HINT = 'Install one build on all nodes, then run ALTER EXTENSION profstore UPDATE on the coordinator.';
+	END IF;
+	PERFORM profstore_internal.lock_here(parents[place]::regclass, 'ACCESS EXCLUSIVE');
+	PERFORM profstore_internal.lock_here(parts[place]::regclass, 'ACCESS EXCLUSIVE');
+	BEGIN
+		PERFORM profstore_internal.lock_here(to_regclass(t.name), 'ACCESS EXCLUSIVE') FROM unnest(tables) AS t(name);
+		RAISE no_data_found;
+	EXCEPTION WHEN no_data_found THEN
+		NULL; -- the locks were available, and are given up
+	END;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.lock_shard(int4, int4[], text[], text[]) IS 'on a node: locks, until the transaction ends, the shard whose key is the first argument, and before it its parent; an error after 200 ms';
-REVOKE EXECUTE ON FUNCTION profstore_internal.lock_shard(int4, int4[], text[], text[]) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.lock_shard(text, int4, int4[], text[], text[], text[]) IS 'on a node: locks, until the transaction ends, the shard whose key is the second argument, and before it its parent; tries the locks of tables; an error after 200 ms, or if the coordinator has another build';
+REVOKE EXECUTE ON FUNCTION profstore_internal.lock_shard(text, int4, int4[], text[], text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.lock_shards(part regclass) RETURNS bool
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS
 $$
 DECLARE
+	build text := profstore_internal.script_hash();
+	parent regclass := profstore_internal.check_partition(part);
+	tables text[];
+	own int4[]; -- keys of shards on this server
 	keys int4[];
 	parents text[];
 	parts text[];
 BEGIN
-	SELECT array_agg(s.key), array_agg(s.tables[1]), array_agg(s.tables[2]) INTO keys, parents, parts
-	FROM profstore_internal.shards(ARRAY[profstore_internal.check_partition(part), part]) AS s;
-	PERFORM profstore_internal.lock_shard(k.key, keys, parents, parts) FROM profstore.shard_keys AS k WHERE k.key = ANY (keys);
+	SELECT array_agg(s.key), array_agg(s.tables[1]), array_agg(s.tables[2]), coalesce(array_agg(s.key) FILTER (WHERE s.node = 0), '{}')
+	INTO keys, parents, parts, own
+	FROM profstore_internal.shards(ARRAY[parent, part]) AS s;
+	tables := ARRAY[parent, part]::text[];
+	PERFORM profstore_internal.lock_shard(build, k.key, keys, parents, parts, CASE WHEN k.key = ANY (own) THEN '{}' ELSE tables END)
+	FROM profstore.shard_keys AS k WHERE k.key = ANY (keys);
 	RETURN true;
 EXCEPTION
 	WHEN lock_not_available THEN
@@ -223,31 +253,37 @@ COMMENT ON FUNCTION profstore_internal.lock_shards(regclass) IS 'locks the shard
 REVOKE EXECUTE ON FUNCTION profstore_internal.lock_shards(regclass) FROM PUBLIC;
 
 -- Citus drops a shard in the connection that has locked it, so the DROP waits for no query of a node. Shards are locked first, because all other
--- sessions wait for the locks on the coordinator.
+-- sessions wait for the locks on the coordinator. If a lock is not available, an error gives up those that the function has taken.
 CREATE FUNCTION profstore_internal.lock_spread(parts regclass[]) RETURNS regclass[]
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
 $$
 DECLARE
-	locked regclass[] := '{}';
+	available regclass[] := '{}';
 	part regclass;
 BEGIN
 	FOREACH part IN ARRAY parts LOOP
 		IF profstore_internal.lock_shards(part) THEN
-			locked := locked || part;
+			available := available || part;
 		END IF;
 	END LOOP;
-	FOREACH part IN ARRAY locked LOOP
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', profstore_internal.check_partition(part));
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
+	IF available <> parts THEN
+		RAISE lock_not_available USING MESSAGE = 'some shards are in use';
+	END IF;
+	FOREACH part IN ARRAY parts LOOP
+		PERFORM profstore_internal.lock_here(profstore_internal.check_partition(part), 'ACCESS EXCLUSIVE');
+		PERFORM profstore_internal.lock_here(part, 'ACCESS EXCLUSIVE');
 	END LOOP;
-	RETURN locked;
+	RETURN parts;
 EXCEPTION
 	WHEN lock_not_available THEN
+		IF available <> parts THEN
+			RETURN available;
+		END IF;
 		RAISE NOTICE 'partition % is not dropped yet: its lock is taken', part;
 		RETURN '{}';
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.lock_spread(regclass[]) IS 'locks distributed partitions that are to be dropped, shards first; returns those whose locks were available, or none if those of the coordinator were not';
+COMMENT ON FUNCTION profstore_internal.lock_spread(regclass[]) IS 'locks distributed partitions that are to be dropped, shards first, and returns them; if some locks are not available, holds none, and returns the partitions with which to try again';
 REVOKE EXECUTE ON FUNCTION profstore_internal.lock_spread(regclass[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.count_stored(part regclass) RETURNS int8
@@ -302,14 +338,14 @@ COMMENT ON FUNCTION profstore_internal.log_shard(regclass, text, int8, int8) IS 
 REVOKE EXECUTE ON FUNCTION profstore_internal.log_shard(regclass, text, int8, int8) FROM PUBLIC;
 
 -- Rows of traces stay until their own partition is due, at an equal age. The time is sent as text that does not depend on the node's settings.
-CREATE FUNCTION profstore_internal.retain_shards(part regclass, action text, before timestamptz, OUT rows int8, OUT sums int8)
+CREATE FUNCTION profstore_internal.retain_shards(part regclass, action text, before timestamptz, OUT done bool, OUT rows int8, OUT sums int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS
 $$
 DECLARE
 	target regclass := CASE action WHEN 'minute' THEN 'profstore.samples_minute' WHEN 'hour' THEN 'profstore.samples_hour' ELSE part::text END;
 	command text;
 	shard record;
-	all_done bool := true;
+	locked text[] := '{}';
 BEGIN
 	IF action = 'trim' THEN
 		command := format('SELECT profstore_internal.log_shard(%%1$L, ''drop'', r.rows, NULL) FROM profstore_internal.remove_segments(%%1$L, %L) AS r', before);
@@ -318,6 +354,7 @@ BEGIN
 			profstore_internal.check_partition(part) <> 'profstore.samples'::regclass,
 			ARRAY(SELECT s.id FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = s.profile_type WHERE NOT t.delta ORDER BY s.id));
 	END IF;
+	done := true;
 	rows := 0;
 	sums := 0;
 	FOR shard IN SELECT r.* FROM profstore_internal.run_on_shards(ARRAY[part, target], command) AS r LOOP
@@ -327,25 +364,23 @@ BEGIN
 				MESSAGE = format('retention of %s failed on node %s: %s', part, shard.node, shard.message),
 				DETAIL = concat_ws(' ', nullif(shard.detail, ''), 'Shards that have moved or removed their rows keep this, and the log has it.'),
 				HINT = coalesce(nullif(shard.hint, ''), 'The next run of retention repeats the step.');
+		ELSIF shard.answer IS NULL THEN
+			locked := locked || shard.node;
 		END IF;
-		all_done := all_done AND shard.answer IS NOT NULL;
+		done := done AND shard.answer IS NOT NULL;
 		rows := rows + coalesce(split_part(shard.answer, ',', 1)::int8, 0);
 		sums := sums + coalesce(split_part(shard.answer, ',', 2)::int8, 0);
 	END LOOP;
-	IF NOT all_done THEN
-		IF rows > 0 THEN
-			INSERT INTO profstore.retention_log (relation, action, rows, sums)
-			VALUES (part::text, CASE retain_shards.action WHEN 'trim' THEN 'drop' ELSE retain_shards.action END, retain_shards.rows,
-				CASE WHEN retain_shards.action <> 'trim' THEN retain_shards.sums END);
-		END IF;
-		rows := NULL;
+	IF locked <> '{}' THEN
+		RAISE NOTICE 'skipping shards of %, whose locks are taken: % on node %', part, cardinality(locked),
+			(SELECT string_agg(DISTINCT l, ', ') FROM unnest(locked) AS l);
 	END IF;
 	IF action = 'trim' THEN
 		sums := NULL;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.retain_shards(regclass, text, timestamptz) IS 'does a step of retention on each shard of a partition; rows is NULL if some shards were locked or failed with a WARNING: then retention_log has the rows of the others';
+COMMENT ON FUNCTION profstore_internal.retain_shards(regclass, text, timestamptz) IS 'does a step of retention on each shard of a partition, in a transaction of its own; done is false if some shards were locked or failed with a WARNING: then rows and sums are those of the others';
 REVOKE EXECUTE ON FUNCTION profstore_internal.retain_shards(regclass, text, timestamptz) FROM PUBLIC;
 
 -- Reads tiers from fine to coarse, so that rows which retention moves meanwhile are seen in one of the two.

@@ -158,7 +158,7 @@ DECLARE
 BEGIN
 	BEGIN
 		IF spread THEN
-			EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', profstore_internal.check_partition(part));
+			PERFORM profstore_internal.lock_here(profstore_internal.check_partition(part), 'SHARE ROW EXCLUSIVE');
 		ELSE
 			EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
 		END IF;
@@ -281,8 +281,8 @@ BEGIN
 			rows := 0;
 			RETURN;
 		END IF;
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
+		PERFORM profstore_internal.lock_here(parent, 'ACCESS EXCLUSIVE');
+		PERFORM profstore_internal.lock_here(part, 'ACCESS EXCLUSIVE');
 		IF emptied AND NOT spread AND NOT profstore_internal.is_vacated(part) THEN
 			RAISE NOTICE 'partition % is not dropped yet: late rows were added', name;
 			RETURN;
@@ -338,7 +338,7 @@ END;
 COMMENT ON FUNCTION profstore_internal.retention_steps() IS 'partitions that are due, and the action for each; trim: removes only the segments that are due';
 REVOKE EXECUTE ON FUNCTION profstore_internal.retention_steps() FROM PUBLIC;
 
-CREATE FUNCTION profstore_internal.retain(part regclass, action text, before timestamptz, OUT rows int8)
+CREATE FUNCTION profstore_internal.retain(part regclass, action text, before timestamptz, OUT done bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
@@ -348,13 +348,14 @@ BEGIN
 	IF parent = 'profstore.trace_samples'::regclass THEN
 		EXECUTE format('DELETE FROM ONLY %s WHERE time < $1', part) USING before;
 		GET DIAGNOSTICS rows = ROW_COUNT;
+		done := true;
 	ELSIF profstore_internal.is_spread(part) THEN
-		SELECT s.rows, s.sums INTO rows, made FROM profstore_internal.retain_shards(part, action, before) AS s;
+		SELECT s.done, s.rows, s.sums INTO done, rows, made FROM profstore_internal.retain_shards(part, action, before) AS s;
 	ELSIF action = 'trim' THEN
-		SELECT r.rows INTO rows FROM profstore_internal.remove_segments(part, before) AS r;
+		SELECT r.rows IS NOT NULL, coalesce(r.rows, 0) INTO done, rows FROM profstore_internal.remove_segments(part, before) AS r;
 	ELSE
-		SELECT m.rows, m.sums INTO rows, made FROM profstore_internal.move_to_tier(part, action) AS m;
-		IF parent = 'profstore.samples'::regclass AND rows IS NOT NULL THEN
+		SELECT m.rows IS NOT NULL, coalesce(m.rows, 0), m.sums INTO done, rows, made FROM profstore_internal.move_to_tier(part, action) AS m;
+		IF parent = 'profstore.samples'::regclass AND done THEN
 			PERFORM profstore_internal.forget_traces(part);
 		END IF;
 	END IF;
@@ -365,13 +366,35 @@ BEGIN
 	DELETE FROM profstore.retention_log AS l WHERE l.time < now() - interval '1 year';
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.retain(regclass, text, timestamptz) IS 'does a step of retention, and logs it; NULL: it could not be done now';
+COMMENT ON FUNCTION profstore_internal.retain(regclass, text, timestamptz) IS 'does a step of retention, and logs it; done is false if a lock was taken or a node failed: then rows are those that were removed in spite of this';
 REVOKE EXECUTE ON FUNCTION profstore_internal.retain(regclass, text, timestamptz) FROM PUBLIC;
 
 CREATE PROCEDURE profstore.apply_retention()
 	LANGUAGE c AS 'MODULE_PATHNAME', 'profstore_apply_retention';
 COMMENT ON PROCEDURE profstore.apply_retention() IS 'applies the settings of set_retention, in short transactions: sums old samples into the tiers, drops old sums, then collects the dictionary; called by the background worker, otherwise call it from cron';
 REVOKE EXECUTE ON PROCEDURE profstore.apply_retention() FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.trim_before(part regclass, before timestamptz) RETURNS TABLE (relation text, dropped bool, rows int8)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	done bool;
+BEGIN
+	SELECT r.done, r.rows INTO done, rows FROM profstore_internal.retain(part, 'trim', before) AS r;
+	IF NOT done THEN
+		RAISE WARNING USING
+			MESSAGE = format('partition %s still has rows before %s', part, before),
+			HINT = 'Call profstore.drop_before() again when the cause that the preceding message gives is removed.';
+	END IF;
+	IF rows > 0 OR NOT done THEN
+		relation := part::text;
+		dropped := false;
+		RETURN NEXT;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.trim_before(regclass, timestamptz) IS 'removes the segments of a partition, or rows of traces, that lie before a time, for drop_before(); no row if there were none; a WARNING if some had to stay';
+REVOKE EXECUTE ON FUNCTION profstore_internal.trim_before(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.drop_before(before timestamptz)
 	RETURNS TABLE (relation text, dropped bool, rows int8)
@@ -381,7 +404,8 @@ DECLARE
 	part record;
 	days regclass[];
 	counts int8[];
-	locked regclass[]; -- distributed partitions that can be dropped; NULL before the first
+	wanted regclass[]; -- distributed partitions that are to be dropped
+	locked regclass[];
 BEGIN
 	PERFORM profstore_internal.require_local(t.oid, 'drop partitions of')
 	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid)
@@ -389,53 +413,51 @@ BEGIN
 	IF profstore_internal.is_spread('profstore.samples') THEN
 		PERFORM profstore_internal.prevent_in_block('profstore.drop_before()');
 	END IF;
-	-- partitions of traces, and of other servers, are counted before the first drop: a drop holds a lock for which all other sessions wait
+	FOR relation IN SELECT p.relation::text FROM profstore.partitions() AS p
+		WHERE p.from_ts < drop_before.before AND profstore_internal.is_foreign(p.relation) ORDER BY p.to_ts LOOP
+		RAISE WARNING USING
+			ERRCODE = 'feature_not_supported',
+			MESSAGE = format('partition %s is kept: it is a foreign table', relation),
+			HINT = 'Detach it with ALTER TABLE ... DETACH PARTITION.';
+	END LOOP;
+	-- a drop holds a lock for which all other sessions wait, so what takes long precedes the first drop: partitions of traces, and of other servers,
+	-- are counted, and rows are removed from partitions that stay
 	SELECT array_agg(p.relation), array_agg(c.rows) INTO days, counts
 	FROM profstore.partitions() AS p, profstore_internal.count_under_lock(p.relation) AS c
 	WHERE (profstore.storage_id(p.relation) IS NULL AND NOT profstore_internal.is_foreign(p.relation) OR profstore_internal.is_spread(p.relation))
 		AND p.to_ts <= drop_before.before;
-	-- a node removes segments in a transaction of its own, which would meet the locks of a drop that precedes it
-	FOR part IN SELECT p.relation, p.to_ts <= drop_before.before AS whole, profstore_internal.is_spread(p.relation) AS is_spread,
-			profstore.storage_id(p.relation) IS NULL OR profstore_internal.is_spread(p.relation) AS is_counted, d.counted
-		FROM profstore.partitions() AS p LEFT JOIN unnest(days, counts) AS d(relation, counted) ON d.relation = p.relation
-		WHERE p.from_ts < drop_before.before
-		ORDER BY p.parent = 'profstore.trace_samples'::regclass DESC, p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before,
-			profstore_internal.is_spread(p.relation) AND p.to_ts <= drop_before.before AND d.counted IS NOT NULL, p.to_ts LOOP
+	FOR part IN SELECT p.relation FROM profstore.partitions() AS p LEFT JOIN unnest(days, counts) AS d(relation, counted) ON d.relation = p.relation
+		WHERE p.from_ts < drop_before.before AND (p.to_ts > drop_before.before OR d.relation IS NOT NULL AND d.counted IS NULL)
+			AND NOT profstore_internal.is_foreign(p.relation)
+		ORDER BY p.parent = 'profstore.trace_samples'::regclass DESC, p.to_ts LOOP
+		RETURN QUERY SELECT t.* FROM profstore_internal.trim_before(part.relation, drop_before.before) AS t;
+	END LOOP;
+	-- a node removes rows in a transaction of its own, which would meet the locks that this one holds there; so it holds none meanwhile
+	wanted := ARRAY(SELECT d.relation FROM unnest(days, counts) AS d(relation, rows) WHERE d.rows IS NOT NULL AND profstore_internal.is_spread(d.relation));
+	LOOP
+		locked := profstore_internal.lock_spread(wanted);
+		EXIT WHEN locked = wanted;
+		FOR part IN SELECT w.relation FROM unnest(wanted) AS w(relation) WHERE w.relation <> ALL (locked) LOOP
+			RETURN QUERY SELECT t.* FROM profstore_internal.trim_before(part.relation, drop_before.before) AS t;
+		END LOOP;
+		wanted := locked;
+	END LOOP;
+	FOR part IN SELECT p.relation, d.counted FROM profstore.partitions() AS p LEFT JOIN unnest(days, counts) AS d(relation, counted) ON d.relation = p.relation
+		WHERE p.to_ts <= drop_before.before AND (d.relation IS NULL OR d.counted IS NOT NULL) AND NOT profstore_internal.is_foreign(p.relation)
+			AND (NOT profstore_internal.is_spread(p.relation) OR p.relation = ANY (wanted))
+		ORDER BY p.parent = 'profstore.trace_samples'::regclass DESC, p.to_ts LOOP
 		relation := part.relation::text;
-		IF profstore_internal.is_foreign(part.relation) THEN
-			RAISE WARNING USING
-				ERRCODE = 'feature_not_supported',
-				MESSAGE = format('partition %s is kept: it is a foreign table', relation),
-				HINT = 'Detach it with ALTER TABLE ... DETACH PARTITION.';
-			CONTINUE;
-		END IF;
-		IF NOT part.whole THEN
-			dropped := false;
-			SELECT r.rows INTO rows FROM profstore_internal.retain(part.relation, 'trim', drop_before.before) AS r;
-			IF rows > 0 THEN
-				RETURN NEXT;
-			END IF;
+		SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
+		IF dropped THEN
+			RETURN NEXT;
 		ELSE
-			dropped := false;
-			IF part.is_spread AND part.counted IS NOT NULL AND locked IS NULL THEN
-				locked := profstore_internal.lock_spread(ARRAY(SELECT d.relation FROM unnest(days, counts) AS d(relation, rows)
-					WHERE d.rows IS NOT NULL AND profstore_internal.is_spread(d.relation)));
-			END IF;
-			IF NOT part.is_counted OR part.counted IS NOT NULL AND (NOT part.is_spread OR part.relation = ANY (locked)) THEN
-				SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
-			END IF;
-			IF NOT dropped THEN
-				SELECT r.rows INTO rows FROM profstore_internal.retain(part.relation, 'trim', drop_before.before) AS r;
-			END IF;
-			IF dropped OR rows > 0 THEN
-				RETURN NEXT;
-			END IF;
+			RETURN QUERY SELECT t.* FROM profstore_internal.trim_before(part.relation, drop_before.before) AS t;
 		END IF;
 	END LOOP;
 	PERFORM profstore_internal.drop_put_aside();
 END
 $$;
-COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie before a time; from other and locked partitions removes the segments, or rows of traces, that lie before it; returns each partition, whether it was dropped, and the removed rows';
+COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie before a time; from other and locked partitions removes the segments, or rows of traces, that lie before it; returns each partition, whether it was dropped, and the removed rows; a WARNING for each that could not give up all of them';
 REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
 
 -- Tables of users that refer to stacks, in addition to samples and tiers.

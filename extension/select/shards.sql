@@ -77,17 +77,23 @@ COMMENT ON FUNCTION profstore_internal.is_spread(regclass) IS 'true for a table 
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_spread(regclass) FROM PUBLIC;
 
 -- Runs on a node. Errors are returned as values, because master_run_on_worker() returns an error's message without its code, detail and hint.
-CREATE FUNCTION profstore_internal.answer_command(command text, OUT answer text, OUT code text, OUT message text, OUT detail text, OUT hint text)
+-- The command calls functions of the build that the coordinator has.
+CREATE FUNCTION profstore_internal.answer_command(build text, command text, OUT answer text, OUT code text, OUT message text, OUT detail text, OUT hint text)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
+	IF build <> profstore_internal.script_hash() THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = 'this node has another build of profstore than the coordinator',
+			HINT = 'Install one build on all nodes, then run ALTER EXTENSION profstore UPDATE on the coordinator.';
+	END IF;
 	EXECUTE command INTO answer;
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.answer_command(text) IS 'runs a query of one value, and returns the value, or the error that it raised';
-REVOKE EXECUTE ON FUNCTION profstore_internal.answer_command(text) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.answer_command(text, text) IS 'runs a query of one value, and returns the value, or the error that it raised; an error if the coordinator, whose script_hash() is the first argument, has another build';
+REVOKE EXECUTE ON FUNCTION profstore_internal.answer_command(text, text) FROM PUBLIC;
 
 -- The calls are not part of the caller's transaction: each commits on its node. A call that fails outside answer_command(), because the node has
 -- another build or cancels it, has the node's message without a code; the other failures are those of the connection.
@@ -101,12 +107,14 @@ DECLARE
 	commands text[];
 BEGIN
 	SELECT array_agg(s.host), array_agg(s.port),
-		array_agg(format('SELECT to_json(a) FROM profstore_internal.answer_command(%L) AS a', format(command, VARIADIC s.tables)))
+		array_agg(format('SELECT to_json(a) FROM profstore_internal.answer_command(%L, %L) AS a', profstore_internal.script_hash(), format(command, VARIADIC s.tables)))
 	INTO hosts, ports, commands
 	FROM profstore_internal.shards(parts) AS s;
 	RETURN QUERY
 	SELECT format('%s:%s', r.node_name, r.node_port), a.answer, CASE WHEN r.success THEN a.code WHEN r.result LIKE 'ERROR:%' THEN '38000' ELSE '08006' END,
-		CASE WHEN r.success THEN a.message ELSE regexp_replace(r.result, '^ERROR: +', '') END, a.detail, a.hint
+		CASE WHEN r.success THEN a.message ELSE regexp_replace(r.result, '^ERROR: +', '') END, a.detail,
+		CASE WHEN r.success THEN a.hint
+			WHEN r.result LIKE '%profstore_internal.answer_command(%' THEN 'Install one build of profstore on all nodes, then run ALTER EXTENSION profstore UPDATE on the coordinator.' END
 	FROM master_run_on_worker(hosts, ports, commands, true) AS r,
 		json_to_record(CASE WHEN r.success THEN r.result::json ELSE '{}' END) AS a (answer text, code text, message text, detail text, hint text);
 END

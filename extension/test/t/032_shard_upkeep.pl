@@ -38,25 +38,40 @@ $session->quit;
 $nodes[1]->safe_psql('postgres', "ALTER TABLE ${part}_1 RENAME TO renamed");
 my ($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT profstore.compact('$part')");
 like($err, qr/ERROR:  42P01: node node2:0: relation "${part}_1" does not exist\nDETAIL:  Other shards may have done their part.\nHINT:  Repeat the call/, 'an error of a node has its code');
-($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT profstore_internal.retain('$part', 'trim', '2026-01-03') IS NULL");
-is($out, 't', 'retention is not done if a node fails');
+($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT done FROM profstore_internal.retain('$part', 'trim', '2026-01-03')");
+is($out, 'f', 'retention is not done if a node fails');
 like($err, qr/WARNING:  42P01: retention of $part failed on node node2:0: relation "${part}_1" does not exist/, 'it shows the error of the node');
 my $removed = value("SELECT sum(rows) FROM profstore.retention_log WHERE relation = '$part' AND action = 'drop' AND sums IS NULL");
 cmp_ok($removed, '>', 0, 'the log has the rows that other shards have removed');
 $nodes[1]->safe_psql('postgres', "ALTER TABLE profstore.renamed RENAME TO samples_20260102_1");
 my $rest = $nodes[1]->safe_psql('postgres', "SELECT count(*) FROM ${part}_1");
 cmp_ok($rest, '>', 0, 'the shard of the node that failed has its rows');
-is(value("SELECT rows FROM profstore_internal.retain('$part', 'trim', '2026-01-03')"), $rest, 'the next run removes them');
+is(value("SELECT done, rows FROM profstore_internal.retain('$part', 'trim', '2026-01-03')"), "t|$rest", 'the next run removes them');
 
-# a node without this build's function
-$nodes[1]->safe_psql('postgres', 'ALTER FUNCTION profstore_internal.answer_command(text) RENAME TO renamed');
+# nodes with other builds: one whose functions are of another script, and one from before this function
+my $hint = 'HINT:  Install one build (of profstore )?on all nodes, then run ALTER EXTENSION profstore UPDATE on the coordinator.';
+my $hash = $nodes[1]->safe_psql('postgres', 'SELECT pg_get_functiondef($$profstore_internal.script_hash()$$::regprocedure)');
+(my $other_hash = $hash) =~ s/SELECT '/${&}0/ or die $hash;
+$nodes[1]->safe_psql('postgres', $other_hash);
 ($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT profstore.compact('$part')");
-like($err, qr/ERROR:  38000: node node2:0: function profstore_internal.answer_command\(unknown\) does not exist/, 'an error outside the command is no failure of the connection');
-$nodes[1]->safe_psql('postgres', 'ALTER FUNCTION profstore_internal.renamed(text) RENAME TO answer_command');
+like($err, qr/ERROR:  55000: node node2:0: this node has another build of profstore than the coordinator\nDETAIL:  Other shards.*\n$hint/, 'a node with another build refuses');
+my $first_day = 'SELECT count(*) FROM profstore.samples_20260101_1';
+my $kept = $nodes[1]->safe_psql('postgres', $first_day);
+($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT done, rows > 0 FROM profstore_internal.retain('profstore.samples_20260101', 'trim', '2026-01-02')");
+is($out, 'f|t', 'also in retention, while the other node removes its rows');
+like($err, qr/WARNING:  55000: retention of profstore.samples_20260101 failed on node node2:0: this node has another build.*\n.*\n$hint/, 'which shows the reason');
+cmp_ok($kept, '>', 0, 'the node has rows of that day');
+is($nodes[1]->safe_psql('postgres', $first_day), $kept, 'and keeps them');
+like(outcome($coordinator, "\\set VERBOSITY verbose\nSELECT profstore_internal.lock_shards('$part')"), qr/ERROR:  55000: this node has another build of profstore than the coordinator\n$hint/, 'and for a drop');
+$nodes[1]->safe_psql('postgres', $hash);
+$nodes[1]->safe_psql('postgres', 'ALTER FUNCTION profstore_internal.answer_command(text, text) RENAME TO renamed');
+($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT profstore.compact('$part')");
+like($err, qr/ERROR:  38000: node node2:0: function profstore_internal.answer_command\(unknown, unknown\) does not exist\n.*\n$hint/, 'a build without this function does, too');
+$nodes[1]->safe_psql('postgres', 'ALTER FUNCTION profstore_internal.renamed(text, text) RENAME TO answer_command');
 
 # a node that is away
 $nodes[1]->stop('immediate');
-($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT profstore_internal.retain('profstore.samples_20260103', 'trim', '2026-01-04') IS NULL");
+($status, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT done FROM profstore_internal.retain('profstore.samples_20260103', 'trim', '2026-01-04')");
 like($err, qr/WARNING:  08006: retention of profstore.samples_20260103 failed on node node2:0: connection failed/, 'a node that is away fails with the code of connections');
 cmp_ok(value("SELECT sum(rows) FROM profstore.retention_log WHERE relation = 'profstore.samples_20260103'"), '>', 0, 'the log has what the other node removed');
 $nodes[1]->start;
@@ -91,10 +106,29 @@ like(outcome($coordinator, "SELECT done, blocked FROM profstore_internal.drop_pa
 $reader->query_safe('COMMIT');
 $reader->quit;
 
-# locks while nodes are asked, or lock shards: other sessions can read
+# shards in use, of the later of two days: in one a query reads, which prevents the drop only, in the other upkeep works, which prevents also the
+# removal of rows. Nodes are asked before the coordinator's lock, for which other sessions wait.
+value("SELECT done FROM profstore_internal.drop_partition('$part', true)");
 value('TRUNCATE asked_under');
-is(value("SELECT done FROM profstore_internal.drop_partition('$part', true)"), 't', 'an emptied partition is dropped');
-is(value("SELECT count(*) FROM profstore.drop_before('2026-01-04') WHERE relation LIKE 'profstore.samples_2%' AND dropped"), 2, 'drop_before() drops whole partitions');
+my $store = sub { $_->[0]->safe_psql('postgres', "INSERT INTO profstore.samples_20260103_$_->[1] SELECT '2026-01-03 12:00', 1, 0, i FROM generate_series(1, 10) AS i") for @_; };
+my @shards = map { [ $nodes[ $_ % 2 ], $_ ] } 0 .. 3;
+value(q(SELECT profstore_internal.retain('profstore.samples_20260103', 'trim', '2026-01-04')));
+$store->(@shards);
+my ($query, $upkeep) = map { $nodes[0]->background_psql('postgres') } 1, 2;
+$query->query_safe('BEGIN; SELECT count(*) FROM profstore.samples_20260103_0');
+$upkeep->query_safe('BEGIN; LOCK TABLE ONLY profstore.samples_20260103_2 IN SHARE UPDATE EXCLUSIVE MODE');
+my $drop = q(SELECT relation, dropped, rows FROM profstore.drop_before('2026-01-04') WHERE relation LIKE 'profstore.samples\_2026%' ORDER BY 1);
+my $answer = outcome($coordinator, $drop);
+like($answer, qr/^profstore.samples_20260101\|t\|\d+\nprofstore.samples_20260103\|f\|30\|/, 'a day with shards in use keeps the rows of one shard');
+like($answer, qr/NOTICE:  skipping shards of profstore.samples_20260103, whose locks are taken: 1 on node node1:0\n.*WARNING:  partition profstore.samples_20260103 still has rows before 2026-01-04/s,
+	'a WARNING tells of rows that stay');
+$upkeep->query_safe('COMMIT');
+like(outcome($coordinator, $drop), qr/^profstore.samples_20260103\|f\|10\|(?!.*WARNING)/s, 'a query alone keeps no rows');
+is(join(' ', map { $_->[0]->safe_psql('postgres', "SELECT count(*) FROM profstore.samples_20260103_$_->[1]") } @shards), '0 0 0 0', 'now all are removed');
+like(outcome($coordinator, $drop), qr/^\|.*NOTICE:  partition profstore.samples_20260103 is not dropped yet: the lock of a shard is taken$/, 'a day without rows that is not dropped is no result');
+$query->query_safe('COMMIT');
+$_->quit for $query, $upkeep;
+is(outcome($coordinator, $drop), 'profstore.samples_20260103|t|0|', 'the next call drops the day');
 is(value("SELECT string_agg(DISTINCT mode, ',') FROM asked_under WHERE mode <> 'AccessShareLock'"), 'ShareRowExclusiveLock', 'nodes are asked while only writers wait');
 
 done_testing();

@@ -136,11 +136,11 @@ sub double_servers
 			LANGUAGE sql STABLE AS \$\$
 			SELECT d.block FROM public.dblink((SELECT p.connection FROM public.places AS p WHERE p.key = node_rows.key),
 				format('SELECT profstore_internal.node_rows(%L, %L, %L, %L, %L, %L)', key, request, keys, samples, minutes, hours)) AS d (block bytea)\$\$;
-		CREATE OR REPLACE FUNCTION profstore_internal.lock_shard(key int4, keys int4[], parents text[], parts text[]) RETURNS void
+		CREATE OR REPLACE FUNCTION profstore_internal.lock_shard(build text, key int4, keys int4[], parents text[], parts text[], tables text[]) RETURNS void
 			LANGUAGE sql AS \$\$
 			INSERT INTO public.asked_under SELECT l.mode FROM pg_locks AS l WHERE l.pid = pg_backend_pid() AND l.relation = 'profstore.samples'::regclass;
 			SELECT FROM public.dblink((SELECT p.connection FROM public.places AS p WHERE p.key = lock_shard.key),
-				format('SELECT profstore_internal.lock_shard(%L, %L, %L, %L)', key, keys, parents, parts)) AS d (nothing text)\$\$;
+				format('SELECT profstore_internal.lock_shard(%L, %L, %L, %L, %L, %L)', build, key, keys, parents, parts, tables)) AS d (nothing text)\$\$;
 		SET allow_system_table_mods = on;
 		CREATE FUNCTION pg_catalog.get_all_active_transactions() RETURNS SETOF public.active_transactions LANGUAGE sql AS 'SELECT * FROM public.active_transactions';
 		CREATE FUNCTION pg_catalog.master_run_on_worker(hosts text[], ports int4[], commands text[], parallel bool)
