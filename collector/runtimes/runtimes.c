@@ -317,7 +317,7 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 	LoopCode loops[RUNTIME_LOOPS + 1];
 	bool done;
 
-	if (target == NULL || chain->count == 0)
+	if (target == NULL || (chain->count == 0 && chain->marks != PFS_MARKS_NUMBERS))
 		return false;
 	for (int i = 0; i < RUNTIME_LOOPS; i++)
 	{

@@ -514,6 +514,20 @@ put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
 }
 
 /*
+ * Returns the number of frames of generated code that a later walk found. The kernel has described
+ * only frames that it found itself: objects that it would read later may have moved.
+ */
+static uint32_t
+count_late_generated(const MachineStack *machine)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = machine->late_from; machine->is_generated != NULL && i < machine->count; i++)
+		count += machine->is_generated(machine->context, user_frame_code(machine->frames[i]));
+	return count;
+}
+
+/*
  * Replaces frames of the machine by the frames of the chain that describe them. If the innermost
  * frame is in a file, it is a function of the runtime, which has no frame of its own or that of the
  * function that called it: both stay. Words on the stack that only look like frames are not counted
@@ -550,6 +564,8 @@ merge_described(Merging *merging)
 		put_described(merging, &frame, code);
 	}
 	put_machine(merging, place, machine->count);
+	if (chain->marks == PFS_MARKS_NUMBERS)
+		merging->out->unmatched += count_late_generated(machine);
 }
 
 /* Removes the words [from, to). */

@@ -61,8 +61,12 @@ typedef struct MergedStack
 	uint32_t cut_at;
 	uint32_t cut;
 	uint32_t late_from;
-	uint32_t merged;	/* number of merged interpreter frames */
-	uint32_t unmatched; /* number of frames left out because no native frame matches */
+	uint32_t merged; /* number of merged interpreter frames */
+	/*
+	 * number of frames left out because no native frame matches, or because a later walk found the
+	 * native frame
+	 */
+	uint32_t unmatched;
 } MergedStack;
 
 /*

@@ -241,9 +241,13 @@ walk_chain(const Node *node)
 	return (const struct pfs_chain *) &world->scratch.words[pfs_walk_kept(count)];
 }
 
-/* Merges the chain with the native stack, as the collector does. */
+/*
+ * Merges the chain with the native stack, as the collector does. Frames from late_from on were
+ * found by a later walk; UINT32_MAX: none.
+ */
 static bool
-merge_stacks(const Node *node, const struct pfs_chain *chain, MergedStack *merged)
+merge_late_stacks(const Node *node, const struct pfs_chain *chain, uint32_t late_from,
+				  MergedStack *merged)
 {
 	static uint64_t frames[PFS_MAX_USER_FRAMES];
 	static uint64_t ends[PFS_MAX_USER_FRAMES];
@@ -257,7 +261,7 @@ merge_stacks(const Node *node, const struct pfs_chain *chain, MergedStack *merge
 							 .count = kept,
 							 .cut_at = PFS_LEAF_FRAMES,
 							 .cut = found - kept,
-							 .late_from = kept,
+							 .late_from = late_from < kept ? late_from : kept,
 							 .first_sp = scratch->chain.first_sp,
 							 .whole = true,
 							 .is_generated = is_generated,
@@ -280,6 +284,12 @@ merge_stacks(const Node *node, const struct pfs_chain *chain, MergedStack *merge
 		words[i] = replay_words(
 			chain)[i < PFS_CHAIN_LEAF_WORDS ? i : pfs_chain_place(chain->found - chain_kept + i)];
 	return stack_merge(&machine, &stack, NULL, 0, merged);
+}
+
+static bool
+merge_stacks(const Node *node, const struct pfs_chain *chain, MergedStack *merged)
+{
+	return merge_late_stacks(node, chain, UINT32_MAX, merged);
 }
 
 /* Lets the program run for an amount of CPU time, however long that takes on this machine. */
@@ -501,6 +511,74 @@ static void
 test_all_versions(void **state)
 {
 	if (each_node(check_version) == 0)
+		skip();
+}
+
+/* Returns how many of the walk's frames from a given one on are in generated code. */
+static uint32_t
+generated_from(const Node *node, uint32_t from)
+{
+	const struct pfs_scratch *scratch = &replay_world.scratch;
+	uint32_t count = 0;
+
+	for (uint32_t i = from; i < scratch->sample.user_count; i++)
+	{
+		uint64_t frame = scratch->words[i];
+
+		count += is_generated(node,
+							  PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0));
+	}
+	return count;
+}
+
+/*
+ * Frames that a later walk found have no functions, and are counted; those that the kernel found
+ * before keep theirs.
+ */
+static void
+check_late(const char *path)
+{
+	static Named named[FRAMES_MAX];
+	static MergedStack whole;
+	static MergedStack late;
+	const struct pfs_chain *chain;
+	uint32_t found;
+	size_t before = 0;
+	size_t all;
+	Node node;
+
+	start_node(&node, path, "--no-opt", 5);
+	stop_inside(&node, &whole);
+	found = replay_world.scratch.sample.user_count;
+	all = name_functions(&node, &whole, named, FRAMES_MAX);
+	assert_true(all > 4);
+	for (uint32_t late_from = 1; late_from < found; late_from++)
+	{
+		uint32_t generated = generated_from(&node, late_from);
+		size_t count = 0;
+
+		/* the kernel's walk ends before this frame */
+		replay_world_reset(node.replay.pid, 0);
+		replay_world.scratch.chain.runtime = node.replay.target.entry;
+		assert_int_equal(put_machine_frames(&node), found);
+		replay_world.scratch.sample.user_count = (uint16_t) late_from;
+		assert_true(pfs_add_chain(0, pfs_walk_kept(found)) > 0);
+		chain = (const struct pfs_chain *) &replay_world.scratch.words[pfs_walk_kept(found)];
+		replay_world.scratch.sample.user_count = (uint16_t) found;
+		if (merge_late_stacks(&node, chain, late_from, &late))
+			count = name_functions(&node, &late, named, FRAMES_MAX);
+		assert_int_equal(late.unmatched, generated);
+		assert_true(count >= before);
+		before = count;
+	}
+	assert_int_equal(before, all);
+	end_node(&node);
+}
+
+static void
+test_late(void **state)
+{
+	if (each_node(check_late) == 0)
 		skip();
 }
 
@@ -789,9 +867,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_deep_recursion),
-		cmocka_unit_test(test_broken_chain),   cmocka_unit_test(test_broken_objects),
-		cmocka_unit_test(test_random_layouts), cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_late),
+		cmocka_unit_test(test_deep_recursion), cmocka_unit_test(test_broken_chain),
+		cmocka_unit_test(test_broken_objects), cmocka_unit_test(test_random_layouts),
+		cmocka_unit_test(test_stale),
 	};
 	int fd = mkstemps(script, 3);
 	int failed;
