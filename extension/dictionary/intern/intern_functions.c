@@ -53,6 +53,7 @@ function_is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
 	const Wanted *right = (const Wanted *) b;
+	/* Numbers are compared before texts, because that is quicker. */
 	bool is_equal = left->start_line == right->start_line;
 
 	for (int i = 0; is_equal && i < TEXT_COUNT; i++)
@@ -64,6 +65,7 @@ function_is_same(const PfsContentItem *a, const PfsContentItem *b)
 static Wanted *
 functions_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
+	/* The arrays' lengths were compared by pfs_arrays_check(). */
 	const int32 *start_lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(TEXT_COUNT));
 	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	Datum *texts[TEXT_COUNT];
@@ -75,6 +77,7 @@ functions_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 		for (int j = 0; j < TEXT_COUNT; j++)
 			wanted[i].texts[j] = texts[j][i];
 		wanted[i].start_line = start_lines[i];
+		/* The index on the table has the hash of the content, computed in the same way. */
 		wanted[i].item.hash = pfs_texts_hash(wanted[i].texts, TEXT_COUNT, start_lines[i]);
 	}
 	return wanted;
@@ -85,6 +88,7 @@ function_matches(const Datum *values, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
+	/* A condemned row is about to be deleted, so it cannot be returned. */
 	return !DatumGetBool(values[COL_CONDEMNED]) &&
 		   DatumGetInt32(values[COL_START_LINE]) == wanted->start_line &&
 		   pfs_stored_text_is(values[COL_NAME], wanted->texts[0]) &&
@@ -136,15 +140,18 @@ take_smallest(Candidates *candidates, Wanted *wanted)
 
 	for (uint32 i = 0; i < candidates->count; i++)
 		ids[i] = candidates->items[i].id;
+	/* At most all candidates are in chunks. */
 	candidates->packed = PFS_ARRAY(int32, candidates->count);
 	pfs_names_read_sealed_ids(&pfs_function_names, ids, pfs_ids_sort(ids, candidates->count),
 							  note_packed, candidates);
+	/* A chunk that is lost gives no row for its ids. */
 	candidates->packed_count = pfs_ids_sort(candidates->packed, candidates->packed_count);
 	for (uint32 i = 0; i < candidates->count; i++)
 	{
 		int32 id = candidates->items[i].id;
 		PfsContentItem *item = &wanted[candidates->items[i].item].item;
 
+		/* If the function is stored more than once, all sessions take the smallest id. */
 		if ((item->id == 0 || id < item->id) &&
 			pfs_ids_have(candidates->packed, candidates->packed_count, id))
 			item->id = id;
@@ -165,6 +172,7 @@ functions_find_sealed(void *items, uint32 count, void *context)
 	uint32 digest_count = 0;
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
 
+	/* Without a key nothing was ever sealed. */
 	if (pfs_name_key_read(GetActiveSnapshot(), key))
 	{
 		for (uint32 i = 0; i < count; i++)
@@ -176,11 +184,13 @@ functions_find_sealed(void *items, uint32 count, void *context)
 											 wanted[i].start_line } };
 			PfsNameRow utf8;
 
+			/* A text that has no form in UTF-8 cannot be in a chunk, which stores UTF-8. */
 			if (pfs_function_names.to_utf8(&row, &utf8))
 			{
 				pfs_function_names.digest(key, &utf8, digests[digest_count].bytes);
 				digests[digest_count++].item = i;
 			}
+			/* The digest has been computed, so the converted texts are not needed. */
 			MemoryContextSwitchTo(caller);
 			MemoryContextReset(scratch);
 		}

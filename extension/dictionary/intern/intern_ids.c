@@ -64,6 +64,7 @@ static int64 numbers_end;
 static void
 forget_seen(void)
 {
+	/* The context contains all tables and pages. */
 	if (intern_context != NULL)
 		MemoryContextDelete(intern_context);
 	intern_context = NULL;
@@ -78,12 +79,14 @@ static void
 forget_all(void)
 {
 	forget_seen();
+	/* Numbers of a block that was dropped are never used: gaps do not matter. */
 	next_number = numbers_end = 0;
 }
 
 static void
 intern_ids_abort(void)
 {
+	/* The rows that gave ids to this session may have been undone. */
 	if (some_are_own)
 		forget_seen();
 }
@@ -180,6 +183,7 @@ pfs_partition_intern(const char *key)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("key of a dictionary partition must have 1 to %d bytes",
 							   PFS_PARTITION_KEY_MAX)));
+	/* The key is known for a while without any query. */
 	id = known_id(known_partitions, key);
 	if (id != 0)
 		return id;
@@ -206,6 +210,7 @@ pfs_profile_type_intern(const char *profile_type)
 	static SPIPlanPtr intern;
 	int32 id = 0;
 
+	/* A longer key does not fit the cache's entry. */
 	if (strlen(profile_type) <= PFS_PARTITION_KEY_MAX)
 		id = known_id(known_profile_types, profile_type);
 	if (id != 0)
@@ -221,6 +226,7 @@ pfs_profile_type_intern(const char *profile_type)
 int64
 pfs_node_number_next(int64 parent_number)
 {
+	/* A node's number must exceed that of its parent, which may come from another block. */
 	if (next_number == numbers_end || next_number <= parent_number)
 	{
 		next_number = nextval_internal(pfs_relation_oid("node_numbers"), false);
@@ -235,6 +241,7 @@ intern_ids_known(int32 id)
 	uint32 page = (uint32) id >> PAGE_BITS;
 	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
 
+	/* A page without known locations is not allocated. */
 	return page < known_page_count && known_pages[page] != NULL &&
 		   (known_pages[page][bit / 64] >> (bit % 64) & 1) != 0;
 }
@@ -253,6 +260,7 @@ mark_known(const PfsNameRow *row, void *argument)
 						errmsg("location with id %d is about to be collected", id),
 						errdetail("It was interned under an epoch that has expired."),
 						errhint("Discard all cached ids and repeat the transaction.")));
+	/* PFS_RESERVE_IN() raises the count of pages, whose new places must be NULL. */
 	PFS_RESERVE_IN(intern_ids_context(), known_pages, known_page_count, page + 1);
 	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
 	if (known_pages[page] == NULL)
@@ -268,10 +276,12 @@ pfs_locations_require(const int32 *ids, uint32 count)
 	uint32 wanted_count = 0;
 
 	for (uint32 i = 0; i < count; i++)
+		/* mark_known() marks each location that is read, so those that are left do not exist. */
 		if (!intern_ids_known(ids[i]))
 			wanted[wanted_count++] = ids[i];
 	if (wanted_count > 0)
 	{
+		/* A location of this transaction may be undone, so an abort drops all marks. */
 		some_are_own = true;
 		pfs_names_read_ids(&pfs_location_names, wanted, wanted_count, mark_known, NULL);
 	}

@@ -48,6 +48,7 @@ pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const u
 	else
 		PFS_RESERVE_IN(GetMemoryChunkContext(entries->digests), entries->digests, entries->capacity,
 					   entries->count + 1);
+	/* The entry has the digest's bytes and the id. */
 	entries->digests[entries->count++] = pfs_name_digest_of(names, key, utf8);
 }
 
@@ -60,6 +61,7 @@ find_end(PfsNameScan *scan, Leaf *leaf)
 	TupleTableSlot *slot = table_slot_create(scan->table, NULL);
 	ScanKeyData more;
 
+	/* The index is on the lowest key of each leaf, so the next larger one is the next leaf. */
 	ScanKeyInit(&more, 1, BTGreaterStrategyNumber, F_INT8GT, Int64GetDatum(leaf->leaf.lowest));
 	index_rescan(behind, &more, 1, NULL, 0);
 	leaf->is_last = !index_getnext_slot(behind, ForwardScanDirection, slot);
@@ -113,6 +115,7 @@ count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 co
 {
 	uint32 before = 0;
 
+	/* The lists are sorted, so the search ends at the first that does not come before. */
 	while (before < count && pfs_name_digests_compare(&digests[before], entry) < 0)
 		before++;
 	return before;
@@ -132,6 +135,7 @@ leaf_merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDige
 		uint32 before = count_before(&entry, added, added_count);
 		uint32 gone = count_before(&entry, removed, removed_count);
 
+		/* Added entries come before the stored one if their digests are smaller. */
 		for (uint32 j = 0; j < before; j++)
 			leaf_put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
 		added += before;
@@ -157,6 +161,7 @@ make_row(const PfsNameTable *names, Relation table, int64 lowest, const uint8 *e
 	Datum values[PFS_NAME_LEAF_COLUMNS];
 	bool nulls[PFS_NAME_LEAF_COLUMNS] = { false };
 
+	/* Bytes 0 to 3 are the checksum of all that follow. */
 	bytes[4] = PFS_NAME_LEAF_VERSION;
 	bytes[5] = (uint8) names->digest_bytes;
 	memcpy(bytes + PFS_NAME_LEAF_HEADER_SIZE, entries, length - PFS_NAME_LEAF_HEADER_SIZE);
@@ -177,6 +182,7 @@ leaf_part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, 
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	uint32 length = Min(wanted, count);
 
+	/* A search reads one leaf, so equal keys must be in one. */
 	while (length < count &&
 		   pfs_name_digest_key(names, entries + (Size) length * entry_bytes) ==
 			   pfs_name_digest_key(names, entries + (Size) (length - 1) * entry_bytes))
@@ -195,10 +201,12 @@ leaf_store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *e
 	uint32 most = LEAF_BYTES / entry_bytes;
 	uint32 wanted = most;
 
+	/* The last entry was removed. */
 	if (count == 0 && leaf->is_stored)
 		CatalogTupleDelete(table, &leaf->tid);
 	if (count > most)
 	{
+		/* Parts are three quarters full, so that each has room for later entries. */
 		uint32 parts = (count + most * 3 / 4 - 1) / (most * 3 / 4);
 
 		wanted = (count + parts - 1) / parts;
@@ -207,6 +215,7 @@ leaf_store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *e
 	{
 		const uint8 *part = entries + (Size) first * entry_bytes;
 		uint32 length = leaf_part_length(names, part, count - first, wanted);
+		/* The first part keeps the leaf's lowest key, which may be less than its first entry's. */
 		int64 lowest = first == 0 ? leaf->leaf.lowest : pfs_name_digest_key(names, part);
 		HeapTuple tuple = make_row(names, table, lowest, part, length);
 
@@ -226,6 +235,7 @@ static void
 change_one(PfsNameScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
 {
 	const PfsNameTable *names = scan->names;
+	/* The smaller of the first entries of both lists determines the leaf. */
 	const uint8 *first = added->count == 0 ? removed->digests->bytes : added->digests->bytes;
 	Leaf leaf;
 	uint32 added_count;
@@ -239,6 +249,7 @@ change_one(PfsNameScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
 	leaf = find_leaf(scan, pfs_name_digest_key(names, first));
 	added_count = count_inside(names, &leaf, added->digests, added->count);
 	removed_count = count_inside(names, &leaf, removed->digests, removed->count);
+	/* Removed entries may be missing in the leaf, so they do not reduce the room. */
 	merged =
 		palloc_extended(((Size) leaf.leaf.count + added_count + 1) * pfs_name_entry_bytes(names),
 						MCXT_ALLOC_HUGE);
@@ -255,6 +266,7 @@ void
 pfs_name_leaves_change(const PfsNameTable *names, PfsNameEntries *added, PfsNameEntries *removed)
 {
 	static PfsNameDigest none;
+	/* An empty list needs a digest to which a pointer may point, though it is not read. */
 	PfsNameEntries added_left = added == NULL ? (PfsNameEntries){ &none } : *added;
 	PfsNameEntries removed_left = removed == NULL ? (PfsNameEntries){ &none } : *removed;
 	MemoryContext scratch =
@@ -262,6 +274,7 @@ pfs_name_leaves_change(const PfsNameTable *names, PfsNameEntries *added, PfsName
 	PfsNameScan scan;
 	Snapshot snapshot;
 
+	/* Rows that this transaction has written must be visible for the latest snapshot. */
 	CommandCounterIncrement();
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	pfs_name_digests_sort(added_left.digests, added_left.count);

@@ -39,6 +39,10 @@ looks_folded(PfsText line)
 	uint32_t begin;
 	bool has_digit = false;
 
+	/*
+	 * A number may be a fraction or a list, which the reader of folded stacks refuses with a
+	 * reason.
+	 */
 	line = pfs_trim(line);
 	begin = line.length;
 	while (begin > 0 && (pfs_is_digit(line.data[begin - 1]) ||
@@ -62,6 +66,7 @@ format_of_text(const uint8_t *bytes, size_t length, bool *is_empty)
 
 	*is_empty = true;
 	pfs_skip_byte_order_mark(&lines);
+	/* A time is certain, so the search ends with it. Other signs may be met by chance. */
 	for (int i = 0;
 		 i < PROBE_LINES && !has_time && lines.at < PROBE_BYTES && pfs_next_line(&lines, &line);
 		 i++)
@@ -70,6 +75,7 @@ format_of_text(const uint8_t *bytes, size_t length, bool *is_empty)
 		bool is_event = line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, &event);
 
 		has_time = is_event && event.has_time;
+		/* An event without a time loses against folded stacks that were met before. */
 		if (has_time || (is_event && format == PFS_FORMAT_PROFILE))
 			format = PFS_FORMAT_PERF_SCRIPT;
 		if (!is_event && (line.length == 0 || line.data[0] == '#'))
@@ -112,6 +118,7 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 	};
 	const PfsForeign *what = pfs_foreign_find(bytes, length);
 	bool is_known = pfs_reader_of(bytes, length) != NULL;
+	/* A text that another reader or a foreign format claims is not judged by its lines. */
 	bool is_line_text = what == NULL && !is_known && format_is_text(bytes, length);
 	bool is_empty = false;
 	PfsFormat format = is_line_text ? format_of_text(bytes, length, &is_empty) : PFS_FORMAT_PROFILE;

@@ -244,11 +244,8 @@ place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
 		if (!is_worth(graph, stack, callee, cost))
 			continue;
 		graph->visits_left--;
+		/* The part of the callee's costs that this stack gets; rounding may bring it above 1. */
 		if (!open_function(graph, stack, root, callee,
-						   /*
-						    * The part of the callee's costs that this stack gets. Costs of calls
-						    * may exceed the sum in "called" by rounding.
-						    */
 						   fmin(cost / graph->functions[callee].called, 1)))
 			return false;
 	}

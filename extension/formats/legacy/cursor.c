@@ -43,11 +43,13 @@ pfs_take_number(PfsCursor *cursor, int64_t *number)
 	PfsReadStatus status;
 
 	pfs_skip_blanks(&at);
+	/* The sign belongs to the number only in front. */
 	if (at.length > 0 && at.data[0] == '-')
 		length++;
 	while (length < at.length && pfs_is_digit(at.data[length]))
 		length++;
 	status = pfs_parse_int64(pfs_part(at, 0, length), number);
+	/* The cursor stays where it was if there is no number. */
 	if (status != PFS_READ_OK)
 		return status;
 	skip(&at, length);
@@ -73,10 +75,12 @@ pfs_take_hex(PfsCursor *cursor, uint64_t *number)
 
 	for (; at.length > 0 && hex_digit(at.data[0]) < 16; skip(&at, 1))
 	{
+		/* Another digit would shift out the highest four bits. */
 		if (sum >> 60 != 0)
 			return PFS_READ_OUT_OF_RANGE;
 		sum = sum << 4 | hex_digit(at.data[0]);
 	}
+	/* No digit was read. */
 	if (at.length == cursor->length)
 		return PFS_READ_MALFORMED;
 	*number = sum;
@@ -106,6 +110,7 @@ pfs_text_contains(PfsText text, const char *words)
 
 	while (text.length >= length)
 	{
+		/* The words must fit in the rest of the text. */
 		const char *at = memchr(text.data, words[0], text.length - length + 1);
 
 		if (at == NULL)

@@ -57,6 +57,7 @@ read_threads(PfsLegacyText *text, PfsText line, bool at_end)
 	{
 		PfsText rest = line;
 
+		/* Threads without stacks end the list; the map of memory may follow. */
 		if (pfs_take_words(&rest, "---- no stack trace for"))
 		{
 			pfs_memory_map_find(&text->lines);
@@ -80,9 +81,11 @@ threads_read_all(PfsLegacyText *text)
 	pfs_legacy_set_period(text->profile, "thread", "count", 1);
 	if (!pfs_legacy_add_type(text->profile, "thread", "count"))
 		return pfs_line_refused(&text->lines);
+	/* Comments may precede the first thread. */
 	while (!at_end && pfs_is_comment(line))
 		at_end = !pfs_next_line(&text->lines, &line);
 	rest = line;
+	/* After the rule of the file, lines up to the first thread are ignored. */
 	if (pfs_take_words(&rest, "--- threadz "))
 		do
 			at_end = !pfs_next_line(&text->lines, &line);

@@ -116,6 +116,7 @@ same_range(const PfsRange *a, const PfsRange *b)
 static bool
 claim_holds(const PfsRange *claimed, const PfsRange *actual, bool is_bounds)
 {
+	/* Without values there are no bounds, so the claim must be exact. */
 	if (!is_bounds || !actual->known)
 		return same_range(claimed, actual);
 	return claimed->known && claimed->min <= actual->min && claimed->max >= actual->max;
@@ -230,6 +231,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 		{
 			if (sorts_before(parts, row, before))
 			{
+				/* Later rows would be out of order, too. */
 				verification_report(verification,
 									psprintf("row %u of block %u is out of order", row, block));
 				return;
@@ -378,6 +380,7 @@ check_keys(Verification *verification, PfsSegmentReader *reader)
 	DecodedBlock *decoded[2] = { palloc(sizeof(DecodedBlock)), palloc(sizeof(DecodedBlock)) };
 	const char *problem;
 
+	/* The caller gave no check, or the segment was written before the table had these columns. */
 	if (verification->keys == NULL || series < 0 || stack < 0)
 		return;
 	verification->stream = -1;
@@ -417,6 +420,7 @@ check_segment(Verification *verification)
 	reader = pfs_segment_reader(input);
 	for (uint32 stream = 0; stream < pfs_reader_stream_count(reader); stream++)
 		byte_count += (int64) pfs_reader_stream_length(reader, stream);
+	/* Other checks follow even after a problem, so that all problems are reported. */
 	if (byte_count != row->byte_count)
 		verification_report(verification,
 							"the directory names another number of bytes than the header");
@@ -430,6 +434,7 @@ check_segment(Verification *verification)
 		if ((int) column == pfs_reader_find_column(reader, verification->key.series))
 			series = range;
 	}
+	/* A segment written before the column was added has no values to compare. */
 	if (verification->key.time != InvalidAttrNumber &&
 		pfs_reader_find_column(reader, verification->key.time) >= 0)
 		check_directory_range(verification, "time", &row->time, &time);
@@ -519,6 +524,9 @@ pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 	verification.report = report;
 	verification.arg = arg;
 	verification.stream = -1;
+	/*
+	 * A damaged metapage stops here, because no directory row can be found without the storage id.
+	 */
 	run_check(&verification, table_check_metapage);
 	/* relation->rd_amcache is set only after the metapage has been read */
 	is_readable = relation->rd_amcache != NULL;

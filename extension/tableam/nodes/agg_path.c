@@ -39,6 +39,7 @@ pfs_agg_path(RelOptInfo *rel, PathTarget *target, const PfsAggCandidate *candida
 	CustomPath *path = makeNode(CustomPath);
 	PfsAggregation *aggregation = palloc(sizeof(PfsAggregation));
 
+	/* The candidate's lists are shared by all its paths. */
 	*aggregation = candidate->aggregation;
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
@@ -53,6 +54,7 @@ pfs_agg_path(RelOptInfo *rel, PathTarget *target, const PfsAggCandidate *candida
 
 	path->path.rows = candidate->group_count;
 	path->path.startup_cost =
+		/* All groups are computed before the first row is returned. */
 		candidate->startup + candidate->run / pfs_parallel_divisor(workers) + target->cost.startup;
 	path->path.total_cost = path->path.startup_cost +
 							(cpu_tuple_cost + target->cost.per_tuple) * candidate->group_count;
@@ -64,6 +66,7 @@ partial_aggref(Aggref *aggref)
 {
 	Aggref *partial = copyObject(aggref);
 
+	/* A partial aggregate returns its transition state, serialised if it is of type internal. */
 	mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
 	return partial;
 }
@@ -74,6 +77,7 @@ pfs_agg_partial(const PfsAggCandidate *candidate)
 	PfsAggCandidate partial = *candidate;
 	ListCell *cell;
 
+	/* The aggregates' list is changed, so the partial candidate has a list of its own. */
 	partial.aggregation.is_partial = true;
 	partial.aggregation.aggrefs = list_copy(partial.aggregation.aggrefs);
 	foreach(cell, partial.aggregation.aggrefs)
@@ -87,6 +91,7 @@ add_inputs(Node *node, void *context)
 {
 	PathTarget *target = context;
 
+	/* An expression that the target has needs no columns. */
 	if (node == NULL || list_member(target->exprs, node))
 		return false;
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, Aggref))
@@ -110,6 +115,10 @@ pfs_agg_partial_target(PlannerInfo *root, const PathTarget *target, List *having
 		Expr *expression = lfirst(cell);
 		Index reference = get_pathtarget_sortgroupref(target, i++);
 
+		/*
+		 * Grouping expressions are computed below; other expressions are computed above, of their
+		 * columns and aggregates.
+		 */
 		if (reference != 0 &&
 			get_sortgroupref_clause_noerr(reference, root->parse->groupClause) != NULL)
 			add_column_to_pathtarget(partial, expression, reference);
@@ -118,6 +127,7 @@ pfs_agg_partial_target(PlannerInfo *root, const PathTarget *target, List *having
 	}
 	add_inputs((Node *) others, partial);
 	add_inputs((Node *) having, partial);
+	/* Aggregates below return transition states. */
 	foreach(cell, partial->exprs)
 	{
 		Aggref *aggref = lfirst(cell);
@@ -139,6 +149,10 @@ pfs_agg_final_path(PlannerInfo *root, RelOptInfo *output, Path *partial, List *h
 	if (parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	return (Path *) create_agg_path(root, output, partial, output->reltarget,
+									/*
+									 * A Finalize Aggregate without keys is plain: it returns one
+									 * row.
+									 */
 									parse->groupClause != NIL ? AGG_HASHED : AGG_PLAIN,
 									AGGSPLIT_FINAL_DESERIAL, parse->groupClause, having, &costs,
 									group_count);
@@ -153,6 +167,7 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list
 	List *outputs = list_concat_copy(aggregation->keys, aggregation->aggrefs);
 	ListCell *cell;
 
+	/* The node's own tuple has the keys, then the aggregates; Vars of upper nodes refer to it. */
 	foreach(cell, outputs)
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist,

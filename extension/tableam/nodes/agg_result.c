@@ -32,8 +32,10 @@ numeric_of_int128(int128 value)
 	char digits[INT128_DIGITS + 1];
 	char *first = digits + INT128_DIGITS;
 	bool is_negative = value < 0;
+	/* The negation has no sign, because the least int128 has no positive counterpart. */
 	uint128 rest = is_negative ? -(uint128) value : (uint128) value;
 
+	/* The frequent case has a function of its own. */
 	if (fits_int64(value))
 		return int64_to_numeric((int64) value);
 	*first = '\0';
@@ -74,6 +76,7 @@ serialised_sum(int64 count, int128 sum)
 	uint128 rest = sum < 0 ? -(uint128) sum : (uint128) sum;
 	StringInfoData buffer;
 
+	/* Digits are collected from the last to the first and sent in the reverse order. */
 	for (; rest > 0; rest /= NUMERIC_BASE)
 		digits[digit_count++] = (int16) (rest % NUMERIC_BASE);
 
@@ -104,10 +107,14 @@ partial_result(const PfsAggSpec *spec, const int64 *state, bool *is_null)
 	int64 count = state[PFS_AGG_COUNT_WORD];
 	int128 sum = pfs_agg_get_sum(state);
 
+	/*
+	 * sum(int8) and avg(int8) have one transition type, which counts rows also if there are none.
+	 */
 	if (spec->type == INT8OID)
 		return serialised_sum(count, sum);
 	if (spec->kind == PFS_AGG_AVG)
 		return count_and_sum(count, sum);
+	/* sum(int4) and sum(int2) have the sum itself as transition state. */
 	*is_null = count == 0;
 	return *is_null ? 0 : int8_of_sum(sum);
 }
@@ -122,6 +129,7 @@ pfs_agg_result(const PfsAggSpec *spec, bool is_partial, const int64 *state, bool
 		return Int64GetDatum(count);
 	if (is_partial && (spec->kind == PFS_AGG_SUM || spec->kind == PFS_AGG_AVG))
 		return partial_result(spec, state, is_null);
+	/* An aggregate of no rows is NULL, except counts. */
 	*is_null = count == 0;
 	if (*is_null)
 		return 0;

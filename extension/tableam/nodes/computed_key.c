@@ -31,6 +31,7 @@ replace_column(Node *node, void *context)
 
 	if (node == NULL)
 		return NULL;
+	/* Exactly one column occurs in the expression, see pfs_agg_translate_key(). */
 	if (!IsA(node, Var))
 		return expression_tree_mutator(node, replace_column, context);
 	value = makeNode(CaseTestExpr);
@@ -69,6 +70,7 @@ computed_key_evaluate(PfsComputedKey *key, int64 value, bool value_is_null, bool
 static inline const PfsRememberedKey *
 computed_key_remember(PfsComputedKey *key, int64 value)
 {
+	/* Fibonacci hashing: the highest bits of the product depend on all bits of the value. */
 	uint64 hash = (uint64) value * UINT64CONST(0x9e3779b97f4a7c15);
 	PfsRememberedKey *remembered = &key->remembered[hash >> (64 - REMEMBERED_BITS)];
 
@@ -91,6 +93,7 @@ pfs_computed_key_evaluate(PfsComputedKey *key, uint32 row_count, const int64 *va
 
 	for (uint32 row = 0; row < row_count; row++)
 	{
+		/* NULL has no value to hash. */
 		if (nulls != NULL && nulls[row])
 			key->values[row] = computed_key_evaluate(key, 0, true, &key->nulls[row]);
 		else
@@ -102,5 +105,6 @@ pfs_computed_key_evaluate(PfsComputedKey *key, uint32 row_count, const int64 *va
 		}
 		has_nulls |= key->nulls[row];
 	}
+	/* Without nulls the caller can skip its tests. */
 	return has_nulls ? key->nulls : NULL;
 }

@@ -27,6 +27,7 @@ translate_keys(const PlannerInfo *root, PfsAggCandidate *candidate)
 {
 	ListCell *cell;
 
+	/* Each key of GROUP BY must be a supported expression. */
 	foreach(cell, root->parse->groupClause)
 		if (!pfs_agg_candidate_add_key(candidate,
 									   get_sortgroupclause_tle(lfirst_node(SortGroupClause, cell),
@@ -39,6 +40,7 @@ translate_keys(const PlannerInfo *root, PfsAggCandidate *candidate)
 static bool
 translate_aggregates(const PathTarget *target, const List *having, PfsAggCandidate *candidate)
 {
+	/* Columns outside aggregates can only be keys, or depend on them, in a valid query. */
 	List *nodes = pull_var_clause((Node *) list_concat_copy(target->exprs, having),
 								  PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_WINDOWFUNCS |
 									  PVC_INCLUDE_PLACEHOLDERS);
@@ -60,6 +62,7 @@ static bool
 agg_recognise(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having,
 			  PfsAggCandidate *candidate)
 {
+	/* HAVING is computed by the node for each group. */
 	if (contain_subplans((Node *) having) || contain_volatile_functions((Node *) having) ||
 		!pfs_agg_candidate_begin(root, input, candidate) || !translate_keys(root, candidate) ||
 		!translate_aggregates(output->reltarget, having, candidate))
@@ -80,12 +83,16 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *output, const PfsAggCandidate *
 	Path *gather;
 	double row_count;
 
+	/* 0 workers: PostgreSQL does not expect a gain. */
 	if (workers <= 0)
 		return;
 	partial_rel = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
 	partial_rel->consider_parallel = true;
 	target = pfs_agg_partial_target(root, output->reltarget, having);
 	path = pfs_agg_path(partial_rel, target, &partial, NIL, workers);
+	/*
+	 * Each process returns its own groups, so the Gather returns more rows than there are groups.
+	 */
 	row_count = path->path.rows * pfs_parallel_divisor(workers);
 	gather = (Path *) create_gather_path(root, partial_rel, &path->path, target, NULL, &row_count);
 	add_path(output, pfs_agg_final_path(root, output, gather, having, candidate->group_count));
@@ -111,6 +118,7 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 
 	if (previous_hook != NULL)
 		previous_hook(root, stage, input, output, extra);
+	/* Grouping sets need several groupings of the rows; row marks need single rows. */
 	if (!pfs_enable_agg || stage != UPPERREL_GROUP_AGG || parse->groupingSets != NIL ||
 		parse->rowMarks != NIL || (parse->groupClause == NIL && !parse->hasAggs))
 		return;

@@ -39,10 +39,12 @@ pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entry)
 	Relation relation;
 	bool is_ours;
 
+	/* An appendrel, a sample of a table, and foreign or partitioned tables have other scans. */
 	if (entry->rtekind != RTE_RELATION || entry->inh || entry->tablesample != NULL ||
 		(entry->relkind != RELKIND_RELATION && entry->relkind != RELKIND_MATVIEW) ||
 		(rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL))
 		return false;
+	/* The planner holds the lock. */
 	relation = table_open(entry->relid, NoLock);
 	is_ours = pfs_is_profstore_table(relation);
 	table_close(relation, NoLock);
@@ -59,11 +61,13 @@ pfs_used_columns(Index index, int column_count, List *expressions)
 	pull_varattnos((Node *) expressions, index, &offset);
 	while ((member = bms_next_member(offset, member)) >= 0)
 	{
+		/* Bitmapsets have no negative members, so numbers of system columns are shifted. */
 		int attnum = member + FirstLowInvalidHeapAttributeNumber;
 
 		if (attnum > 0)
 			columns = bms_add_member(columns, attnum);
 		else if (attnum == InvalidAttrNumber && column_count > 0)
+			/* Number 0 is a reference to the whole row. */
 			columns = bms_add_range(columns, 1, column_count);
 	}
 	bms_free(offset);
@@ -84,6 +88,7 @@ clauses_on_key(PlannerInfo *root, const RelOptInfo *rel, List *clauses)
 		RestrictInfo *clause = lfirst(cell);
 		PfsPushedQual qual;
 
+		/* Only these clauses skip blocks; others are tested for all rows of a block. */
 		if (pfs_pushdown_translate(clause->clause, rel->relid, &qual) &&
 			(qual.attnum == key.time || qual.attnum == key.series))
 			on_key = lappend(on_key, clause);
@@ -101,9 +106,11 @@ pfs_read_cost(PlannerInfo *root, RelOptInfo *rel, List *pushed_clauses, int colu
 										  JOIN_INNER, NULL);
 	double column_share = Min(1.0, (double) Max(column_count, 1) / Max(rel->max_attr, 1));
 
+	/* At least a block is read, whatever the selectivity is. */
 	cost.row_count = Min(rows, Max(rows * share, SMALLEST_READ_ROWS));
 	share = cost.row_count / rows;
 	cost.startup = SCAN_STARTUP_ROWS * cpu_tuple_cost;
+	/* Pages of the columns that are read, and the decoding of their values. */
 	cost.run = rel->pages * share * column_share * seq_page_cost +
 			   cost.row_count * column_count * DECODE_COST_PER_VALUE;
 	return cost;
@@ -112,6 +119,7 @@ pfs_read_cost(PlannerInfo *root, RelOptInfo *rel, List *pushed_clauses, int colu
 double
 pfs_parallel_divisor(int workers)
 {
+	/* PostgreSQL's own estimate: the leader helps less, the more workers it serves. */
 	double leader_share = 1.0 - 0.3 * workers;
 
 	if (workers == 0)

@@ -44,6 +44,7 @@ split_clauses(const RelOptInfo *rel, List *clauses, List **pushed, List **rest)
 		RestrictInfo *clause = lfirst(cell);
 		PfsPushedQual qual;
 
+		/* A pseudoconstant clause is a condition of the whole plan; a Result node tests it. */
 		if (!clause->pseudoconstant && pfs_pushdown_translate(clause->clause, rel->relid, &qual))
 			*pushed = lappend(*pushed, clause);
 		else
@@ -69,6 +70,10 @@ make_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param_info, int wor
 	double row_count = param_info != NULL ? param_info->ppi_rows : rel->rows;
 	Bitmapset *columns;
 
+	/*
+	 * Clauses of a parameterised path compare with columns of other relations, which are constant
+	 * during a scan.
+	 */
 	if (param_info != NULL)
 		clauses = list_concat_copy(clauses, param_info->ppi_clauses);
 	split_clauses(rel, clauses, &pushed, &rest);
@@ -76,6 +81,9 @@ make_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param_info, int wor
 							   list_concat_copy(rel->reltarget->exprs,
 												extract_actual_clauses(clauses, false)));
 	read_cost = pfs_read_cost(root, rel, pushed, bms_num_members(columns));
+	/*
+	 * The other clauses are evaluated for the rows that pushed ones keep, of those that are read.
+	 */
 	pushed_rows = Min(read_cost.row_count,
 					  rel->tuples * clauselist_selectivity(root, pushed, 0, JOIN_INNER, NULL));
 	cost_qual_eval(&rest_cost, rest, root);
@@ -87,17 +95,20 @@ make_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param_info, int wor
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
+	/* The node returns rows in both directions, and computes its target list. */
 	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
 
 	path->path.startup_cost = read_cost.startup + rest_cost.startup + rel->reltarget->cost.startup;
 	path->path.rows = row_count;
+	/* Pushed clauses cost nothing per row: they are evaluated by block. */
 	path->path.total_cost = read_cost.run + (ROW_COST + rest_cost.per_tuple) * pushed_rows +
 							rel->reltarget->cost.per_tuple * row_count;
 	if (workers > 0)
 	{
 		double divisor = pfs_parallel_divisor(workers);
 
+		/* Each process returns a part of the rows. */
 		path->path.rows = clamp_row_est(row_count / divisor);
 		path->path.total_cost /= divisor;
 	}
@@ -112,6 +123,7 @@ scan_add_paths(PlannerInfo *root, RelOptInfo *rel)
 	int workers;
 
 	add_path(rel, &make_path(root, rel, param_info, 0)->path);
+	/* Workers do not have the parameter of a lateral reference. */
 	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
 		return;
 	workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
@@ -124,6 +136,7 @@ scan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblE
 {
 	if (previous_hook != NULL)
 		previous_hook(root, rel, index, entry);
+	/* A dummy relation has a path that returns no rows. */
 	if (pfs_enable_scan && pfs_is_plain_profstore_rel(rel, entry) && !IS_DUMMY_REL(rel))
 		scan_add_paths(root, rel);
 }
@@ -142,6 +155,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 	{
 		PfsPushedQual *qual = palloc0(sizeof(PfsPushedQual));
 
+		/* These are the clauses that make_path() has counted as pushed. */
 		if (pfs_pushdown_translate(lfirst(cell), rel->relid, qual))
 			quals = lappend(quals, qual);
 		else

@@ -181,7 +181,7 @@ translate_any(const ScalarArrayOpExpr *clause, Index index, PfsPushedQual *qual)
 {
 	Expr *array = lsecond(clause->args);
 
-	/* Only = ANY: other operators would need several ranges. */
+	/* Filters have sets of keys for equality only. */
 	if (!clause->useOr ||
 		!pfs_is_stored_column(linitial(clause->args), index, &qual->attnum, &qual->column_type) ||
 		comparison_strategy(clause->opno, qual->column_type, &qual->value_type) != PFS_TEST_EQUAL)

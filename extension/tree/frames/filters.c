@@ -91,6 +91,7 @@ matcher_read_number(const PfsMatcher *matcher, const char *argument)
 
 	errno = 0;
 	number = strtou64(matcher->value, &end, 0);
+	/* strtou64() also accepts blanks and a sign before the number. */
 	if (errno != 0 || *end != '\0' || !(*matcher->value >= '0' && *matcher->value <= '9'))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("invalid %s: \"%s\" is not a number, which field %s requires for "
@@ -164,8 +165,10 @@ filter_make(const char *expression, const char *name)
 
 	if (expression == NULL || expression[0] == '\0')
 		return NULL;
+	/* The filter outlives the argument of the first call, so it keeps a copy. */
 	copy = pstrdup(expression);
 	parsed = pfs_frame_matchers_parse(copy, name);
+	/* An expression that is no list of matchers is a regular expression on names of functions. */
 	return parsed == NULL ? filter_of_regex(copy, name) : filter_of_matchers(parsed, copy, name);
 }
 
@@ -241,6 +244,7 @@ pfs_filters_fold(const PfsFilters *filters)
 static bool
 text_fits(const FrameMatcher *matcher, const char *value)
 {
+	/* C_COLLATION_OID: the result must not depend on the database, because answers are kept. */
 	if (matcher->regex != NULL)
 		return RE_compile_and_execute(matcher->regex, unconstify(char *, value),
 									  (int) strlen(value), REG_ADVANCED, C_COLLATION_OID, 0, NULL);
@@ -263,6 +267,9 @@ number_fits(const FrameMatcher *matcher, uint64 number, bool hexadecimal)
 {
 	char value[32];
 
+	/*
+	 * Equality compares values, so 0x10 and 16 are equal; other operators compare the printed form.
+	 */
 	if (is_comparison(matcher->op))
 		return number == matcher->number;
 	if (hexadecimal)
@@ -306,6 +313,7 @@ static PfsIdMap *
 recall_answers(const FrameMatcher *matcher)
 {
 	MemoryContext context;
+	/* Answers of one matcher serve all queries of the session that contain it. */
 	char *key = psprintf("answers %d %d %s", matcher->field, matcher->op, matcher->value);
 	PfsIdMap *said = pfs_session_cache_get(key, sizeof(PfsIdMap), &context);
 
@@ -317,6 +325,7 @@ recall_answers(const FrameMatcher *matcher)
 static void
 filter_recall(PfsFilter *filter)
 {
+	/* filter is NULL if the argument is not given. */
 	for (int i = 0; filter != NULL && i < filter->matcher_count; i++)
 		filter->matchers[i].said = recall_answers(&filter->matchers[i]);
 }
@@ -335,6 +344,7 @@ append_key(StringInfo key, const PfsFilter *filter)
 	if (filter == NULL)
 		appendStringInfoString(key, " -");
 	else
+		/* The length tells apart expressions that contain blanks or colons. */
 		appendStringInfo(key, " %zu:%s", strlen(filter->expression), filter->expression);
 }
 
@@ -344,6 +354,7 @@ pfs_filters_frames_key(const PfsFilters *filters)
 	StringInfoData key;
 
 	initStringInfo(&key);
+	/* Only show and hide change which frames a location has. */
 	append_key(&key, filters->by[PFS_SHOW]);
 	append_key(&key, filters->by[PFS_HIDE]);
 	return key.data;
@@ -370,6 +381,7 @@ memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 	switch (matcher->field)
 	{
 		case FIELD_FUNCTION:
+		/* All three fields belong to the function, so one answer suffices for its frames. */
 		case FIELD_SYSTEM_NAME:
 		case FIELD_FILE:
 			return frame->function ? pfs_id_map_slot(matcher->said, frame->function->id) : NULL;
@@ -377,6 +389,7 @@ memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 		case FIELD_BUILD_ID:
 		case FIELD_KIND:
 			return pfs_id_map_slot(matcher->said, frame->location->mapping_id);
+		/* Lines and addresses belong to the location, whose verdict is kept as a whole. */
 		case FIELD_LINE:
 		case FIELD_ADDRESS:
 			break;
@@ -392,6 +405,7 @@ matcher_fits(FrameMatcher *matcher, const PfsFrameFacts *frame)
 				   matcher->op == PFS_MATCH_NOT_SUBSTRING;
 	bool answer;
 
+	/* 0: not answered yet, 1: no, 2: yes. */
 	if (memory != NULL && *memory != 0)
 		return *memory == 2;
 	answer = frame_fits(matcher, frame) != negated;
@@ -422,6 +436,7 @@ pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame)
 
 	verdict.focused = focus == NULL || filter_matches(focus, frame);
 	verdict.ignored = ignore != NULL && filter_matches(ignore, frame);
+	/* hide and show act on frames; focus and ignore act on whole stacks. */
 	verdict.visible = (hide == NULL || !filter_matches(hide, frame)) &&
 					  (show == NULL || filter_matches(show, frame));
 	return verdict;
@@ -446,6 +461,7 @@ path_ends_in(const char *path, const char *file)
 	size_t file_length = strlen(file);
 
 	if (path_length < file_length || strcmp(path + path_length - file_length, file) != 0)
+		/* "b.c" matches "a/b.c" but not "ab.c". */
 		return false;
 	return path_length == file_length || path[path_length - file_length - 1] == '/';
 }
