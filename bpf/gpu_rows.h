@@ -54,7 +54,10 @@ struct pfs_gpu_row {
 	__u16 device; /* number of the device in the program */
 	/* number of the kernel's name, or a copy's direction; WINDOW: attempts that found a profiler */
 	__u32 name;
-	/* KEPT: identifies the launch in the process; WINDOW: windows thrown away since the last one */
+	/*
+	 * KEPT: identifies the launch in the process; WINDOW of which nothing was observed: 1 if it was
+	 * thrown away
+	 */
 	__u32 correlation;
 	__u32 stream;
 	union {

@@ -58,7 +58,10 @@ decoder_begin_window(GpuDecoder *decoder, const struct pfs_gpu_row *head, uint64
 	decoder->left = 0;
 	decoder->busy += MIN(head->name, 1);
 	if (head->window.rows == 0 && head->window.observed_ns == 0)
+	{
+		decoder->refused += MIN(head->correlation, 1);
 		return;
+	}
 	if (!head_is_possible(head) || !window_claims_past_time(decoder, head, now_ns))
 	{
 		decoder->refused++;

@@ -43,6 +43,9 @@
 #define EXIT_NS		  NS_PER_S
 #define WINDOW_MIN_NS (10 * NS_PER_MS)
 #define STREAMS_MAX	  128 /* kernels that a device runs at a time */
+/* Kernels of a stream that may run at a time: a kernel may be launched before its predecessor's end
+ * (programmatic dependent launch). */
+#define OVERLAP_MAX	  2
 
 /* Launches of which stacks are sampled, a second while a window is open. */
 #define KEPT_A_SECOND	1000
@@ -83,7 +86,7 @@ static struct
 	uint64_t began_ns;
 	uint64_t ended_ns;
 	uint64_t stood_until_ns; /* end of the time that the reported windows cover */
-	uint32_t thrown_away;
+	uint32_t exits_registered;
 } tracer = { .is_working = ATOMIC_FLAG_INIT };
 
 static const uint32_t launch_callbacks[] = CUPTI_LAUNCHES;
@@ -261,18 +264,44 @@ switch_off(void)
 	tracer.subscriber = NULL;
 }
 
-/* Tells the collector that another profiler is in the way, and puts off the next window. */
+/* Reports that there is no window: another profiler was found, or the window is thrown away. */
+static void
+report_no_window(bool is_busy, uint64_t now_ns)
+{
+	struct pfs_gpu_row head = { .kind = PFS_GPU_ROW_WINDOW,
+								.version = PFS_GPU_ROW_VERSION,
+								.name = is_busy,
+								.correlation = !is_busy };
+	WindowTotals nothing = { 0 };
+
+	outbox_hand_over(&head, &nothing, now_ns);
+}
+
+/* Reports that another profiler is in the way, and puts off the next window. */
 static void
 give_way(uint64_t now_ns)
 {
-	struct pfs_gpu_row head = { .kind = PFS_GPU_ROW_WINDOW, .version = PFS_GPU_ROW_VERSION };
-	WindowTotals nothing = { 0 };
-
-	head.name = 1;
-	outbox_hand_over(&head, &nothing, now_ns);
+	report_no_window(true, now_ns);
 	/* a window stands for no time in which another profiler was there */
 	tracer.stood_until_ns = now_ns;
 	tracer.next_ns = now_ns + RETRY_NS;
+}
+
+static void tracer_exit(void);
+
+/*
+ * Registers tracer_exit() for the program's end, unless it was registered count times. Functions
+ * run there in reverse order, and CUPTI must still work. CUPTI's own are registered when it is
+ * loaded and first used, so ours is registered again in the first window, and after it.
+ */
+static void
+register_exit(uint32_t count)
+{
+	if (tracer.exits_registered >= count)
+		return;
+	tracer.exits_registered++;
+	if (atexit(tracer_exit) != 0)
+		tracer_die("atexit failed", 0);
 }
 
 static void
@@ -302,6 +331,12 @@ begin_window(uint64_t now_ns)
 	if (!switch_on())
 	{
 		window_close();
+		switch_off();
+		return;
+	}
+	register_exit(2);
+	if (tracer.phase == PHASE_DEAD)
+	{
 		switch_off();
 		return;
 	}
@@ -344,8 +379,8 @@ compare_streams(const void *a, const void *b)
 
 /*
  * Returns false if the sums contradict the time that has passed: kernels outside of graphs run one
- * after the other in their stream, and a device runs a limited number of kernels at a time. The
- * sums are reordered.
+ * after the other in their stream, if they do not overlap a little, and a device runs a limited
+ * number of kernels at a time. The sums are reordered.
  */
 static bool
 sums_are_possible(RowTable *sums, uint64_t length_ns)
@@ -364,7 +399,7 @@ sums_are_possible(RowTable *sums, uint64_t length_ns)
 			stream_ns = 0;
 		if (row->kind == PFS_GPU_ROW_KERNELS && !row->graph && row->name != PFS_GPU_OTHER_NAME)
 			stream_ns += row->ns;
-		if (stream_ns > length_ns)
+		if (stream_ns > length_ns * OVERLAP_MAX)
 			return false;
 	}
 	return total_ns / STREAMS_MAX <= length_ns;
@@ -382,14 +417,13 @@ end_window(uint64_t now_ns)
 	window_finish(&totals);
 	if (totals.dropped > 0 || !sums_are_possible(&totals.sums, now_ns - tracer.began_ns))
 	{
-		tracer.thrown_away++;
+		report_no_window(false, now_ns);
 		/* fewer records fit into the buffers */
 		if (totals.dropped > 0 && tracer.window_ns > WINDOW_MIN_NS)
 			tracer.window_ns /= 2;
 	}
 	else
 	{
-		head.correlation = tracer.thrown_away;
 		head.window.observed_ns = observed_ns;
 		head.window.since_ns = tracer.ended_ns - tracer.stood_until_ns;
 		if (head.window.since_ns > PFS_GPU_SINCE_MAX_NS)
@@ -402,7 +436,6 @@ end_window(uint64_t now_ns)
 			totals.launches > totals.matched ? (uint32_t) (totals.launches - totals.matched) : 0;
 		outbox_hand_over(&head, &totals, now_ns);
 		tracer.stood_until_ns = tracer.ended_ns;
-		tracer.thrown_away = 0;
 		tracer.window_ns = tracer.window_ns * 2 < tracer.settings.window_ns
 							   ? tracer.window_ns * 2
 							   : tracer.settings.window_ns;
@@ -413,6 +446,7 @@ end_window(uint64_t now_ns)
 	cost = (BudgetedWindow){ observed_ns, totals.launches + totals.copies, totals.graph_kernels,
 							 totals.kept };
 	tracer.phase = PHASE_PAUSED;
+	register_exit(3);
 	tracer.next_ns =
 		tracer.ended_ns + budget_pause_ns(&cost, tracer.settings.share, (uint32_t) tracer_draw());
 }
@@ -456,7 +490,6 @@ note_attached(bool is_attached, uint64_t now_ns)
 	tracer.next_ns = now_ns + tracer_draw() % (2 * tracer.settings.window_ns);
 	tracer.window_ns = tracer.settings.window_ns;
 	tracer.periods = (KeptPeriods){ FIRST_PERIOD, FIRST_PERIOD };
-	tracer.thrown_away = 0;
 	names_forget_sent();
 }
 
@@ -481,7 +514,11 @@ tracer_turn(uint64_t now_ns)
 	}
 	else if (tracer.phase == PHASE_DRAINING)
 		drain(now_ns);
-	if (tracer.phase == PHASE_OBSERVING && tracer.next_ns < look_ns)
+	/* of short windows the end is not delayed by the next look */
+	if (tracer.phase == PHASE_DRAINING && tracer.window_ns < LOOK_NS)
+		look_ns = now_ns + tracer.window_ns;
+	else if ((tracer.phase == PHASE_OBSERVING || tracer.phase == PHASE_PAUSED) &&
+			 tracer.next_ns < look_ns)
 		look_ns = tracer.next_ns;
 	return look_ns;
 }
@@ -592,7 +629,10 @@ InitializeInjection(void)
 		return 1;
 	tracer.window_ns = tracer.settings.window_ns;
 	tracer.random = (monotonic_ns() ^ (uint64_t) getpid() << 40) | 1;
-	if (pthread_atfork(NULL, NULL, tracer_disarm) != 0 || atexit(tracer_exit) != 0)
+	if (pthread_atfork(NULL, NULL, tracer_disarm) != 0)
+		return 1;
+	register_exit(1);
+	if (tracer.phase == PHASE_DEAD)
 		return 1;
 	if (!start_thread())
 		atomic_store(&tracer.is_disarmed, true);

@@ -365,6 +365,26 @@ test_decoder(void **state)
 	gpu_decoder_fini(&decoder);
 }
 
+/* Reports of no window are counted once each, whatever number they claim. */
+static void
+test_no_window(void **state)
+{
+	struct pfs_gpu_row rows[2] = { make_head(0), make_head(0) };
+	GpuDecoder decoder = { 0 };
+	Decoded decoded = { 0 };
+
+	(void) state;
+	for (int i = 0; i < 2; i++)
+		memset(&rows[i].window, 0, sizeof(rows[i].window));
+	rows[0].correlation = UINT32_MAX;
+	rows[1].name = UINT32_MAX;
+	feed(&decoder, &decoded, rows, 2, 100 * SECOND);
+	assert_int_equal(decoder.refused, 1);
+	assert_int_equal(decoder.busy, 1);
+	assert_int_equal(decoded.windows, 0);
+	gpu_decoder_fini(&decoder);
+}
+
 static void
 expect_refused(struct pfs_gpu_row head, struct pfs_gpu_row row)
 {
@@ -529,11 +549,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_loads),	  cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_graph_shares),	  cmocka_unit_test(test_decoder),
-		cmocka_unit_test(test_refusals),		  cmocka_unit_test(test_claimed_time),
-		cmocka_unit_test(test_lost_rows),		  cmocka_unit_test(test_decoder_bytes),
-		cmocka_unit_test(test_programs_of_owner),
+		cmocka_unit_test(test_random_loads),  cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_graph_shares),  cmocka_unit_test(test_decoder),
+		cmocka_unit_test(test_no_window),	  cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_claimed_time),  cmocka_unit_test(test_lost_rows),
+		cmocka_unit_test(test_decoder_bytes), cmocka_unit_test(test_programs_of_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,8 +237,7 @@ take_window(void *context, const GpuWindow *window)
 	release_incomplete(reader, program);
 	for (; *end != NULL; end = &(*end)->next)
 		before++;
-	losses_add(reader->losses, LOSS_GPU_RECORDS_REFUSED,
-			   window->head.window.refused + (uint64_t) window->head.correlation);
+	losses_add(reader->losses, LOSS_GPU_RECORDS_REFUSED, window->head.window.refused);
 	losses_add(reader->losses, LOSS_GPU_UNMATCHED, window->head.window.unmatched);
 	if (before < GPU_PROGRAM_WINDOWS && gpu_program_charge(&reader->gpu, program, bytes))
 	{

@@ -46,7 +46,7 @@ static struct
 	FakeCuptiFaults faults;
 	FakeCuptiCounts counts;
 	_Atomic(CuptiCallback) callback;
-	void *user;
+	_Atomic(void *) user;
 	atomic_bool callbacks[DOMAINS][CALLBACKS];
 	bool kinds[KINDS];
 	CuptiRequest request;
@@ -54,6 +54,7 @@ static struct
 	CuptiClock clock;
 	_Atomic uint32_t correlation;
 	_Atomic size_t lost;
+	atomic_bool has_ended; /* its part of the program's end is over: nothing may be called */
 	uint64_t free_ns[STREAMS];
 	uint64_t told; /* records delivered so far, which number the faults */
 	PendingRecord *pending;
@@ -217,9 +218,9 @@ call_back(uint32_t callback, const char *function)
 	call.correlation = atomic_fetch_add(&fake.correlation, 1);
 	if (handler != NULL && atomic_load(&fake.callbacks[CUPTI_DRIVER][callback]))
 	{
-		handler(fake.user, CUPTI_DRIVER, callback, &call);
+		handler(atomic_load(&fake.user), CUPTI_DRIVER, callback, &call);
 		call.site = 1;
-		handler(fake.user, CUPTI_DRIVER, callback, &call);
+		handler(atomic_load(&fake.user), CUPTI_DRIVER, callback, &call);
 	}
 	return call.correlation;
 }
@@ -325,17 +326,36 @@ EXPORT int cuptiActivityFlushAll(uint32_t flags);
 EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *records);
 EXPORT int cuptiGetTimestamp(uint64_t *ns);
 
+static void
+end_fake(void)
+{
+	atomic_store(&fake.has_ended, true);
+}
+
+/* Ends the program by a signal if CUPTI is called after its end. */
+static void
+require_life(void)
+{
+	if (atomic_load(&fake.has_ended))
+		abort();
+}
+
 int
 cuptiSubscribe(void **subscriber, CuptiCallback callback, void *user)
 {
+	static atomic_flag was_used = ATOMIC_FLAG_INIT;
 	int result = 0;
 
+	require_life();
+	/* as CUPTI's objects, which are made at the first use */
+	if (!atomic_flag_test_and_set(&was_used) && atexit(end_fake) != 0)
+		abort();
 	pthread_mutex_lock(&fake.mutex);
 	if (fake.faults.has_profiler || atomic_load(&fake.callback) != NULL)
 		result = CUPTI_TWO_SUBSCRIBERS;
 	else
 	{
-		fake.user = user;
+		atomic_store(&fake.user, user);
 		atomic_store(&fake.callback, callback);
 		fake.counts.subscribed++;
 		*subscriber = &fake;
@@ -347,6 +367,7 @@ cuptiSubscribe(void **subscriber, CuptiCallback callback, void *user)
 int
 cuptiUnsubscribe(void *subscriber)
 {
+	require_life();
 	if (subscriber != &fake)
 		return 1;
 	atomic_store(&fake.callback, NULL);
@@ -358,6 +379,7 @@ cuptiUnsubscribe(void *subscriber)
 int
 cuptiEnableCallback(uint32_t enable, void *subscriber, int32_t domain, uint32_t callback)
 {
+	require_life();
 	if (subscriber != &fake || domain < 0 || domain >= DOMAINS || callback >= CALLBACKS)
 		return 1;
 	atomic_store(&fake.callbacks[domain][callback], enable != 0);
@@ -399,6 +421,7 @@ cuptiActivityEnable(int32_t kind)
 int
 cuptiActivityDisable(int32_t kind)
 {
+	require_life();
 	pthread_mutex_lock(&fake.mutex);
 	fake.kinds[kind] = false;
 	pthread_mutex_unlock(&fake.mutex);
@@ -422,6 +445,7 @@ cuptiActivityFlushAll(uint32_t flags)
 {
 	int result;
 
+	require_life();
 	pthread_mutex_lock(&fake.mutex);
 	result = fake.faults.failing_flush;
 	if (result == 0)

@@ -221,13 +221,16 @@ expect_thrown_away(const FakeCuptiFaults *faults)
 	for (int i = 0; i < 3000; i++)
 		launch("k", 1000000, 1, 0);
 	wait_for_window(2);
-	EXPECT(atomic_load(&seen->rows_count) == 0, "the window came");
+	/* the loss is reported even if no window ever comes */
+	EXPECT(atomic_load(&seen->rows_count) == 1 && seen->rows[0].correlation == 1 &&
+			   seen->rows[0].name == 0 && seen->rows[0].window.observed_ns == 0,
+		   "%u rows, %u windows thrown away", atomic_load(&seen->rows_count),
+		   seen->rows[0].correlation);
 	configure(&none);
 	launch("k", 1000, 1, 0);
 	expect_open_window();
-	head = wait_for_rows(0);
-	EXPECT(seen->rows[head].correlation == 1, "%u windows thrown away",
-		   seen->rows[head].correlation);
+	head = wait_for_rows(1);
+	EXPECT(seen->rows[head].correlation == 0, "another window is thrown away");
 	EXPECT(seen->rows[head].window.since_ns > seen->rows[head].window.observed_ns + 1000000000,
 		   "the window stands for %lu ns", (unsigned long) seen->rows[head].window.since_ns);
 }
@@ -244,6 +247,22 @@ check_impossible(void)
 {
 	setenv("PROFSTORE_GPU_BUDGET", "100", 1);
 	expect_thrown_away(&(FakeCuptiFaults){ .ignores_time = true });
+}
+
+/* As kernels that are launched before their predecessor's end. */
+static void
+check_overlapping(void)
+{
+	uint32_t head;
+
+	configure(&(FakeCuptiFaults){ .ignores_time = true });
+	begin_long_window();
+	for (int i = 0; i < 1500; i++)
+		launch("k", 1000000, 1, 0);
+	expect_open_window();
+	head = wait_for_rows(0);
+	EXPECT(sum_rows(head, PFS_GPU_ROW_KERNELS).ns == 1500000000, "%lu ns",
+		   (unsigned long) sum_rows(head, PFS_GPU_ROW_KERNELS).ns);
 }
 
 static void
@@ -618,6 +637,7 @@ static Test tests[] = {
 	{ .name = "records of no launch of the window are refused", .check = check_unmatched },
 	{ .name = "a window with lost records is thrown away", .check = check_dropped },
 	{ .name = "a window with more time than has passed is thrown away", .check = check_impossible },
+	{ .name = "kernels of a stream that overlap", .check = check_overlapping },
 	{ .name = "another profiler is left alone", .check = check_busy },
 	{ .name = "a CUPTI that keeps its own clock", .check = check_other_clock },
 	{ .name = "another profiler's clock", .check = check_taken_clock },
