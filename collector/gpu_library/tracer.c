@@ -37,9 +37,10 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 #define LOOK_NS		  (50 * NS_PER_MS)
-#define RETRY_NS	  (10 * NS_PER_S) /* after another profiler was found */
-#define DRAIN_NS	  (5 * NS_PER_S)  /* longest wait for kernels that were launched */
-#define QUIET_NS	  NS_PER_S		  /* longest wait for the next of them */
+#define RETRY_NS	  (10 * NS_PER_S)	/* after another profiler was found */
+#define DRAIN_NS	  (5 * NS_PER_S)	/* longest wait for kernels that were launched */
+#define QUIET_NS	  NS_PER_S			/* longest wait for the next of them */
+#define GRAPH_NS	  (250 * NS_PER_MS) /* longest wait for the next kernel of a graph */
 #define EXIT_NS		  NS_PER_S
 #define WINDOW_MIN_NS (10 * NS_PER_MS)
 #define STREAMS_MAX	  128 /* kernels that a device runs at a time */
@@ -250,16 +251,19 @@ switch_on(void)
 	return true;
 }
 
-/* Switches all off, and lets other profilers subscribe. */
+/*
+ * Switches all off, and lets other profilers subscribe. Callbacks end last, so that each record has
+ * a launch that was called back.
+ */
 static void
 switch_off(void)
 {
-	for (size_t i = 0; i < LAUNCH_CALLBACKS; i++)
-		(void) tracer.cupti.enable_callback(0, tracer.subscriber, CUPTI_DRIVER,
-											launch_callbacks[i]);
 	for (size_t i = 0; i < ACTIVITIES; i++)
 		(void) tracer.cupti.disable(activities[i]);
 	(void) tracer.cupti.disable(CUPTI_MEMCPY_PEER);
+	for (size_t i = 0; i < LAUNCH_CALLBACKS; i++)
+		(void) tracer.cupti.enable_callback(0, tracer.subscriber, CUPTI_DRIVER,
+											launch_callbacks[i]);
 	(void) tracer_try(tracer.cupti.unsubscribe(tracer.subscriber), "cuptiUnsubscribe");
 	tracer.subscriber = NULL;
 }
@@ -451,21 +455,28 @@ end_window(uint64_t now_ns)
 		tracer.ended_ns + budget_pause_ns(&cost, tracer.settings.share, (uint32_t) tracer_draw());
 }
 
-/* Waits for kernels that were launched in the window; not for launches that were only captured. */
+/*
+ * Waits for kernels that were launched in the window; not for launches that were only captured. How
+ * many kernels a graph has is not known, so its next kernel is awaited.
+ */
 static void
 drain(uint64_t now_ns)
 {
+	bool has_graphs;
 	uint64_t last_ns;
+	uint64_t outstanding;
 
 	if (!tracer_try(tracer.cupti.flush(0), "cuptiActivityFlushAll"))
 		return;
-	if (window_outstanding(&last_ns) == 0 || now_ns - tracer.ended_ns > DRAIN_NS)
+	outstanding = window_outstanding(&last_ns, &has_graphs);
+	if ((outstanding == 0 && !has_graphs) || now_ns - tracer.ended_ns > DRAIN_NS)
 		end_window(now_ns);
 	else
 	{
 		uint64_t clock_ns = tracer.has_own_clock ? monotonic_ns() : cupti_ns();
+		uint64_t quiet_ns = outstanding > 0 ? QUIET_NS : GRAPH_NS;
 
-		if (clock_ns - last_ns > QUIET_NS && now_ns - tracer.ended_ns > QUIET_NS)
+		if (clock_ns - last_ns > quiet_ns && now_ns - tracer.ended_ns > quiet_ns)
 			end_window(now_ns);
 	}
 }

@@ -36,6 +36,9 @@ static struct
 	_Atomic uint32_t noting;
 	_Atomic uint32_t launch_period;
 	_Atomic uint32_t graph_period;
+	/* correlations of the first launch in the window, and of the first one after it; 0: none */
+	_Atomic uint32_t first;
+	_Atomic uint32_t after;
 	_Atomic uint64_t seed;
 	_Atomic uint64_t launches;
 	_Atomic uint64_t graphs;
@@ -45,7 +48,7 @@ static struct
 	pthread_mutex_t mutex; /* guards the fields below; never taken by a launch */
 	uint32_t taking;	   /* number of the window whose records are counted; 0: none is */
 	uint32_t last;
-	uint64_t late; /* records that came when no window took records */
+	uint64_t late; /* records of copies that came when no window took records */
 	CuptiClock clock;
 	uint64_t began_ns;
 	WindowTotals totals;
@@ -87,6 +90,8 @@ window_open(CuptiClock clock, uint64_t seed, const KeptPeriods *periods)
 	pthread_mutex_unlock(&window.mutex);
 	atomic_store(&window.launch_period, periods->launches);
 	atomic_store(&window.graph_period, periods->graphs);
+	atomic_store(&window.first, 0);
+	atomic_store(&window.after, 0);
 	atomic_store(&window.seed, seed);
 	atomic_store(&window.launches, 0);
 	atomic_store(&window.graphs, 0);
@@ -118,16 +123,28 @@ window_finish(WindowTotals *totals)
 }
 
 uint64_t
-window_outstanding(uint64_t *last_ns)
+window_outstanding(uint64_t *last_ns, bool *has_graphs)
 {
 	uint64_t launches = atomic_load(&window.launches);
 	uint64_t matched;
 
+	*has_graphs = atomic_load(&window.graphs) > 0;
 	pthread_mutex_lock(&window.mutex);
 	matched = window.totals.matched;
 	*last_ns = window.totals.last_ns;
 	pthread_mutex_unlock(&window.mutex);
 	return launches > matched ? launches - matched : 0;
+}
+
+/* Keeps the lower correlation. Threads call back in another order than correlations are given. */
+static void
+note_earliest(_Atomic uint32_t *earliest, uint32_t correlation)
+{
+	uint32_t known = atomic_load_explicit(earliest, memory_order_relaxed);
+
+	while ((known == 0 || (int32_t) (correlation - known) < 0) &&
+		   !atomic_compare_exchange_weak(earliest, &known, correlation))
+		;
 }
 
 bool
@@ -139,7 +156,11 @@ window_note_launch(uint32_t correlation, bool is_graph, uint32_t *period)
 	bool keeps;
 
 	if (number == 0)
+	{
+		note_earliest(&window.after, correlation);
 		return false;
+	}
+	note_earliest(&window.first, correlation);
 	*period = atomic_load_explicit(is_graph ? &window.graph_period : &window.launch_period,
 								   memory_order_relaxed);
 	/*
@@ -175,6 +196,20 @@ launch_was_seen(uint32_t correlation, bool *is_kept)
 		atomic_compare_exchange_strong(slot, &noted, noted | SEEN_MATCHED))
 		window.totals.matched++;
 	return true;
+}
+
+/*
+ * Returns whether a launch was made before the window's first one, or after it was closed, before
+ * activity was switched off. Correlations count upwards.
+ */
+static bool
+launch_is_outside(uint32_t correlation)
+{
+	uint32_t first = atomic_load(&window.first);
+	uint32_t after = atomic_load(&window.after);
+
+	return first == 0 || (int32_t) (correlation - first) < 0 ||
+		   (after != 0 && (int32_t) (correlation - after) >= 0);
 }
 
 static bool
@@ -215,6 +250,9 @@ take_kernel(const uint8_t *record, uint64_t now_ns)
 	uint32_t correlation = bytes_u32_at(record, KERNEL_CORRELATION);
 	bool is_kept = false;
 
+	/* such kernels are no part of the window: they waited or ran when it began, or came after it */
+	if (launch_is_outside(correlation))
+		return;
 	if (device >= PFS_GPU_DEVICES_MAX || !times_are_of_window(start_ns, end_ns, now_ns) ||
 		!launch_was_seen(correlation, &is_kept))
 	{
@@ -287,12 +325,15 @@ window_take_records(const Cupti *cupti, uint8_t *buffer, size_t valid)
 	while (cupti->next_record(buffer, valid, &record) == CUPTI_DONE)
 	{
 		uint32_t kind = bytes_u32_at(record, 0);
+		bool is_kernel = kind == CUPTI_KERNEL || kind == CUPTI_CONCURRENT_KERNEL;
+		bool is_copy = kind == CUPTI_MEMCPY || kind == CUPTI_MEMCPY_PEER || kind == CUPTI_MEMSET;
 
+		/* kernels that come too late have made their launch an unmatched one */
 		if (window.taking == 0)
-			window.late++;
-		else if (kind == CUPTI_KERNEL || kind == CUPTI_CONCURRENT_KERNEL)
+			window.late += is_copy;
+		else if (is_kernel)
 			take_kernel(record, now_ns);
-		else if (kind == CUPTI_MEMCPY || kind == CUPTI_MEMCPY_PEER || kind == CUPTI_MEMSET)
+		else if (is_copy)
 			take_copy(record, kind, now_ns);
 	}
 	pthread_mutex_unlock(&window.mutex);

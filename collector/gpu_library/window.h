@@ -3,9 +3,9 @@
  *		A window: the launches that were observed from its start to its end, and the kernels and
  *		copies of which CUPTI then reports.
  *
- * Only what certainly belongs to the window is counted: a kernel that began before the window, or
- * whose launch was not seen in it, is refused, because CUPTI reports wrong times for kernels of
- * graphs that run while activity is switched on.
+ * Only what certainly belongs to the window is counted, because CUPTI reports wrong times for
+ * kernels of graphs that run while activity is switched on: kernels of launches before the window
+ * are left out, and those that began before it, or whose launch was not seen in it, are refused.
  */
 #ifndef GPU_LIBRARY_WINDOW_H
 #define GPU_LIBRARY_WINDOW_H
@@ -51,8 +51,11 @@ void window_close(void);
 /* Like window_close(), and takes no more records. The tables are valid until the next window. */
 void window_finish(WindowTotals *totals);
 
-/* Returns the number of launches of which no kernel has been reported so far. */
-uint64_t window_outstanding(uint64_t *last_ns);
+/*
+ * Returns the number of launches of which no kernel has been reported so far. *has_graphs is set if
+ * there were launches of graphs, of which any number of kernels may still follow.
+ */
+uint64_t window_outstanding(uint64_t *last_ns, bool *has_graphs);
 
 /*
  * Any thread, without a lock. Notes a launch, and returns whether it is kept, with its period.

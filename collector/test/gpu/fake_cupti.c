@@ -38,6 +38,7 @@ typedef struct PendingRecord
 	uint64_t end_ns;
 	uint64_t bytes;
 	const char *name;
+	bool is_waiting; /* recorded although activity is off */
 } PendingRecord;
 
 static struct
@@ -196,7 +197,8 @@ enqueue(PendingRecord *pending, uint64_t ns)
 
 	if (fake.pending == NULL)
 		fake.pending = calloc(PENDING_MAX, sizeof(*fake.pending));
-	if (fake.pending == NULL || fake.count == PENDING_MAX || !fake.kinds[pending->kind])
+	if (fake.pending == NULL || fake.count == PENDING_MAX ||
+		(!fake.kinds[pending->kind] && !pending->is_waiting))
 		return;
 	pending->start_ns = *free_ns > now_ns && !fake.faults.ignores_time ? *free_ns : now_ns;
 	pending->end_ns = pending->start_ns + ns;
@@ -226,6 +228,7 @@ call_back(uint32_t callback, const char *function)
 }
 
 EXPORT FakeLaunch fake_launch;
+EXPORT FakeLaunchWaiting fake_launch_waiting;
 EXPORT FakeCapture fake_capture;
 EXPORT FakeCopy fake_copy;
 EXPORT FakeConfigure fake_configure;
@@ -244,6 +247,22 @@ fake_launch(const char *name, uint64_t ns, uint32_t count, uint32_t stream)
 	for (uint32_t i = 0; i < count; i++)
 		enqueue(&pending, ns);
 	pthread_mutex_unlock(&fake.mutex);
+}
+
+void
+fake_launch_waiting(const char *name, uint64_t ns, uint32_t kernels)
+{
+	PendingRecord pending = {
+		.kind = CUPTI_CONCURRENT_KERNEL, .stream = 1, .name = name, .is_waiting = true
+	};
+
+	for (uint32_t i = 0; i < kernels; i++)
+	{
+		pending.correlation = call_back(LAUNCH_KERNEL, "cuLaunchKernel");
+		pthread_mutex_lock(&fake.mutex);
+		enqueue(&pending, ns);
+		pthread_mutex_unlock(&fake.mutex);
+	}
 }
 
 void

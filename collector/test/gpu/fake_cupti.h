@@ -37,6 +37,11 @@ typedef struct FakeCuptiCounts
 
 /* Launches count kernels that take ns each: cuLaunchKernel if it is 1, otherwise cuGraphLaunch. */
 typedef void FakeLaunch(const char *name, uint64_t ns, uint32_t count, uint32_t stream);
+/*
+ * Launches kernels whose activity is recorded although it is off: CUPTI switches it on for kernels
+ * that wait.
+ */
+typedef void FakeLaunchWaiting(const char *name, uint64_t ns, uint32_t kernels);
 /* A launch under capture of a stream: it is called back, and has no record. */
 typedef void FakeCapture(void);
 typedef void FakeCopy(uint8_t kind, uint64_t bytes, uint64_t ns);

@@ -47,6 +47,7 @@ static Seen *seen;
 static int fewer = 1;
 static const char *cupti_path;
 static FakeLaunch *launch;
+static FakeLaunchWaiting *launch_waiting;
 static FakeCapture *capture;
 static FakeCopy *copy;
 static FakeConfigure *configure;
