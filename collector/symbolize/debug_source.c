@@ -300,8 +300,11 @@ rest_after_failure(DebugServer *server, int64_t now_ns, const char *reason)
 	rest_server(server, now_ns, rest_ns < REST_MOST_NS ? rest_ns : REST_MOST_NS, reason);
 }
 
-/* Stores a server's answer in the cache. Returns false if the answer is not the requested file. */
-static bool
+/*
+ * Stores a server's answer in the cache. Returns 0; -EBADMSG if the answer is not the requested
+ * file; another -errno if it cannot be stored.
+ */
+static int
 keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 {
 	char name[2 * BUILD_ID_MOST + sizeof(CACHE_SUFFIX)];
@@ -313,11 +316,11 @@ keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fetch->fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return -errno;
 	is_good = debug_file_is_of(fd, build_id);
 	close(fd);
 	snprintf(name, sizeof(name), "%s" CACHE_SUFFIX, build_id);
-	return is_good && cache_directory_keep(source->cache, name, fetch->bytes) == 0;
+	return is_good ? cache_directory_keep(source->cache, name, fetch->bytes) : -EBADMSG;
 }
 
 /* Updates the server's state after a fetch. Returns true if the answer is whole. */
@@ -357,13 +360,20 @@ server_judge_answer(DebugServer *server, Fetch *fetch, const char *limit)
 static bool
 judge_fetch(DebugSource *source, DebugServer *server, const char *build_id, Fetch *fetch)
 {
+	int error;
+
 	if (!server_judge_answer(server, fetch, "--max-file"))
 		return false;
-	if (keep_file(source, build_id, fetch))
-		return true;
-	snprintf(fetch->reason, sizeof(fetch->reason), "the server sent another file");
-	rest_server(server, clock_ns(CLOCK_MONOTONIC), REST_LIAR_NS, fetch->reason);
-	return false;
+	error = keep_file(source, build_id, fetch);
+	if (error == -EBADMSG)
+	{
+		snprintf(fetch->reason, sizeof(fetch->reason), "the server sent another file");
+		rest_server(server, clock_ns(CLOCK_MONOTONIC), REST_LIAR_NS, fetch->reason);
+	}
+	else if (error != 0) /* the server is not to blame */
+		snprintf(fetch->reason, sizeof(fetch->reason), "could not store the file: %s",
+				 strerror(-error));
+	return error == 0;
 }
 
 /* Asks one server. Returns true if the file was found; otherwise the reason is in where. */
