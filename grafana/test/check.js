@@ -302,14 +302,16 @@ await test("GPU lists kernels by their time, also those that Parca's agents have
 	const found = [...(await of_gpu("Kernels", ALL)), ...(await of_gpu("Kernels", ALL, { focus: "cuLaunchKernel" })), ...(await of_gpu("Kernels", ALL, { only: ['node="b"'] }))];
 	const gemm = "void gemm<float, 4>(float*)";
 	const [focus] = (await answer_of("gpu", "Kernels", ALL)).filter(({ kernel }) => kernel === gemm).map((row) => row.focus);
+	const type = "gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta";
+	const of_parca = "gemm|5000000000|1|Parca|^gemm$|parca_agent:gpu_kernel_time:nanoseconds:gpu_kernel_time:nanoseconds:delta";
 	const expected = [
-		"gemm|5000000000|1|Parca|^gemm$",
-		`${gemm}|3000000000|0.75|profstore|${focus}`,
-		"relu|1000000000|0.25|profstore|^relu$",
-		`${gemm}|3000000000|1|profstore|${focus}`,
-		"gemm|5000000000|1|Parca|^gemm$",
+		of_parca,
+		`${gemm}|3000000000|0.75|profstore|${focus}|${type}`,
+		`relu|1000000000|0.25|profstore|^relu$|${type}`,
+		`${gemm}|3000000000|1|profstore|${focus}|${type}`,
+		of_parca,
 	];
-	const [{ value: kept }] = await answer_of("gpu", "GPU", ALL, { type: "gpu:kernel_time:nanoseconds:gpu:nanoseconds:delta", focus });
+	const [{ value: kept }] = await answer_of("gpu", "GPU", ALL, { type, focus });
 	return JSON.stringify(found) === JSON.stringify(expected) && kept === 3_000_000_000 ? [] : [JSON.stringify(found), `a click keeps ${kept}`];
 });
 await test("GPU adds up the bytes and the time of each kind of copy", async () => {

@@ -11,8 +11,8 @@ local copyBytes = 'gpu:copy:bytes:copy:bytes:delta';
 // Parca's agents measure kernels, too. If both agents run on a node, a kernel has two rows: their times are not added. Their type is
 // abbreviated, because the names of its period are theirs to change.
 local kernelsOf = [
-  [kernelTime, 'profstore'],
-  ['parca_agent:gpu_kernel_time', 'Parca'],
+  [kernelTime, 'profstore', @'gpu:kernel\_time:%'],
+  ['parca_agent:gpu_kernel_time', 'Parca', @'parca\_agent:gpu\_kernel\_time:%'],
 ];
 
 // A fixed type with the label and the matchers of the dashboard, without or with the filters of frames.
@@ -47,14 +47,15 @@ local flame(title, description, selector) = p.flame(title, description, |||
 
 // Kernels are the innermost frames of launches.
 local kernels = absent(q.orNothing(std.join('UNION ALL\n', [|||
-  SELECT t."function" AS kernel, t.self AS "time", t.self_share AS share, '%s' AS "measured by", f.filter AS focus
+  SELECT t."function" AS kernel, t.self AS "time", t.self_share AS share, '%s' AS "measured by", f.filter AS focus,
+    (SELECT pg_catalog.max(y.profile_type) FROM profstore.profile_types() AS y WHERE y.profile_type LIKE '%s') AS profile_type
   FROM profstore.top(
     %s,
     $__timeFrom(), $__timeTo(),
     max_rows => 100,
     %s) AS t, %s AS f
   WHERE t.self > 0
-||| % [type[1], filtered(type[0]), q.filters, q.frame('t', "'function'")] for type in kernelsOf]), 5, '2 DESC NULLS LAST, 1'), noKernel);
+||| % [type[1], type[2], filtered(type[0]), q.filters, q.frame('t', "'function'")] for type in kernelsOf]), 6, '2 DESC NULLS LAST, 1'), noKernel);
 
 // The sum of a type over the range for each kind of copy, of times in seconds.
 local sums(type) = |||
@@ -93,9 +94,10 @@ p.page(
     ]),
     g.row('Kernels and copies', [
       [p.table('Kernels', 'The time of each kernel on devices, and its share of the time of all kernels. A click keeps the stacks that launched the kernel.', 24, 10, kernels, [
-        g.link('kernel', 'Only stacks with it', p.to('gpu', ['type', 'label', 'value', 'only', 'matchers', 'ignore', 'show', 'hide', 'preset'], { focus: '${__data.fields.focus:percentencode}' })),
+        g.link('kernel', 'Only stacks with it', p.to('gpu', ['label', 'value', 'only', 'matchers', 'ignore', 'show', 'hide', 'preset'], { type: '${__data.fields.profile_type:percentencode}', focus: '${__data.fields.focus:percentencode}' })),
         g.override('kernel', { 'custom.minWidth': 400, 'custom.inspect': true }),
         g.hidden('focus'),
+        g.hidden('profile_type'),
         g.unit('time', 'ns'),
         g.width('time', 100),
         g.share('share'),
