@@ -55,6 +55,7 @@ numbered_id(const char *part, size_t length)
 
 	while (at < length && isxdigit((unsigned char) part[at]) && !isupper((unsigned char) part[at]))
 		at++;
+	/* The hash must be followed by "-" and at least one digit. */
 	if (at != CONTAINER_ID_SHORTEST || at + 1 >= length || part[at] != '-')
 		return 0;
 	for (at++; at < length; at++)
@@ -70,19 +71,23 @@ cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_leng
 {
 	size_t digits = 0;
 
+	/* conmon watches the container from outside, in a group that has the container's ID. */
 	if (starts_with(part, length, "crio-conmon-") || starts_with(part, length, "libpod-conmon-"))
 		return false;
 	*id = part;
 	*id_length = numbered_id(part, length);
 	if (*id_length > 0)
 		return true;
+	/* systemd appends ".scope" to the name that the runtime chose. */
 	if (cgroup_ends_with(part, length, ".scope"))
 		length -= strlen(".scope");
+	/* The ID comes last, after a prefix that differs between runtimes. */
 	while (digits < length && isxdigit((unsigned char) part[length - digits - 1]) &&
 		   !isupper((unsigned char) part[length - digits - 1]))
 		digits++;
 	if (digits != CONTAINER_ID_DIGITS && digits != CONTAINER_ID_SHORTEST)
 		return false;
+	/* Hexadecimal digits at the end of a longer word are not an ID. */
 	if (digits < length && part[length - digits - 1] != '-' && part[length - digits - 1] != ':')
 		return false;
 	*id = part + length - digits;
@@ -113,6 +118,9 @@ find_named_id(const char *previous, size_t previous_length, const char *part, si
 			return true;
 		}
 	}
+	/*
+	 * LXC has a directory of its own for containers, so any name below it is that of a container.
+	 */
 	if ((previous_length == 3 && memcmp(previous, "lxc", 3) == 0) ||
 		(previous_length == 11 && memcmp(previous, "lxc.payload", 11) == 0))
 	{
@@ -149,12 +157,14 @@ cgroup_root(uint32_t hierarchy)
 		if (cgroup_own.roots[i].hierarchy == hierarchy)
 			return cgroup_own.roots[i].path;
 	}
+	/* In the host's namespace, paths start at the root of the hierarchy already. */
 	return cgroup_own.is_contained ? NULL : "";
 }
 
 static bool
 leads_up(const char *path, size_t length)
 {
+	/* "/..x" is the name of a group. */
 	return starts_with(path, length, "/..") && (length == 3 || path[3] == '/');
 }
 
@@ -176,6 +186,7 @@ make_absolute(uint32_t hierarchy, const char *path, size_t length, char absolute
 
 	if (cgroup_ends_with(path, length, deleted))
 		length -= strlen(deleted);
+	/* Each leading "/.." removes one component from the namespace's root. */
 	for (rest_length = length; leads_up(rest, rest_length) && root_length > 0; rest_length -= 3)
 	{
 		while (root[--root_length] != '/')
@@ -188,6 +199,7 @@ make_absolute(uint32_t hierarchy, const char *path, size_t length, char absolute
 		return false;
 	}
 	copy_part(absolute, CGROUP_PATH_BYTES, root, root_length);
+	/* A rest of "/" is the namespace's root itself. */
 	if (rest_length > 1)
 		copy_part(absolute + root_length, CGROUP_PATH_BYTES - root_length, rest, rest_length);
 	return true;
@@ -233,6 +245,7 @@ parse_path(CgroupLabels *labels)
 		const char *id;
 		size_t id_length;
 
+		/* The task of ECS precedes the container, so the search must not end with it. */
 		if (!is_task(previous, previous_length, slash) &&
 			(cgroup_find_id(part, length, &id, &id_length) ||
 			 find_named_id(previous, previous_length, part, length, &id, &id_length)))
@@ -241,6 +254,10 @@ parse_path(CgroupLabels *labels)
 			is_owned = true;
 		}
 		is_owned |= cgroup_is_users(part, length);
+		/*
+		 * Slices are nested and above the unit, so the last slice before the unit is the innermost
+		 * one.
+		 */
 		if (labels->systemd_unit[0] == '\0' && is_unit)
 			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
 		else if (labels->systemd_unit[0] == '\0' && cgroup_ends_with(part, length, ".slice"))
@@ -265,6 +282,7 @@ rank_line(const char *controllers, size_t length, const CgroupLabels *labels)
 		rank = 2;
 	else
 		rank = 1;
+	/* A path with a container is better than any path without one. */
 	return labels->container_id[0] != '\0' ? rank + 3 : rank;
 }
 

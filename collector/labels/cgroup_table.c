@@ -65,6 +65,7 @@ use_group(CgroupTable *table, const CgroupKey *key)
 	HASH_FIND(hh, table->groups, key, sizeof(*key), group);
 	if (group == NULL)
 		return NULL;
+	/* Removing and adding the group moves it to the end of the table's order. */
 	HASH_DEL(table->groups, group);
 	HASH_ADD(hh, table->groups, key, sizeof(group->key), group);
 	return group;
@@ -88,9 +89,11 @@ cgroup_table_learn(CgroupTable *table, const CgroupKey *key, const CgroupLabels 
 	if (group == NULL)
 	{
 		group = malloc(sizeof(*group));
+		/* The table is a cache: a group that is not in it is parsed again. */
 		if (group == NULL)
 			return;
 		group->key = *key;
+		/* The first entry is the least recently used one. */
 		while (HASH_COUNT(table->groups) >= table->limit)
 			remove_group(table, table->groups);
 		HASH_ADD(hh, table->groups, key, sizeof(group->key), group);
@@ -125,6 +128,9 @@ cgroup_controller_parse(const char *text, uint32_t *hierarchy)
 		uint32_t number;
 
 		line += *line == '\n';
+		/*
+		 * Skips the heading, and controllers without a hierarchy of cgroup v1, whose number is 0.
+		 */
 		if (sscanf(line, "%31s %u", name, &number) != 2 || number == 0)
 			continue;
 		for (enum pfs_controller i = PFS_CONTROLLER_MEMORY; i <= PFS_CONTROLLER_CPU; i++)

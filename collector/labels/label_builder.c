@@ -58,6 +58,7 @@ label_builder_get(const LabelBuilder *builder, const char *name)
 static void
 label_builder_remove_at(LabelBuilder *builder, size_t at)
 {
+	/* The removed label may be one of the sorted ones. */
 	builder->count--;
 	builder->sorted_count -= at < builder->sorted_count;
 	memmove(&builder->labels[at], &builder->labels[at + 1],
@@ -83,6 +84,7 @@ label_builder_set(LabelBuilder *builder, const char *name, const char *value)
 		label_builder_remove_at(builder, at);
 		at = builder->count;
 	}
+	/* An empty value means that the label does not exist. */
 	if (value[0] == '\0')
 		return;
 	if (at == builder->count)
@@ -103,6 +105,7 @@ label_builder_alloc(LabelBuilder *builder, size_t bytes)
 {
 	char *memory = arena_alloc(&builder->arena, bytes);
 
+	/* Callers check this once, after the last rule. */
 	builder->failed |= memory == NULL;
 	return memory;
 }
@@ -124,6 +127,7 @@ labels_compare(const void *a, const void *b)
 void
 label_builder_sort(LabelBuilder *builder)
 {
+	/* An empty builder may have no array, and qsort() must not be called with NULL. */
 	if (builder->count > 1)
 		qsort(builder->labels, builder->count, sizeof(BatchLabel), labels_compare);
 	builder->sorted_count = builder->count;
@@ -135,6 +139,7 @@ label_name_make_plain(char *name)
 	for (char *at = name; *at != '\0'; at++)
 		if (!isalnum((unsigned char) *at) && *at != '_')
 			*at = '_';
+	/* A label name must not begin with a digit. */
 	if (isdigit((unsigned char) name[0]))
 		name[0] = '_';
 }

@@ -127,6 +127,7 @@ label_set_add(LabelSetTable *table, const BatchLabel *labels, uint32_t count, ui
 
 	for (uint32_t i = 0; i < count; i++)
 		bytes += strlen(labels[i].name) + strlen(labels[i].value) + 2;
+	/* A sweep visits all sets, so a full table is swept at most once in SWEEP_FULL_NS. */
 	if (table->count >= table->limit && now_ns - table->swept_ns > SWEEP_FULL_NS)
 		label_set_table_sweep(table, now_ns);
 	set = table->count < table->limit ? malloc(sizeof(*set) + count * sizeof(BatchLabel) + bytes)
@@ -137,6 +138,7 @@ label_set_add(LabelSetTable *table, const BatchLabel *labels, uint32_t count, ui
 	set->references = 1;
 	set->count = count;
 	set->used_ns = now_ns;
+	/* The strings are in the same block as the set, so one free() releases both. */
 	room = (char *) &set->labels[count];
 	for (uint32_t i = 0; i < count; i++)
 	{
@@ -157,6 +159,10 @@ label_set_table_sweep(LabelSetTable *table, uint64_t now_ns)
 	table->swept_ns = now_ns;
 	HASH_ITER(hh, table->sets, set, next)
 	{
+		/*
+		 * A set with references counts as used now, so it is kept for a while after its last
+		 * release.
+		 */
 		if (atomic_load(&set->references) > 0)
 			set->used_ns = now_ns;
 		else if (now_ns > set->used_ns && now_ns - set->used_ns > LABEL_SET_KEEP_NS)

@@ -38,6 +38,7 @@ label_list_set(LabelList *list, const char *name, const char *value)
 
 	while (at < list->count && strcmp(list->labels[at].name, name) != 0)
 		at++;
+	/* Removing a label that the list does not have succeeds. */
 	if (at == list->count && (value[0] == '\0' || at == LABELS_MAX))
 		return value[0] == '\0';
 	if (value[0] == '\0')
@@ -66,6 +67,7 @@ labeller_create(const LabellerOptions *options, Labeller **result)
 	labeller->options = *options;
 	(void) label_list_set(&other, "node", options->node);
 	(void) label_list_set(&other, "comm", LABELLER_OTHER);
+	/* This set must be available at any time, so it is made here and never released. */
 	labeller->other = label_set_add(labeller->sets, other.labels, other.count, 0);
 	if (labeller->other == NULL)
 	{
@@ -91,6 +93,7 @@ list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, 
 	const LabellerOptions *options = &labeller->options;
 
 	list->count = 0;
+	/* The list has room for all of these labels, so the calls cannot fail. */
 	(void) label_list_set(list, "node", options->node);
 	(void) label_list_set(list, "comm", facts->comm);
 	(void) label_list_set(list, "exe", facts->exe);
@@ -101,6 +104,7 @@ list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, 
 		(void) label_list_set(list, "pid", pid);
 	if (options->thread)
 		(void) label_list_set(list, "thread_name", facts->thread_name);
+	/* Rules come last, because they may change or remove any label. */
 	return options->rule == NULL ? LABELS_KEPT : options->rule(options->rule_context, facts, list);
 }
 
@@ -109,6 +113,7 @@ static bool
 labeller_pay_process(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
 {
 	bool has_many = labeller->options.thread || labeller->options.custom;
+	/* Threads and custom labels need more series for each process, so they raise its limit. */
 	uint64_t factor = has_many ? LABELLER_THREADS_IN_EXCESS : 1;
 	uint64_t cost_ns = MINUTE_NS / LABELLER_PROCESS_A_MINUTE / factor;
 
@@ -138,6 +143,7 @@ owner_has_few(const Allowance *owner, uint64_t now_ns)
 static bool
 labeller_pay_total(Labeller *labeller, Allowance *owner, uint64_t now_ns)
 {
+	/* The owner pays first, so that one owner cannot exhaust the total. */
 	if (owner != NULL &&
 		!labeller_pay(owner, now_ns, LABELLER_OWNER_BURST, LABELLER_OWNER_A_MINUTE))
 		return false;
@@ -168,12 +174,14 @@ labeller_find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts 
 		if (set != NULL)
 			return set;
 	}
+	/* Names that a process chooses are the usual cause of too many series, so they are replaced. */
 	issued->capped = true;
 	strcpy(without_names.comm, LABELLER_OTHER);
 	strcpy(without_names.thread_name, LABELLER_OTHER);
 	if (list_labels(labeller, &without_names, pid, list) != LABELS_KEPT)
 		return label_set_retain(labeller->other);
 	set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
+	/* Only the owner is charged, because the process has exhausted its own allowance. */
 	if (set == NULL && labeller_pay_total(labeller, issued->owner, now_ns))
 		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
 	return set != NULL ? set : label_set_retain(labeller->other);
@@ -216,6 +224,7 @@ labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts
 		issued->set = label_set_retain(labeller->other);
 	issued->stale = false;
 	issued->generation = generation;
+	/* A change of these names makes the labels invalid. */
 	memcpy(issued->comm, facts->comm, sizeof(issued->comm));
 	memcpy(issued->thread_name, facts->thread_name, sizeof(issued->thread_name));
 	return issued->set;
@@ -238,6 +247,7 @@ labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *
 		labeller_pay_total(labeller, issued->owner, now_ns))
 		set = label_set_add(labeller->sets, list.labels, list.count, now_ns);
 	*capped |= set == NULL;
+	/* If the own set is refused, the sample keeps the labels of its process. */
 	return set != NULL ? set : label_set_retain(issued->set);
 }
 
@@ -250,6 +260,7 @@ labeller_issue_host(Labeller *labeller, const BatchLabel *labels, uint32_t count
 	(void) label_list_set(&list, "node", labeller->options.node);
 	for (uint32_t i = 0; i < count; i++)
 		(void) label_list_set(&list, labels[i].name, labels[i].value);
+	/* Series of the host are few, so they are not charged. */
 	set = label_set_find(labeller->sets, list.labels, list.count, now_ns);
 	return set != NULL ? set : label_set_add(labeller->sets, list.labels, list.count, now_ns);
 }
@@ -266,6 +277,7 @@ labeller_use_rule(Labeller *labeller, LabelRule rule, void *context)
 {
 	labeller->options.rule = rule;
 	labeller->options.rule_context = context;
+	/* All labels that the former rule made become invalid. */
 	labeller_learned(labeller);
 }
 

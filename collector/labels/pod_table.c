@@ -146,6 +146,7 @@ parse_container(Pod *pod, char *text)
 	container->name = strsep(&text, " ");
 	container->image = strsep(&text, " ");
 	init = text;
+	/* If a field is missing, all later fields are NULL, so init is checked first. */
 	if (init == NULL || (strcmp(init, "0") != 0 && strcmp(init, "1") != 0) ||
 		container->id[0] == '\0' || !utf8_valid(container->id) || !utf8_valid(container->name) ||
 		!utf8_valid(container->image))
@@ -174,8 +175,10 @@ parse_field(Pod *pod, char *field)
 	*value++ = '\0';
 	if (!is_key(field))
 		return false;
+	/* A container has fields of its own, and these are not escaped. */
 	if (strcmp(field, CONTAINER_KEY) == 0)
 		return parse_container(pod, value);
+	/* An escape may produce any byte, so UTF-8 is checked after decoding. */
 	if (!field_unescape(value) || !utf8_valid(value))
 		return false;
 	if (strcmp(field, STATIC_KEY) == 0)
@@ -195,8 +198,10 @@ pod_parse(Pod *pod)
 
 	pod->uid = uid;
 	pod->static_uid = "";
+	/* find_uid() copies UIDs into buffers of UID_BYTES. */
 	if (uid[0] == '\0' || strlen(uid) >= UID_BYTES)
 		return false;
+	/* Each field takes one place in one of two arrays of FIELDS_MAX places. */
 	while ((field = strsep(&rest, "\t")) != NULL)
 		if (++count > FIELDS_MAX || !parse_field(pod, field))
 			return false;
@@ -223,6 +228,7 @@ make_pod(const char *line, bool *good)
 		return NULL;
 	pod->line = strdup(line);
 	pod->text = strdup(line);
+	/* The number of fields is known only after parsing, so the arrays are trimmed then. */
 	pod->fields = calloc(FIELDS_MAX, sizeof(PodField));
 	pod->containers = calloc(FIELDS_MAX, sizeof(PodContainer));
 	if (pod->line == NULL || pod->text == NULL || pod->fields == NULL || pod->containers == NULL)
@@ -265,6 +271,7 @@ pod_table_add(PodTable *table, Pod *pod)
 		PodContainer *found;
 
 		HASH_FIND_STR(table->containers, container->id, found);
+		/* If two pods claim a container, the later one gets it. */
 		if (found != NULL)
 			HASH_DEL(table->containers, found);
 		HASH_ADD_KEYPTR(hh, table->containers, container->id, strlen(container->id), container);
@@ -283,10 +290,12 @@ pod_table_replace(PodTable *table, Pod *pod)
 	HASH_FIND_STR(table->pods, pod->uid, old);
 	if (old != NULL && strcmp(old->line, pod->line) == 0)
 	{
+		/* The pod may have been marked as gone before. */
 		old->is_listed = true;
 		old->gone_ns = 0;
 		return 0;
 	}
+	/* Replacing a pod does not make the table larger. */
 	if (old == NULL && HASH_COUNT(table->pods) >= PODS_MAX)
 		return -ENOSPC;
 	if (old != NULL)
@@ -322,6 +331,7 @@ pod_table_remove(PodTable *table, const char *uid, uint64_t now_ns)
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_FIND_STR(table->pods, uid, pod);
+	/* Only the first removal counts, so that repeated ones do not prolong the pod's life. */
 	if (pod != NULL && pod->gone_ns == 0)
 		pod->gone_ns = now_ns;
 	pthread_mutex_unlock(&table->mutex);
@@ -331,6 +341,7 @@ void
 pod_table_begin(PodTable *table)
 {
 	pthread_mutex_lock(&table->mutex);
+	/* Pods that are not listed again before pod_table_end() are gone. */
 	for (Pod *pod = table->pods; pod != NULL; pod = pod->hh.next)
 		pod->is_listed = false;
 	pthread_mutex_unlock(&table->mutex);
@@ -355,6 +366,7 @@ pod_table_sweep(PodTable *table, uint64_t now_ns)
 	pthread_mutex_lock(&table->mutex);
 	HASH_ITER(hh, table->pods, pod, next)
 	{
+		/* Samples of a pod may arrive after its end, so it is kept for POD_KEEP_NS. */
 		if (pod->gone_ns != 0 && now_ns > pod->gone_ns + POD_KEEP_NS)
 			pod_table_forget(table, pod);
 	}
@@ -386,14 +398,17 @@ find_uid(const char *part, size_t length, char uid[UID_BYTES])
 
 	for (const char *at = part; at + 3 < end; at++)
 	{
+		/* "pod" must begin a word, as in "kubepods-burstable-pod1_2". */
 		if ((at > part && at[-1] != '-') || strncmp(at, "pod", 3) != 0)
 			continue;
 		used = 0;
+		/* The kubelet writes '_' in names of slices, because '-' separates nested slices there. */
 		for (at += 3; at < end && used < UID_BYTES - 1 && strchr("0123456789abcdef-_", *at); at++)
 			uid[used++] = *at == '_' ? '-' : *at;
 		uid[used] = '\0';
 		if (used >= UID_SHORTEST)
 			return true;
+		/* The loop's increment must not skip the character that ended the digits. */
 		at--;
 	}
 	return false;
@@ -441,8 +456,10 @@ find_by_path(const PodTable *table, const char *path, const PodContainer **conta
 	{
 		size_t length = strcspn(path, "/");
 
+		/* Below a user's manager, users choose the names of groups, which may look like pods. */
 		if (!seen && cgroup_is_users(path, length))
 			return NULL;
+		/* The outermost UID counts: a container may run pods of its own below its group. */
 		if (!seen && find_uid(path, length, uid))
 		{
 			seen = true;
@@ -518,6 +535,7 @@ pod_labels_add(void *context, const LabelFacts *facts, LabelBuilder *labels)
 	const PodContainer *container;
 	const Pod *pod;
 
+	/* Another thread changes the table. */
 	pthread_mutex_lock(&table->mutex);
 	pod = find_by_path(table, facts->cgroup->path, &container);
 	for (size_t i = 0; pod != NULL && i < pod->field_count; i++)
@@ -527,6 +545,10 @@ pod_labels_add(void *context, const LabelFacts *facts, LabelBuilder *labels)
 
 		if (name != NULL)
 			set_copy(labels, name, field->value);
+		/*
+		 * Rules can use every field: labels whose names begin with "__" are removed after the
+		 * rules.
+		 */
 		set_meta(labels, field->key, field->value);
 	}
 	if (container != NULL)

@@ -68,6 +68,7 @@ process_rules_read_names(ConfigReader *reader, const Node *node, void *list)
 	{
 		const char *name = ((const char *const *) names->items)[i];
 
+		/* '=' ends the name of a variable in an environment. */
 		if (name[0] == '\0' || strchr(name, '=') != NULL)
 			return config_fail(reader, node->items[i], "\"%.100s\" is not a valid variable name",
 							   name);
@@ -153,6 +154,7 @@ set_environment(ProcessRules *rules, const LabelFacts *facts)
 		if (label == NULL)
 			continue;
 		snprintf(label, bytes, "%s%s", prefix, name);
+		/* Names of variables may have characters that label names must not have. */
 		label_name_make_plain(label);
 		process_rules_set_text(&rules->builder, label, value);
 	}
@@ -193,6 +195,7 @@ process_rules_relabel(ProcessRules *rules)
 {
 	RelabelRule *const *list = rules->settings->rules.items;
 
+	/* Rules visit labels in the order of their names, as in Prometheus. */
 	label_builder_sort(&rules->builder);
 	for (size_t i = 0; i < rules->settings->rules.count; i++)
 	{
@@ -218,6 +221,9 @@ process_rules_take_labels(LabelBuilder *builder, LabelList *list)
 		const BatchLabel *label = &builder->labels[i];
 		char *name;
 
+		/*
+		 * Labels whose names begin with "__" exist only while rules are applied, as in Prometheus.
+		 */
 		if (strncmp(label->name, "__", 2) == 0 || label->name[0] == '\0')
 			continue;
 		name = label_builder_copy(builder, label->name);
@@ -238,6 +244,7 @@ process_rules_apply(void *context, const LabelFacts *facts, LabelList *list)
 	const ConfigPair *own = rules->settings->labels.items;
 	LabelVerdict verdict;
 
+	/* Labels of the configuration come first, so all others replace them. */
 	label_builder_reset(builder);
 	for (size_t i = 0; i < rules->settings->labels.count; i++)
 		label_builder_set(builder, own[i].name, own[i].value);
@@ -246,6 +253,7 @@ process_rules_apply(void *context, const LabelFacts *facts, LabelList *list)
 	for (uint32_t i = 0; i < list->count; i++)
 		process_rules_set_text(builder, list->labels[i].name, list->labels[i].value);
 	set_process_meta(rules, facts);
+	/* If a label is missing because memory ran out, rules could give a wrong result. */
 	if (builder->failed)
 		return LABELS_FAILED;
 	verdict = process_rules_relabel(rules);

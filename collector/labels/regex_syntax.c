@@ -52,12 +52,14 @@ put_atom_end(Translator *translator, int32_t repeats)
 {
 	translator->before = BEFORE_ATOM;
 	translator->atom_repeats = repeats;
+	/* A group counts as repeated as often as its most repeated part. */
 	translator->repeats[translator->depth] = MAX(translator->repeats[translator->depth], repeats);
 }
 
 static void
 regex_put_character(Translator *translator, uint32_t character)
 {
+	/* Any other character may have a meaning in PCRE2, so it is written as a number. */
 	if (character < 128 && isalnum((int) character))
 		fputc((int) character, translator->out);
 	else
@@ -72,10 +74,12 @@ next_character(Translator *translator)
 	size_t length = utf8_length(translator->at);
 	uint32_t character = bytes[0];
 
+	/* The upper bits of the first byte encode the length. */
 	if (length > 1)
 		character &= 0xFFu >> (length + 1);
 	for (size_t i = 1; i < length; i++)
 		character = character << 6 | (bytes[i] & 0x3F);
+	/* Moves on even if the byte begins no character, so that the caller's loop ends. */
 	translator->at += MAX(length, 1);
 	return character;
 }
@@ -97,6 +101,7 @@ read_hexadecimal(Translator *translator, uint32_t *character)
 
 		*character = *character * 16 + (uint32_t) strtoul(digit, NULL, 16);
 		digits++;
+		/* Checking each digit keeps the number from overflowing. */
 		if (*character > CODE_POINT_MAX)
 			return translator_fail(translator, "A code point is too large");
 	}
@@ -111,6 +116,7 @@ read_octal(Translator *translator, char first, uint32_t *character)
 {
 	bool goes_on = *translator->at >= '0' && *translator->at <= '7';
 
+	/* RE2 reads \1 to \7 as octal only if another octal digit follows. */
 	if (first != '0' && !goes_on)
 		return translator_fail(translator, "Backreferences are not supported");
 	*character = (uint32_t) (first - '0');
@@ -179,6 +185,7 @@ translate_property(Translator *translator, bool negated)
 	}
 	if (braces)
 		length = strcspn(translator->at, "}");
+	/* The name, or the closing brace, is missing. */
 	if (length >= sizeof(name) || strlen(translator->at) < length + braces)
 		return translator_fail(translator, "Unknown Unicode class");
 	snprintf(name, sizeof(name), "%.*s", (int) length, translator->at);
@@ -241,6 +248,7 @@ translate_posix(Translator *translator, bool *found)
 	*found = end != NULL;
 	if (end == NULL)
 		return true;
+	/* [:^alpha:] is a negated class. */
 	name += *name == '^';
 	if (!is_posix_class(name, (size_t) (end - name)))
 		return translator_fail(translator, "Unknown character class");
@@ -273,6 +281,7 @@ translate_range(Translator *translator)
 	if (!read_member(translator, &low))
 		return false;
 	fprintf(translator->out, "\\x{%x}", low);
+	/* A '-' before the closing bracket is a literal. */
 	if (translator->at[0] != '-' || translator->at[1] == ']' || translator->at[1] == '\0')
 		return true;
 	translator->at++;
@@ -291,6 +300,7 @@ translate_member(Translator *translator)
 	const char *perl = NULL;
 	bool posix;
 
+	/* If the class is unknown, posix is true and the error is set. */
 	if (!translate_posix(translator, &posix) || posix)
 		return posix && translator->error[0] == '\0';
 	if (translator->at[0] == '\\' && translator->at[1] != '\0')
@@ -318,6 +328,7 @@ translate_class(Translator *translator)
 	fputc('[', translator->out);
 	if (*translator->at == '^')
 		fputc(*translator->at++, translator->out);
+	/* A ']' that comes first is a member of the class. */
 	for (; *translator->at != ']' || first; first = false)
 	{
 		if (*translator->at == '\0')
@@ -336,11 +347,13 @@ translate_class(Translator *translator)
 static void
 translate_quoted(Translator *translator)
 {
+	/* Between \Q and \E no character has a meaning. */
 	while (*translator->at != '\0' && strncmp(translator->at, "\\E", 2) != 0)
 	{
 		regex_put_character(translator, next_character(translator));
 		put_atom_end(translator, 1);
 	}
+	/* A quotation without \E continues to the end of the pattern. */
 	if (*translator->at != '\0')
 		translator->at += 2;
 }
@@ -425,12 +438,14 @@ translate_flags(Translator *translator)
 	const char *minus = memchr(begin, '-', length);
 	char end = begin[length];
 
+	/* RE2 accepts at most one '-', and only with a flag after it. */
 	if ((end != ')' && end != ':') ||
 		(minus != NULL && (memchr(minus + 1, '-', (size_t) (begin + length - minus - 1)) != NULL ||
 						   minus == begin + length - 1)))
 		return translator_fail(translator, "Unknown kind of group");
 	translator->at += length + 1;
 	translator->before = BEFORE_NOTHING;
+	/* "(?)" changes nothing, so it is left out. */
 	if (end == ':' || length > 0)
 		fprintf(translator->out, "(?%.*s%c", (int) length, begin, end);
 	return end == ')' || open_group(translator);
@@ -442,6 +457,7 @@ translate_group(Translator *translator)
 {
 	if (*translator->at != '?')
 	{
+		/* PCRE2 reads "(*" as the start of a verb such as (*UTF). */
 		if (*translator->at == '*')
 			return translator_fail(translator, "A repetition has nothing to repeat");
 		fputc('(', translator->out);
@@ -453,6 +469,7 @@ translate_group(Translator *translator)
 		translator->at += 2;
 		return translate_named_group(translator);
 	}
+	/* "(?<=" and "(?<!" are lookbehinds, which translate_flags() refuses. */
 	if (*translator->at == '<' && translator->at[1] != '=' && translator->at[1] != '!')
 	{
 		translator->at++;
@@ -510,6 +527,7 @@ read_count(const char **at, int32_t *count)
 	const char *begin = *at;
 
 	*count = 0;
+	/* The value stays near the limit, so that it cannot overflow. */
 	for (; **at >= '0' && **at <= '9'; ++*at)
 		*count = MIN(*count * 10 + (**at - '0'), REPEAT_MAX + 1);
 	return *at > begin && (*begin != '0' || *at == begin + 1);
@@ -542,12 +560,14 @@ translate_counts(Translator *translator, bool *found)
 	}
 	if (!begin_repetition(translator))
 		return false;
+	/* RE2 limits the product of nested repetitions. */
 	if (least > REPEAT_MAX || most > REPEAT_MAX || most < least ||
 		MAX(most, 1) * translator->atom_repeats > REPEAT_MAX)
 		return translator_fail(translator, "An expression is repeated more than 1000 times");
 	translator->at = at + 1;
 	fprintf(translator->out, open ? "{%d,}" : "{%d,%d}", least, most);
 	put_lazy(translator);
+	/* An outer repetition multiplies this one. */
 	translator->repeats[translator->depth] =
 		MAX(translator->repeats[translator->depth], MAX(most, 1) * translator->atom_repeats);
 	return true;
@@ -597,6 +617,7 @@ translate_one(Translator *translator)
 		case '+':
 		case '?':
 			fputc(c, translator->out);
+			/* PCRE2 would read a second '+' as a possessive repetition, which RE2 does not have. */
 			if (!begin_repetition(translator))
 				return false;
 			put_lazy(translator);
@@ -644,6 +665,7 @@ regex_translate(const char *pattern, char error[REGEX_ERROR_BYTES])
 		good = translate_one(&translator);
 	if (good && translator.depth > 0)
 		good = translator_fail(&translator, "A parenthesis is not closed");
+	/* fclose() writes the last bytes, so it may fail with out of memory. */
 	if (fclose(translator.out) != 0)
 		good = translator_fail(&translator, "Out of memory");
 	if (good)

@@ -64,6 +64,7 @@ check_unused(RelabelAction action, const RelabelSettings *settings, char error[R
 	bool regex = settings->regex != NULL && strcmp(settings->regex, "(.*)") != 0;
 	bool replacement = settings->replacement != NULL && strcmp(settings->replacement, "$1") != 0;
 
+	/* Prometheus also refuses settings that an action ignores. */
 	if ((action == RELABEL_LABELDROP || action == RELABEL_LABELKEEP) &&
 		(others || settings->source_count > 0 || settings->target[0] != '\0'))
 		return relabel_fail(error, "The action takes a regex and nothing else");
@@ -94,6 +95,7 @@ find_action(const char *name, RelabelAction *action)
 	*action = RELABEL_REPLACE;
 	if (name == NULL)
 		return true;
+	/* Prometheus accepts names of actions in any case. */
 	while (*action < RELABEL_ACTION_COUNT && strcasecmp(action_names[*action], name) != 0)
 		++*action;
 	return *action < RELABEL_ACTION_COUNT;
@@ -102,6 +104,7 @@ find_action(const char *name, RelabelAction *action)
 static bool
 copy_sources(RelabelRule *rule, const RelabelSettings *settings)
 {
+	/* One more place, because calloc() of no bytes may return NULL. */
 	rule->sources = calloc(settings->source_count + 1, sizeof(char *));
 	for (size_t i = 0; rule->sources != NULL && i < settings->source_count; i++)
 	{
@@ -202,6 +205,7 @@ read_reference(const char *text, const char **name, size_t *length, const char *
 	*length = 0;
 	while (isalnum((unsigned char) (*name)[*length]) || (*name)[*length] == '_')
 		++*length;
+	/* Go's templates treat a malformed reference as text. */
 	if (*length == 0 || (braces && (*name)[*length] != '}'))
 		return false;
 	*end = *name + *length + braces;
@@ -248,6 +252,7 @@ rule_expand(const RelabelRule *rule, LabelBuilder *labels, const char *template)
 			continue;
 		}
 		at++;
+		/* Go's templates write a literal "$" as "$$". */
 		if (*at == '$')
 		{
 			fputc(*at++, out);
@@ -259,6 +264,7 @@ rule_expand(const RelabelRule *rule, LabelBuilder *labels, const char *template)
 			continue;
 		}
 		group = find_group(rule, name, name_length);
+		/* A group that has no part in the match expands to nothing. */
 		if (group.text != NULL)
 			fwrite(group.text, 1, group.length, out);
 	}
@@ -282,6 +288,7 @@ apply_replace(RelabelRule *rule, LabelBuilder *labels, const char *value)
 	replacement = rule_expand(rule, labels, rule->replacement);
 	if (target == NULL || replacement == NULL)
 		return RELABEL_FAILED;
+	/* The expanded name may be empty; then there is no label to set. */
 	if (target[0] != '\0')
 		label_builder_set(labels, target, replacement);
 	return RELABEL_KEPT;
@@ -292,6 +299,7 @@ keep_or_drop(RelabelRule *rule, const char *value)
 {
 	RegexEnd matched = regex_match(rule->regex, value);
 
+	/* Without a result of the regex, keeping and dropping would both be guesses. */
 	if (matched == REGEX_TOO_MUCH)
 		return RELABEL_FAILED;
 	return (matched == REGEX_MATCH) == (rule->action == RELABEL_KEEP) ? RELABEL_KEPT
@@ -365,6 +373,7 @@ map_names(RelabelRule *rule, LabelBuilder *labels)
 static RelabelEnd
 filter_names(RelabelRule *rule, LabelBuilder *labels)
 {
+	/* Removing a label moves those after it, so the loop runs backward. */
 	for (size_t i = labels->count; i > 0; i--)
 	{
 		RegexEnd matched = regex_match(rule->regex, labels->labels[i - 1].name);
@@ -381,8 +390,10 @@ filter_names(RelabelRule *rule, LabelBuilder *labels)
 static RelabelEnd
 change_case(const RelabelRule *rule, LabelBuilder *labels, const char *value)
 {
+	/* The case mapping depends on the locale of the thread, which may be "C". */
 	locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t) 0);
 	locale_t before = locale == (locale_t) 0 ? (locale_t) 0 : uselocale(locale);
+	/* A character has at most 4 bytes in UTF-8. */
 	size_t bytes = strlen(value) * 4 + 1;
 	char *changed = label_builder_alloc(labels, bytes);
 	char *to = changed;
@@ -447,6 +458,7 @@ relabel_apply(RelabelRule *rule, LabelBuilder *labels)
 		case RELABEL_LABELDROP:
 		case RELABEL_LABELKEEP:
 			end = filter_names(rule, labels);
+			/* A label that is missing because memory ran out could change what later rules do. */
 			break;
 		case RELABEL_LOWERCASE:
 		case RELABEL_UPPERCASE:

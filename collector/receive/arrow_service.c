@@ -31,7 +31,9 @@ find_record(Span body, Span *record, Decoded *decoded)
 {
 	Message message = message_of(body);
 
+	/* Protobuf omits empty fields, so a missing record is an empty one. */
 	*record = (Span){ (const uint8_t *) "", 0 };
+	/* If a field occurs more than once, the last one counts, as protobuf requires. */
 	while (message_next(&message))
 		if (field_is_message(&message.field, RECORD))
 			*record = field_span(&message.field);
@@ -65,6 +67,7 @@ arrow_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits,
 	ArrowResult result;
 	DecodeEnd end;
 
+	/* In an exchange, the first message has the samples and the second one their stacks. */
 	end = find_record(call->first != NULL ? first : body, &request.samples, decoded);
 	if (end == DECODE_OK && call->first != NULL)
 		end = find_record(body, &request.stacks, decoded);
@@ -104,12 +107,14 @@ arrow_service_ask(Receiver *receiver, Call *call)
 									  &result, &decoded);
 	if (submit_judge(receiver, call, end, decoded.message))
 	{
+		/* If the samples name no stacks, the stream ends after its first message. */
 		if (wanted == NULL)
 		{
 			submit_decoded(receiver, call, arrow_service_decode);
 			return;
 		}
 		buffer_put_field(&call->answer.body, RECORD, wanted, length);
+		/* If the answer could not be built, the stream must end. */
 		call->wants_second = !call->answer.body.failed;
 		if (call->answer.body.failed)
 			call_retry(call, "out of memory", 1);

@@ -42,6 +42,7 @@ connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *ques
 	char upload_id[UPLOAD_ID_BYTES];
 	UploadEnd end;
 
+	/* Only the database knows whether the file is wanted, so the client must ask again. */
 	if (state == DEBUG_NOT_KNOWN)
 	{
 		upload_put_off(receiver, call, question->build_id, "the database is not available");
@@ -53,6 +54,7 @@ connect_answer_should(Receiver *receiver, Call *call, const UploadQuestion *ques
 		upload_put_should(&call->answer.body, false, EXISTS);
 		return;
 	}
+	/* The slot is taken now, because the upload itself names only the build ID. */
 	end = upload_slots_begin(&receiver->uploads, call->tenant, question, clock_ns(CLOCK_MONOTONIC),
 							 upload_id);
 	if (end == UPLOAD_OK)
@@ -100,6 +102,7 @@ connect_should_upload(Host *host, Call *call)
 	else if (!call->may_upload)
 		upload_put_off(receiver, call, question.build_id, UPLOAD_NOT_ALLOWED);
 	else if (upload_line_put(&receiver->questions, call, connect_should_job))
+		/* The job answers the call and gives it back. */
 		return;
 	else
 		upload_put_off(receiver, call, question.build_id,
@@ -137,6 +140,7 @@ connect_upload(Host *host, Call *call)
 {
 	Receiver *receiver = receiver_of(host);
 
+	/* The first part of a stream finds the upload, later parts know it. */
 	if (call->upload == 0 && !connect_find_upload(receiver, call))
 		host_give_back(host, call);
 	else if (call->is_end)

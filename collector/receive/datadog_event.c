@@ -32,12 +32,14 @@ parse_timestamp(PfsText text, int64_t *time_us)
 	if (sscanf(copy, "%4d-%2d-%2dT%2d:%2d:%2d%n", &date.tm_year, &date.tm_mon, &date.tm_mday,
 			   &date.tm_hour, &date.tm_min, &date.tm_sec, &end) != 6)
 		return false;
+	/* The fraction may have any number of digits, of which microseconds use the first six. */
 	if (copy[end] == '.')
 		for (end++; pfs_is_digit(copy[end]); end++)
 			if (digits++ < MICRO_DIGITS)
 				micro = micro * 10 + (copy[end] - '0');
 	for (; digits < MICRO_DIGITS; digits++)
 		micro *= 10;
+	/* The limit of the year keeps the microseconds within 64 bits. */
 	if (strcmp(copy + end, "Z") != 0 || date.tm_year < 1970 || date.tm_year > 9999)
 		return false;
 	date.tm_year -= 1900;
@@ -73,11 +75,15 @@ event_put_tags(PyroscopeSeries *series, PfsText tags, Arena *arena, const Attrib
 		const uint32_t length = comma != NULL ? (uint32_t) (comma - tags.data) : tags.length;
 		const char *colon = memchr(tags.data, ':', length);
 
+		/* A tag without a colon has no name. */
 		if (colon != NULL && colon > tags.data)
 		{
 			const PfsText key = { tags.data, (uint32_t) (colon - tags.data) };
 			const PfsText value = { colon + 1, length - key.length - 1 };
 
+			/*
+			 * Datadog's tag "service" has the meaning of the label service_name in other protocols.
+			 */
 			if (!is_tag_dropped(key) && !is_protocol_key(key))
 				series_put(series, arena, rule, pfs_text_equals(key, "service") ? service : key,
 						   value);

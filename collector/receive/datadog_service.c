@@ -48,6 +48,7 @@ part_ends(Span name, const char *end)
 static CallEncoding
 encoding_by_magic(Span bytes)
 {
+	/* The parts have no header for their compression. */
 	if (bytes.length >= 4 && memcmp(bytes.bytes, "\x28\xb5\x2f\xfd", 4) == 0)
 		return ENCODING_ZSTD;
 	if (bytes.length >= 2 && memcmp(bytes.bytes, "\x1f\x8b", 2) == 0)
@@ -109,14 +110,18 @@ datadog_take_part(Datadog *datadog, const MultipartPart *part)
 	uint8_t *owned = NULL;
 	DecodeEnd end;
 
+	/* Parts that are not stored identify the request, too. */
 	SHA256(content.bytes, content.length, datadog->digests + datadog->digests_length);
 	datadog->digests_length += SHA256_DIGEST_LENGTH;
+	/* datadog_find_event() has read the event; other JSON only describes attachments. */
 	if (part_ends(part->name, "event") || part_ends(part->name, ".json"))
 		return DECODE_OK;
 	end = datadog_unpack(datadog, &content, &owned);
+	/* An empty attachment is neither a profile nor an error. */
 	if (end == DECODE_OK && content.length > 0)
 		end = datadog_decode_profile(datadog, content);
 	free(owned);
+	/* Only an invalid profile is skipped; any other error ends the request. */
 	if (end != DECODE_INVALID)
 		return end;
 	datadog->result.rejected_profiles++;
@@ -155,6 +160,7 @@ datadog_take_parts(Datadog *datadog)
 
 	if (end != DECODE_OK)
 		return end;
+	/* The event has the labels of all profiles, so these need a second pass. */
 	multipart_begin(&walk, datadog->request.body, datadog->request.content_type);
 	while (end == DECODE_OK && multipart_next(&walk, &part))
 		end = datadog_take_part(datadog, &part);

@@ -48,6 +48,7 @@ unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,
 	const size_t max_bytes = limits->max_bytes;
 	size_t left = 1;
 
+	/* While the output is full, the decoder may hold bytes for which it had no room. */
 	while (input->pos < input->size || output->pos == output->size)
 	{
 		if (output->pos == output->size)
@@ -56,6 +57,7 @@ unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,
 			void *grown =
 				output->pos > max_bytes ? NULL : share_realloc(limits->memory, output->dst, size);
 
+			/* The byte beyond the limit was used. */
 			if (output->pos > max_bytes)
 				return INFLATE_TOO_LARGE;
 			if (grown == NULL)
@@ -66,6 +68,7 @@ unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,
 		left = ZSTD_decompressStream(context, output, input);
 		if (ZSTD_isError(left))
 			return INFLATE_MALFORMED;
+		/* The result is 0 at the end of a frame, but another frame may follow. */
 		if (left == 0 && input->pos == input->size)
 			break;
 	}
@@ -85,6 +88,7 @@ unzstd(const uint8_t *bytes, size_t length, const InflateLimits *limits, uint8_t
 
 	if (context != NULL)
 	{
+		/* This limits the memory that a frame's header can demand. */
 		ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
 		end = unzstd_all(context, &input, &output, limits);
 	}

@@ -84,6 +84,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(options, 0, sizeof(*options));
+	/* If gethostname() fails, it may have written a part of the name. */
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		strcpy(host, "localhost");
 	snprintf(options->name_room, sizeof(options->name_room), "receive@%s", host);

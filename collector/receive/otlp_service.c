@@ -21,6 +21,7 @@ put_partial_success(Call *call, const OtlpResult *result)
 	Buffer partial = { NULL };
 	char json[1024];
 
+	/* In OTLP, an answer without partial_success means that everything was accepted. */
 	if (result->rejected_profiles == 0)
 		return;
 	if (call->content == CONTENT_JSON)
@@ -80,6 +81,7 @@ otlp_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, 
 	}
 	count(receiver, &result);
 	put_partial_success(call, &result);
+	/* The fingerprint does not change if the client packs the same profiles in another way. */
 	if (result.profiles > 0 && result.has_ids && result.has_times)
 		submit_identify(call, result.fingerprint, sizeof(result.fingerprint));
 	decoded->is_same = result.has_times;

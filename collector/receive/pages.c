@@ -20,6 +20,7 @@ receiver_fill_figures(void *context, Figures *figures)
 	WriterStats stats;
 
 	writer_stats(receiver->host.writer, &stats);
+	/* The line counts a batch until it is stored, also while it is in the writer's queue. */
 	stats.queued_bytes = store_line_bytes(&receiver->line);
 	receive_metrics_add(&receiver->metrics, &receiver->host.metrics,
 						atomic_load(&receiver->host.memory.used_bytes), &stats, figures);

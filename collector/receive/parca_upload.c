@@ -123,6 +123,7 @@ parca_answer_initiate(Receiver *receiver, Call *call, const UploadQuestion *ques
 					  "the database is not available");
 		return;
 	}
+	/* A forced upload replaces the stored file. */
 	if (!question->is_forced && (state == DEBUG_READY || state == DEBUG_EQUAL))
 	{
 		metric_add(&receiver->metrics.uploads_known_total, 1);
@@ -165,6 +166,7 @@ parca_initiate_upload(Host *host, Call *call)
 		return;
 	if (text == NULL)
 		text = upload_unwanted(receiver, call, &question);
+	/* The size is needed to reserve space on the disk. */
 	if (text == NULL && question.bytes <= 0)
 		text = "the declared size is not positive";
 	if (text != NULL)
@@ -211,6 +213,7 @@ parca_upload(Host *host, Call *call)
 	}
 	if (submit_inflate(receiver, call))
 	{
+		/* Only the first message of a stream names the upload. */
 		text = upload_part_read((Span){ call->body, call->body_length }, call->upload == 0,
 								&question, &chunk);
 		if (text != NULL)

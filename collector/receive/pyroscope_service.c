@@ -42,6 +42,7 @@ ingest_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits
 	DecodeEnd end = ingest_decode(&request, batch, &result);
 
 	pyroscope_take_result(receiver, end, &result, decoded);
+	/* Without an identity, equal bytes may be different profiles. */
 	decoded->is_unique = !result.has_identity;
 	if (end != DECODE_OK)
 		return end;

@@ -51,6 +51,9 @@ pyroscope_judge_rejected(Call *call, const PyroscopeResult *result)
 		return DECODE_OK;
 	if (result->profiles == 0)
 		return DECODE_INVALID;
+	/*
+	 * The client receives this error after the valid profiles are stored, and must not repeat them.
+	 */
 	call_fail_with(call, GRPC_INVALID_ARGUMENT, "%llu profiles were rejected, and %llu stored: %s",
 				   (unsigned long long) result->rejected_profiles,
 				   (unsigned long long) result->profiles, result->message);

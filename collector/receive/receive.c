@@ -54,6 +54,10 @@ serve(Server *server, Receiver *receiver, FiguresSnapshot *published, Failure *f
 
 	while (!stop_asked() && code == EXIT_OK)
 	{
+		/*
+		 * The writer's thread cannot read the state of the loop, so the loop copies the figures for
+		 * it.
+		 */
 		if (server->loop.now_ns >= publish_ns)
 		{
 			Figures figures = { .count = 0 };
@@ -78,6 +82,7 @@ receive_finish(Server *server, Failure *failure)
 	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + STOP_MS * NS_PER_MS;
 
 	server_stop(server);
+	/* Workers and writer return calls to the loop, which answers them in its turns. */
 	while (server->loop.away_count > 0 && clock_ns(CLOCK_MONOTONIC) < end_ns)
 		server_turn(server, TURN_MS);
 	if (server->loop.away_count == 0)
@@ -125,6 +130,7 @@ run(Server *server, Receiver *receiver, FiguresSnapshot *published, Failure *fai
 	if (code == EXIT_OK)
 		code = receive_finish(server, failure);
 	writer_drain(receiver->host.writer, DRAIN_MS);
+	/* Workers use calls of the server until they have stopped. */
 	workers_stop(&workers);
 	server_fini(server);
 	return code;

@@ -18,6 +18,7 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 					options->host.acknowledge == ACKNOWLEDGE_SPOOL);
 	upload_slots_init(&receiver->uploads, &options->uploads);
 	code = host_init(&receiver->host, &options->host, services, writer, failure);
+	/* All lines are started even if one fails, because receiver_fini() stops all of them. */
 	has_lines = upload_line_start(&receiver->spool, NULL, receiver);
 	has_lines = upload_line_start(&receiver->questions, options->database, receiver) && has_lines;
 	has_lines = upload_line_start(&receiver->stores, options->database, receiver) && has_lines;

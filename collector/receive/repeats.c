@@ -56,6 +56,7 @@ repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int6
 
 	pthread_mutex_lock(&repeats->lock);
 	repeat = find(repeats, digest);
+	/* After until_ns an equal request counts as a new one. */
 	if (repeat != NULL && repeat->is_stored && now_ns > repeat->until_ns)
 	{
 		repeats_forget(repeats, repeat);
@@ -104,6 +105,7 @@ repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool i
 		repeat->is_stored = true;
 		/* keep the entry until the loop knows which answer the client received */
 		repeat->until_ns = INT64_MAX;
+		/* Pending requests end by themselves, so only stored ones need a limit. */
 		if (++repeats->untold > REPEATS_MAX)
 			drop_oldest(repeats);
 	}
@@ -117,6 +119,7 @@ repeats_expire(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int
 
 	pthread_mutex_lock(&repeats->lock);
 	repeat = find(repeats, digest);
+	/* A request that failed is not in the table. */
 	if (repeat != NULL && repeat->is_stored)
 		repeat->until_ns = until_ns;
 	pthread_mutex_unlock(&repeats->lock);
@@ -129,6 +132,7 @@ repeats_told(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES])
 
 	pthread_mutex_lock(&repeats->lock);
 	repeat = find(repeats, digest);
+	/* The client has the answer, so it does not repeat the request. */
 	if (repeat != NULL && repeat->is_stored)
 		repeats_forget(repeats, repeat);
 	pthread_mutex_unlock(&repeats->lock);

@@ -86,6 +86,7 @@ client_reserve(SeriesLimit *limit, ClientSeries *client, size_t more)
 	size_t slot_count = client->slot_count > 0 ? client->slot_count : SLOTS_MIN;
 	uint64_t *slots;
 
+	/* At least a quarter of the slots stays free, so that each search ends soon. */
 	while ((client->count + more) * 4 > slot_count * 3)
 		slot_count *= 2;
 	if (slot_count == client->slot_count)
@@ -100,6 +101,7 @@ client_reserve(SeriesLimit *limit, ClientSeries *client, size_t more)
 	limit->slot_count += slot_count - client->slot_count;
 	client->slots = slots;
 	client->slot_count = slot_count;
+	/* The first client of the table is the one whose hour began first. */
 	while (limit->slot_count > SERIES_LIMIT_SLOTS_MAX && limit->clients != client)
 		client_forget(limit, limit->clients);
 	return true;
@@ -117,6 +119,7 @@ hash_series(const SeriesLimit *limit, const BatchSeries *series)
 		hash = hash_bytes(hash, label->name, strlen(label->name));
 		hash = hash_bytes(hash, label->value, strlen(label->value));
 	}
+	/* 0 marks a free slot. */
 	return hash != 0 ? hash : 1;
 }
 
@@ -133,6 +136,7 @@ client_take(SeriesLimit *limit, ClientSeries *client, const Batch *batch, size_t
 
 	if (series_count > max)
 		return false;
+	/* If memory runs out, the limit is not enforced. */
 	if (!client_reserve(limit, client, series_count))
 		return true;
 	for (size_t i = 0; i < series_count; i++)

@@ -55,6 +55,7 @@ step_end(const Batch *batch, uint32_t first, size_t *cost)
 	const size_t count = batch_stacks(batch, &stacks);
 	uint32_t at = first;
 
+	/* A stack that is deeper than STORE_STEP_COST is a step of its own. */
 	for (*cost = 0; at < count && (at == first || *cost + stacks[at].depth <= STORE_STEP_COST);
 		 at++)
 		*cost += stacks[at].depth;
@@ -85,7 +86,12 @@ plan_step(Call *call)
 	const size_t count = batch_stacks(call->batch, &stacks);
 
 	call->step_end = step_end(call->batch, call->step_first, &call->step_cost);
+	/*
+	 * The whole batch follows after its last step; its transaction is short, because all its stacks
+	 * are stored.
+	 */
 	call->is_step = call->step_end < count || (call->step_first > 0 && call->step_first < count);
+	/* Series and samples are stored with the whole batch only. */
 	if (!call->is_step)
 		call->step_cost += FRAMES_OF_SERIES * batch_series(call->batch, &series) +
 						   batch_samples(call->batch, &samples) / SAMPLES_OF_FRAME;
@@ -108,6 +114,7 @@ store_line_on_end(void *context, const BatchResult *result)
 {
 	Call *call = context;
 	StoreLine *line = call->line;
+	/* If the client has disconnected, the rest of the call is not stored. */
 	const bool goes_on = call->is_step && batch_is_safe(result->end) &&
 						 !atomic_load_explicit(&call->is_unwanted, memory_order_relaxed);
 	const BatchResult unwanted = { .end = BATCH_LEFT };
@@ -127,8 +134,10 @@ store_line_on_end(void *context, const BatchResult *result)
 	pthread_mutex_unlock(&line->lock);
 	if (!goes_on)
 	{
+		/* The writer frees the whole batch, but of a step only the copy. */
 		if (was_step)
 			batch_free(call->batch);
+		/* If the last step was stored, none of the samples are, so the call was not stored. */
 		call->stored(call, was_step && batch_is_safe(result->end) ? &unwanted : result);
 	}
 	store_line_pump(line);
@@ -143,6 +152,7 @@ send_step(StoreLine *line, Call *call)
 		call->is_step ? make_step(call->batch, call->step_first, call->step_end) : call->batch;
 	int err = batch != NULL ? writer_submit(line->writer, batch, &callback) : -ENOMEM;
 
+	/* The writer owns a batch only if it accepted it. */
 	if (err != 0 && call->is_step)
 		batch_free(batch);
 	return err;
@@ -180,6 +190,7 @@ store_line_pump(StoreLine *line)
 		work_queue_done(client, cost);
 		pthread_mutex_unlock(&line->lock);
 		batch_free(call->batch);
+		/* -EPIPE means that the writer stops, as BATCH_LEFT does. */
 		if (err != -EPIPE)
 			result.end = BATCH_PUSHED_OUT;
 		call->stored(call, &result);
@@ -199,6 +210,7 @@ store_line_put(StoreLine *line, Call *call, Batch *batch, CallStored stored)
 	call->storing = client_storing(call->client);
 	call->step_first = 0;
 	plan_step(call);
+	/* One client gets at most half of the line, so that the others can store, too. */
 	pthread_mutex_lock(&line->lock);
 	if (bytes + ITEM_BYTES > line->limit_bytes)
 		err = -EMSGSIZE;

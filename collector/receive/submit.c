@@ -65,6 +65,10 @@ unavailable(Receiver *receiver, Call *call, const char *text)
 void
 submit_no_room(Receiver *receiver, Call *call, const char *text)
 {
+	/*
+	 * If other requests use the memory, a repetition may succeed; otherwise this request is too
+	 * large by itself.
+	 */
 	if (!call->memory->is_crowded)
 	{
 		submit_too_large(receiver, call, call->memory->is_beyond ? BEYOND_MEMORY : text);
@@ -111,6 +115,10 @@ submit_identify(Call *call, const void *identity, size_t length)
 	unsigned char both[SHA256_DIGEST_LENGTH + IDENTITY_TENANT_MAX];
 	size_t tenant = strlen(call->tenant);
 
+	/*
+	 * A digest has a fixed length, so the tenant begins at a fixed offset and no two pairs are
+	 * equal by concatenation.
+	 */
 	SHA256(identity, length, body);
 	memcpy(both, body, sizeof(body));
 	memcpy(both + sizeof(body), call->tenant, tenant);
@@ -155,6 +163,7 @@ submit_unpack(Receiver *receiver, Call *call)
 {
 	if (!submit_inflate(receiver, call))
 		return false;
+	/* In an exchange, the first message identifies the request. */
 	if (!call->has_digest)
 		submit_identify(call, call->body, call->body_length);
 	return true;
@@ -190,6 +199,7 @@ submit_on_batch_end(Call *call, const BatchResult *result)
 {
 	Receiver *receiver = receiver_of(call->host);
 
+	/* The table must have the result before the client can repeat the request. */
 	submit_end_repeat(receiver, call, batch_is_safe(result->end));
 	call->is_stored = batch_is_safe(result->end);
 	if (call->is_stored)
@@ -213,6 +223,7 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 {
 	/* from here on only the batch is needed, so free the body */
 	call_drop_body(call);
+	/* From here on --queue-size limits the batch, not --max-memory. */
 	batch_charge_to(batch, NULL);
 	return store_line_put(&receiver->line, call, batch, submit_on_batch_end);
 }
@@ -220,6 +231,7 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 static void
 not_submitted(Receiver *receiver, Call *call, int err)
 {
+	/* Otherwise a repeated request would be refused as pending forever. */
 	submit_end_repeat(receiver, call, false);
 	if (err == -EMSGSIZE)
 		submit_too_large(receiver, call, "the request is larger than --queue-size");
@@ -285,6 +297,7 @@ give_batch(Receiver *receiver, Call *call, Batch *batch, const Decoded *decoded)
 	const BatchSample *samples;
 	int err = 0;
 
+	/* Without an identity, equal requests may be different ones. */
 	call->has_digest &= !decoded->is_unique;
 	if (!may_bring(receiver, call, batch))
 		; /* the answer is set */
@@ -292,6 +305,7 @@ give_batch(Receiver *receiver, Call *call, Batch *batch, const Decoded *decoded)
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (is_first(receiver, call))
 	{
+		/* The receipt lets the database recognize a repetition after a restart of the receiver. */
 		if (decoded->is_same && call->has_digest)
 			err = batch_add_receipt(batch, call->digest);
 		if (err == 0)
@@ -342,6 +356,7 @@ submit_decoded(Receiver *receiver, Call *call, CallDecoder decode)
 		submit_judge(receiver, call, decode(receiver, call, &limits, batch, &decoded),
 					 decoded.message))
 	{
+		/* In JSON an empty message is "{}". */
 		if (call->content == CONTENT_JSON && call->answer.body.length == 0)
 			buffer_put_bytes(&call->answer.body, "{}", 2);
 		give_batch(receiver, call, batch, &decoded);

@@ -125,6 +125,7 @@ bytes_of(const Call *call)
 	Span bytes = { call->body, call->body_length };
 	UploadQuestion question;
 
+	/* Connect sends the bytes without a message around them. */
 	if (!call->is_connect)
 		(void) upload_part_read(bytes, false, &question, &bytes);
 	return bytes;
@@ -140,11 +141,13 @@ take_job(void *context, Connection *connection, const DbError *away, Call *call)
 	const UploadEnd end = upload_slots_write(&receiver->uploads, call->upload, bytes.bytes,
 											 bytes.length, clock_ns(CLOCK_MONOTONIC));
 
+	/* The loop reads the next part only after this one is written, which limits the memory. */
 	call->wants_more = end == UPLOAD_OK;
 	if (end == UPLOAD_OK)
 		metric_add(&receiver->metrics.upload_bytes_total, bytes.length);
 	else
 	{
+		/* The slot may have expired while the call was queued. */
 		upload_refuse_end(receiver, call, slot != NULL ? slot->question.build_id : "", end);
 		end_upload(receiver, call);
 	}
@@ -240,6 +243,7 @@ store_job(void *context, Connection *connection, const DbError *away, Call *call
 
 	snprintf(name, sizeof(name), "%s%s%s", call->tenant, slot->question.name[0] != '\0' ? ": " : "",
 			 slot->question.name);
+	/* The check ran in another thread, so the content is read again. */
 	if (connection != NULL && debug_content_read(slot->fd, &content) == 0)
 	{
 		upload.has_lines = content.has_lines;
@@ -265,10 +269,12 @@ check_job(void *context, Connection *connection, const DbError *away, Call *call
 	const UploadSlot *slot = upload_slots_get(&receiver->uploads, call->upload);
 	DebugContent content;
 
+	/* The upload may have expired while the call was queued. */
 	if (slot == NULL)
 		upload_refuse_end(receiver, call, "", UPLOAD_UNKNOWN);
 	else if (is_usable(receiver, call, slot, &content))
 	{
+		/* Storing a file takes long, so it has a thread of its own. */
 		put_or_refuse(receiver, &receiver->stores, call, store_job);
 		return;
 	}
