@@ -27,6 +27,7 @@ call_create(void)
 {
 	Call *call = calloc(1, sizeof(Call));
 
+	/* UINT64_MAX means that the length of the body is not known. */
 	if (call != NULL)
 		call->length = UINT64_MAX;
 	return call;
@@ -72,6 +73,7 @@ call_drop_body(Call *call)
 void
 call_fail(Call *call, GrpcCode code, const char *text)
 {
+	/* A decoder may have begun the body of a successful answer. */
 	buffer_reset(&call->answer.body);
 	call->answer.code = code;
 	call->answer.http_status = 0;
@@ -100,6 +102,7 @@ call_fail_with(Call *call, GrpcCode code, const char *format, ...)
 int
 call_http_status(const Call *call)
 {
+	/* Some statuses, such as 429, have no code of gRPC. */
 	if (call->answer.http_status != 0)
 		return call->answer.http_status;
 	switch (call->answer.code)
@@ -114,6 +117,9 @@ call_http_status(const Call *call)
 			return 403;
 		case GRPC_NOT_FOUND:
 			return 404;
+		/*
+		 * Connect defines this status for the code; other clients expect 404 for an unknown path.
+		 */
 		case GRPC_UNIMPLEMENTED:
 			return call->is_connect ? 501 : 404;
 		case GRPC_ALREADY_EXISTS:
@@ -189,6 +195,7 @@ timeout_of(const char *value, size_t length)
 			return 0;
 		number = number * 10 + (value[i] - '0');
 	}
+	/* The largest timeout of gRPC, 99999999 hours, does not fit 64 bits of nanoseconds. */
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (units[i].unit == value[length - 1])
 			return number > INT64_MAX / units[i].ns ? 0 : number * units[i].ns;
@@ -209,12 +216,14 @@ milliseconds_of(const char *value, size_t length)
 			return 0;
 		number = number * 10 + (value[i] - '0');
 	}
+	/* The caller converts the result to nanoseconds. */
 	return MIN(number, INT64_MAX / 1000000);
 }
 
 static bool
 call_copy_text(char *to, size_t room, const char *value, size_t length)
 {
+	/* A zero byte would end the text, so that two different values would be equal. */
 	if (length >= room || memchr(value, '\0', length) != NULL)
 		return false;
 	memcpy(to, value, length);
@@ -227,6 +236,7 @@ length_of(Call *call, const char *value, size_t length)
 {
 	uint64_t number = 0;
 
+	/* A number of 18 digits fits 64 bits. */
 	if (length == 0 || length > 18)
 		return false;
 	for (size_t i = 0; i < length; i++)
@@ -235,6 +245,7 @@ length_of(Call *call, const char *value, size_t length)
 			return false;
 		number = number * 10 + (uint64_t) (value[i] - '0');
 	}
+	/* With two different lengths, a proxy could see other requests than this server. */
 	if (call->length != UINT64_MAX && call->length != number)
 		return false;
 	call->length = number;
@@ -297,9 +308,11 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 	if (is_token(name, name_length, "content-type"))
 	{
 		call->content = content_of(value, length);
+		/* The parameters of the content type contain the boundary of a multipart body. */
 		return call_copy_text(call->content_type, sizeof(call->content_type), value,
 							  length < CALL_TYPE_MAX ? length : CALL_TYPE_MAX - 1);
 	}
+	/* Otherwise a client's second header could replace that of a trusted proxy. */
 	if (is_token(name, name_length, "x-scope-orgid"))
 		return call->scope[0] == '\0' && utf8_valid_bytes(value, length) &&
 			   call_copy_text(call->scope, sizeof(call->scope), value, length);

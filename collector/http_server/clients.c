@@ -65,6 +65,7 @@ clients_take(Clients *clients, const char *name)
 			clients_free_client(client);
 			return NULL;
 		}
+		/* The name ends with a zero, because calloc() has cleared it. */
 		strncpy(client->name, name, sizeof(client->name) - 1);
 		HASH_ADD_STR(clients->table, name, client);
 	}
@@ -87,6 +88,7 @@ clients_sweep(Clients *clients, int64_t now_ns)
 
 	HASH_ITER(hh, clients->table, client, next)
 	{
+		/* The allowance must be full again, otherwise a client could renew it by being removed. */
 		if (client->references == 0 && client->requests.paid_ns < (uint64_t) (now_ns - SECOND_NS))
 		{
 			HASH_DEL(clients->table, client);
@@ -117,6 +119,7 @@ client_references(const Client *client)
 bool
 client_may_ask(Client *client, int64_t now_ns, int64_t per_second)
 {
+	/* A client may send the requests of one second at once. */
 	return allowance_take(&client->requests, (uint64_t) now_ns, (uint64_t) (SECOND_NS / per_second),
 						  (uint64_t) SECOND_NS);
 }
@@ -124,6 +127,7 @@ client_may_ask(Client *client, int64_t now_ns, int64_t per_second)
 bool
 client_charge(Client *client, size_t bytes, size_t limit)
 {
+	/* In this form the sum cannot overflow. */
 	if (bytes > limit || client->bytes > limit - bytes)
 		return false;
 	client->bytes += bytes;

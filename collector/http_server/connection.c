@@ -32,6 +32,7 @@ connection_watch(Connection *connection, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = connection };
 
+	/* Most calls do not change the events, so this saves a system call. */
 	if (events == connection->events)
 		return;
 	if (epoll_ctl(connection->loop->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event) != 0)
@@ -45,6 +46,9 @@ connection_charge(Connection *connection, size_t bytes)
 	Host *host = connection->loop->host;
 	const size_t limit = host->memory.limit_bytes;
 
+	/*
+	 * All connections get half of the memory and one address a quarter, so that requests have room.
+	 */
 	if (atomic_load(&host->metrics.connection_bytes) + bytes > limit / 2 ||
 		!client_charge(connection->address, bytes, limit / 4))
 		return false;
@@ -91,6 +95,7 @@ connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *ad
 		}
 		SSL_set_accept_state(connection->ssl);
 	}
+	/* On failure, the caller closes the descriptor and releases the address. */
 	if (!connection_charge(connection, CONNECTION_BYTES + (tls != NULL ? TLS_BYTES : 0)))
 	{
 		SSL_free(connection->ssl);
@@ -145,6 +150,10 @@ send_bytes(Connection *connection, const char *bytes, size_t length)
 
 	if (connection->ssl == NULL)
 		return send(connection->fd, bytes, length, MSG_NOSIGNAL);
+	/*
+	 * SSL_get_error() reads the error queue of the thread, which must be empty before the
+	 * operation.
+	 */
 	ERR_clear_error();
 	if (SSL_write_ex(connection->ssl, bytes, length, &sent) == 1)
 		return (ssize_t) sent;
@@ -166,6 +175,7 @@ connection_send(Connection *connection)
 	Buffer *out = &connection->out;
 	bool moves = true;
 
+	/* A buffer that could not grow lacks bytes. */
 	if (out->failed)
 		connection->is_dead = true;
 	while (moves && !connection->is_dead && connection->out_at < out->length)
@@ -202,6 +212,7 @@ connection_has_output(const Connection *connection)
 void
 connection_shut_down(Connection *connection)
 {
+	/* This sends close_notify, but does not wait for that of the client. */
 	if (connection->ssl != NULL)
 		SSL_shutdown(connection->ssl);
 	shutdown(connection->fd, SHUT_WR);
@@ -258,6 +269,7 @@ connection_receive(Connection *connection)
 		{
 			case SSL_ERROR_WANT_READ:
 				return 0;
+			/* TLS 1.3 may have to send a message, such as a key update, before it can read. */
 			case SSL_ERROR_WANT_WRITE:
 				connection->wants_write = true;
 				return 0;

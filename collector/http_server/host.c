@@ -31,6 +31,7 @@ host_fini(Host *host)
 	ClientWork *work;
 	Call *call;
 
+	/* Workers may have stopped before they began all calls. */
 	while ((call = work_queue_take(&host->work, &work)) != NULL)
 	{
 		work_queue_done(work, 0);
@@ -119,6 +120,7 @@ host_collect(Host *host)
 	newest = host->given_back;
 	host->given_back = NULL;
 	pthread_mutex_unlock(&host->lock);
+	/* The list begins with the newest call, but the oldest one is answered first. */
 	while (newest != NULL)
 	{
 		Call *next = newest->next;

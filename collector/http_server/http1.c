@@ -36,7 +36,6 @@ typedef struct Http1
 	Buffer in;
 	size_t at; /* bytes parsed so far */
 	uint64_t left;
-	size_t head_bytes; /* number of bytes of trailers and chunk sizes */
 	Call *call;
 	bool keeps_alive;
 	bool is_probed; /* VERSION was sent already, before the rest of the answer */
@@ -110,6 +109,7 @@ put_head(Connection *connection, const Call *call, size_t length)
 		snprintf(line, sizeof(line), "Retry-After: %d\r\n", call->answer.retry_s);
 		http1_put_text(&connection->out, line);
 	}
+	/* HTTP requires this header with status 401. */
 	if (status == 401)
 		http1_put_text(&connection->out, connection->loop->options->passes_login
 											 ? "WWW-Authenticate: Basic realm=\"database\"\r\n"
@@ -172,6 +172,7 @@ http1_write(Connection *connection)
 	const Buffer *body;
 	size_t length;
 
+	/* The next piece waits until the previous one is sent, so the buffer stays small. */
 	if (http1->state != HTTP1_ANSWER || connection_has_output(connection))
 		return;
 	body = &call->answer.body;
@@ -207,6 +208,7 @@ http1_refuse(Connection *connection, int status, const char *text)
 {
 	Http1 *http1 = connection->http1;
 
+	/* Input that is malformed from its start has no call yet, but an answer needs one. */
 	if (http1->call == NULL)
 	{
 		http1->call = call_create();
@@ -261,6 +263,7 @@ request_line(Call *call, const char *line, size_t length, Head *head)
 		!http1_is_word(version + 1, rest, "HTTP/1.0"))
 		return false;
 	head->keeps_alive = http1_is_word(version + 1, rest, "HTTP/1.1");
+	/* Only a path is accepted, not the whole URL that a proxy would receive. */
 	return path[1] == '/' && call_header(call, ":method", 7, line, (size_t) (path - line)) &&
 		   call_header(call, ":path", 5, path + 1, (size_t) (version - path - 1));
 }
@@ -286,6 +289,7 @@ header_line(Call *call, const char *line, size_t length, Head *head)
 		value++;
 	while (value_length > 0 && (value[value_length - 1] == ' ' || value[value_length - 1] == '\t'))
 		value_length--;
+	/* The end of a body in any other encoding could not be found. */
 	if (http1_is_word(line, name, "transfer-encoding"))
 	{
 		head->is_chunked = http1_is_word(value, value_length, "chunked");
@@ -321,6 +325,7 @@ http1_read_head(Call *call, const char *text, size_t length, Head *head)
 		if (line > 0 && !(is_first ? request_line(call, text, line, head)
 								   : header_line(call, text, line, head)))
 			return false;
+		/* HTTP allows empty lines before the request line. */
 		is_first &= line == 0;
 		text += step;
 		length -= step;
@@ -355,6 +360,7 @@ begin_request(Connection *connection, size_t length)
 	Head head = { 0 };
 	Call *call = call_create();
 
+	/* Without a call the client cannot be answered. */
 	if (call == NULL || !intake_add(connection, call))
 	{
 		call_free(call);
@@ -370,8 +376,8 @@ begin_request(Connection *connection, size_t length)
 	http1->at += length;
 	http1->keeps_alive = head.keeps_alive;
 	http1->left = head.has_length ? call->length : 0;
-	http1->head_bytes = 0;
 	http1->state = head.is_chunked ? HTTP1_CHUNK_SIZE : HTTP1_LENGTH;
+	/* gRPC sends its status in the trailers of HTTP/2. */
 	if (call->content == CONTENT_GRPC)
 		http1_refuse(connection, 400, "gRPC requires HTTP/2");
 	else if (intake_headers(connection->loop, call) && head.wants_continue)
@@ -403,7 +409,6 @@ http1_take_line(Connection *connection, size_t *length)
 		return NULL;
 	*length = (size_t) (end - line);
 	http1->at += *length + 1;
-	http1->head_bytes += *length + 1;
 	if (*length > 0 && line[*length - 1] == '\r')
 		--*length;
 	return line;
@@ -428,6 +433,7 @@ chunk_size(const char *line, size_t length, uint64_t *size)
 			return false;
 		*size = *size << 4 | digit;
 	}
+	/* A longer number has overflowed. */
 	return digits > 0 && digits <= 8;
 }
 
@@ -486,6 +492,9 @@ step(Connection *connection)
 				end_request(connection);
 			else if (there > 0)
 				http1_take_body(connection, there < http1->left ? there : (size_t) http1->left);
+			/*
+			 * In state HTTP1_HEAD the request was answered, and the input may contain the next one.
+			 */
 			return there > 0 || http1->state == HTTP1_HEAD;
 		case HTTP1_CHUNK:
 			if (there > 0)
@@ -496,6 +505,7 @@ step(Connection *connection)
 		case HTTP1_CHUNK_SIZE:
 		case HTTP1_CHUNK_END:
 		case HTTP1_TRAILERS:
+			/* A line without an end must not fill the buffer. */
 			if (there > HEAD_MAX && memchr(http1->in.bytes + http1->at, '\n', there) == NULL)
 				http1_refuse(connection, 400, "a line of the body is too long");
 			else
@@ -534,6 +544,7 @@ http1_read(Connection *connection, const uint8_t *bytes, size_t length)
 {
 	Http1 *http1 = connection->http1;
 
+	/* The headers of the next request must be complete by this deadline. */
 	if (http1->in.length == 0 && connection->call_count == 0)
 		connection_set_deadline(connection, CONNECTION_GREETING_NS);
 	buffer_put_bytes(&http1->in, bytes, length);
@@ -574,6 +585,7 @@ http1_is_waiting(const Connection *connection)
 void
 http1_probe(Connection *connection)
 {
+	/* Only the answer of a complete request can begin, and only once. */
 	if (connection->http1->is_probed || connection->http1->state != HTTP1_WAIT)
 		return;
 	http1_put_text(&connection->out, VERSION);

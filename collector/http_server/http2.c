@@ -49,6 +49,7 @@ encode_message(const char *text, char result[GRPC_MESSAGE_MAX])
 	static const char digits[] = "0123456789ABCDEF";
 	size_t length = 0;
 
+	/* An encoded character takes three bytes, and the end of the text one more. */
 	for (; *text != '\0' && length + 4 < GRPC_MESSAGE_MAX; text++)
 	{
 		unsigned char c = (unsigned char) *text;
@@ -103,6 +104,7 @@ status_headers(const Call *call, nghttp2_nv *headers, char code[16], char messag
 		encode_message(call->answer.text != NULL ? call->answer.text : "", message);
 		headers[count++] = (nghttp2_nv) NV("grpc-message", message);
 	}
+	/* Clients read from RetryInfo how long to wait. */
 	if (call->answer.retry_s > 0)
 	{
 		call_status_body(call, &body);
@@ -110,6 +112,7 @@ status_headers(const Call *call, nghttp2_nv *headers, char code[16], char messag
 			headers[count++] = (nghttp2_nv) NV("grpc-status-details-bin", status);
 		buffer_fini(&body);
 	}
+	/* The client may repeat the request with one of these encodings. */
 	if (call->encoding == ENCODING_UNKNOWN)
 		headers[count++] = (nghttp2_nv) NV("grpc-accept-encoding", "identity,gzip,zstd");
 	return count;
@@ -142,8 +145,10 @@ end_answer(nghttp2_session *session, const Call *call, uint32_t *flags)
 	char status[GRPC_STATUS_MAX];
 
 	*flags |= NGHTTP2_DATA_FLAG_EOF;
+	/* Without gRPC, the status was in the headers. */
 	if (call->content != CONTENT_GRPC)
 		return 0;
+	/* The trailers end the stream, not this frame. */
 	*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	return nghttp2_submit_trailer(session, call->stream, trailers,
 								  status_headers(call, trailers, code, message, status));
@@ -203,6 +208,7 @@ answer_grpc(Connection *connection, Call *call)
 
 	if (call->is_answering)
 	{
+		/* The message was sent before, so read_answer() adds only the trailers. */
 		buffer_reset(&call->answer.body);
 		return nghttp2_session_resume_data(connection->http2, call->stream);
 	}
@@ -239,6 +245,7 @@ answer_http(Connection *connection, Call *call)
 		snprintf(retry, sizeof(retry), "%d", call->answer.retry_s);
 		headers[count++] = (nghttp2_nv) NV("retry-after", retry);
 	}
+	/* Without a provider, the headers end the stream. */
 	return nghttp2_submit_response(connection->http2, call->stream, headers, count,
 								   call->answer.body.length > 0 ? &provider : NULL);
 }
@@ -270,6 +277,7 @@ answer_part(Connection *connection, Call *call)
 	const nghttp2_data_provider provider = { { .ptr = NULL }, read_answer };
 
 	frame_answer(call);
+	/* The second answer uses the buffer of the first one, so this part moves. */
 	call->part = call->answer.body;
 	call->answer.body = (Buffer){ NULL };
 	call->is_answering = true;
@@ -306,6 +314,7 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *con
 	Connection *connection = context;
 	Call *call;
 
+	/* Trailers of requests are ignored. */
 	if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
 	call = call_create();
@@ -354,6 +363,7 @@ is_control(const nghttp2_frame *frame)
 		case NGHTTP2_WINDOW_UPDATE:
 			return true;
 		case NGHTTP2_DATA:
+			/* An empty frame that ends the stream is a usual end of a body. */
 			return frame->hd.length == 0 && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0;
 		default:
 			return false;
@@ -384,6 +394,7 @@ static int
 on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
 	Connection *connection = context;
+	/* Frames of stream 0 belong to the connection. */
 	Call *call = frame->hd.stream_id != 0 ? call_of(session, frame->hd.stream_id) : NULL;
 
 	if (is_control(frame) &&
@@ -394,6 +405,7 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 		return 0;
 	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
 	{
+		/* From here on this field counts the bytes of the prefix of a gRPC message. */
 		call->prefix_length = 0;
 		intake_headers(connection->loop, call);
 	}
@@ -462,6 +474,7 @@ on_close(nghttp2_session *session, int32_t stream, uint32_t error, void *context
 
 	if (call == NULL)
 		return 0;
+	/* A client that resets its calls does not earn further frames. */
 	if (error == NGHTTP2_NO_ERROR && call->is_whole)
 		earn_control_frames(connection);
 	intake_drop(connection, call);
@@ -496,6 +509,7 @@ http2_open_session(Connection *connection)
 	{
 		set_callbacks(callbacks);
 		nghttp2_option_set_no_auto_window_update(option, 1);
+		/* nghttp2 would keep closed streams for priorities, which this server ignores. */
 		nghttp2_option_set_no_closed_streams(option, 1);
 		nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESETS_PER_SECOND);
 		nghttp2_option_set_max_continuations(option, CONTINUATIONS_MAX);
@@ -549,6 +563,7 @@ http2_write(Connection *connection)
 	const uint8_t *bytes;
 	ssize_t length = 1;
 
+	/* nghttp2 keeps the rest of its output until the socket has taken these bytes. */
 	while (connection->out.length - connection->out_at < CONNECTION_OUT_MAX && length > 0)
 	{
 		length = nghttp2_session_mem_send(connection->http2, &bytes);

@@ -71,6 +71,7 @@ identity_read_line(Identities *identities, char *text, const char *path, int lin
 		return failure_out_of_memory(failure);
 	item = &identities->items[identities->count++];
 	strcpy(item->tenant, tenant);
+	/* Only the hashes of tokens stay in memory. */
 	hash(token, item->token);
 	item->may_upload = right != NULL;
 	return EXIT_OK;
@@ -96,6 +97,7 @@ identities_read(const char *path, Identities **identities, Failure *failure)
 		code = identity_read_line(self, text, path, line, failure);
 	if (code == EXIT_OK && ferror(file))
 		code = failure_set(failure, EXIT_IO, "could not read the file of tokens");
+	/* The buffer contains the token of the last line. */
 	if (text != NULL)
 		OPENSSL_cleanse(text, room);
 	free(text);
@@ -139,6 +141,7 @@ identity_decode_basic(const char *encoded, char text[IDENTITY_BASIC_MAX + 1], co
 	char *colon;
 	int decoded;
 
+	/* EVP_DecodeBlock() reads groups of four characters. */
 	if (length == 0 || length % 4 != 0 || length / 4 * 3 > IDENTITY_BASIC_MAX)
 		return false;
 	decoded =
@@ -180,6 +183,7 @@ identities_find(const Identities *identities, const char *authorization, bool *m
 		token = NULL;
 	if (token != NULL)
 		found = identity_of_token(identities, token);
+	/* The decoded text contains a password. */
 	OPENSSL_cleanse(text, sizeof(text));
 	if (found == NULL)
 		return NULL;

@@ -47,6 +47,7 @@ answer(Loop *loop, Call *call)
 	call_drop_body(call);
 	call->is_refused = true;
 	call->since_ns = loop->now_ns;
+	/* The client may have disconnected. */
 	if (call->connection != NULL)
 		call->connection->protocol->answer(call->connection, call);
 }
@@ -79,12 +80,15 @@ authenticate(Loop *loop, Call *call)
 	const Connection *connection = call->connection;
 	const char *tenant = NULL;
 
+	/* Health checks need no credentials. */
 	if (call->service->is_open)
 		return true;
+	/* The service passes user and password to the database, which checks them. */
 	if (loop->options->passes_login)
 		return call->authorization != NULL ||
 			   intake_refuse_client(loop, call,
 									"a user and a password of the database are required");
+	/* Without tokens and certificates, every client is accepted. */
 	if (loop->identities == NULL && loop->options->client_ca == NULL)
 		return true;
 	if (loop->identities != NULL && call->authorization != NULL)
@@ -115,6 +119,7 @@ intake_identify(Loop *loop, Call *call)
 	if (loop->options->trusts_scope && call->scope[0] != '\0')
 	{
 		snprintf(call->tenant, sizeof(call->tenant), "%s", call->scope);
+		/* Decoders add the scope as a label of its own, unless it is the tenant. */
 		call->scope[0] = '\0';
 	}
 	return true;
@@ -165,6 +170,7 @@ intake_find_service(Loop *loop, Call *call)
 
 	call->service = service_find(loop->host->services, call->path, is_grpc);
 	call->is_connect = call->service != NULL ? call->service->is_connect : is_connect_path(call);
+	/* Clients of an older OTLP learn which version they need. */
 	if (call->service == NULL)
 		intake_refuse(
 			loop, call, GRPC_UNIMPLEMENTED, call->is_connect ? 501 : 404,
@@ -197,6 +203,7 @@ throttled(Loop *loop, Call *call, const char *text)
 static bool
 take_client(Loop *loop, Call *call)
 {
+	/* Clients without a tenant are distinguished by their addresses. */
 	const char *name = call->tenant[0] != '\0' ? call->tenant : call->connection->peer;
 
 	call->client = clients_take(&loop->clients, name);
@@ -213,6 +220,9 @@ take_client(Loop *loop, Call *call)
 static bool
 too_large(Loop *loop, Call *call)
 {
+	/*
+	 * Some clients repeat a request after RESOURCE_EXHAUSTED, which is no use if it is too large.
+	 */
 	bool is_retried = call->service != NULL && call->service->retries_exhausted;
 
 	metric_add(&loop->host->metrics.requests_too_large_total, 1);
@@ -269,9 +279,11 @@ intake_headers(Loop *loop, Call *call)
 	if (!loop->options->passes_login)
 		/* free this early, because it is a secret and the largest header */
 		call_drop_authorization(call);
+	/* A gRPC message has a length of its own, and a stream may be longer than one message. */
 	if (call->content != CONTENT_GRPC && !call->service->is_stream && call->length != UINT64_MAX &&
 		call->length > loop->options->max_message)
 		return too_large(loop, call);
+	/* Clients of open connections must stop, too. */
 	if (loop->is_stopping)
 	{
 		call_retry(call, "the receiver is stopping", RETRY_S);
@@ -298,8 +310,10 @@ intake_reserve_body(Loop *loop, Call *call, size_t length)
 		return too_large(loop, call);
 	while (capacity < wanted)
 		capacity *= 2;
+	/* With the announced length the buffer becomes no larger than the body. */
 	if (call->length != UINT64_MAX && call->length >= wanted)
 		capacity = MIN(capacity, call->length);
+	/* Memory is charged before it is allocated, so that the sum stays below the limit. */
 	if (!charge(loop, call, capacity - call->body_capacity))
 		return false;
 	body = realloc(call->body, capacity);
@@ -331,6 +345,7 @@ take_prefix(Loop *loop, Call *call)
 	call->length = (uint64_t) prefix[1] << 24 | (uint64_t) prefix[2] << 16 |
 				   (uint64_t) prefix[3] << 8 | prefix[4];
 	call->is_compressed = prefix[0] == 1;
+	/* gRPC defines the flags 0 and 1. */
 	if (prefix[0] > 1 ||
 		(call->is_compressed && (!call->has_encoding || call->encoding == ENCODING_IDENTITY)))
 	{
@@ -345,6 +360,7 @@ take_prefix(Loop *loop, Call *call)
 static bool
 grpc_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
+	/* The prefix may arrive in pieces. */
 	while (length > 0 && call->prefix_length < PREFIX_BYTES)
 	{
 		call->prefix[call->prefix_length++] = *bytes++;
@@ -352,6 +368,7 @@ grpc_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 		if (call->prefix_length == PREFIX_BYTES && !take_prefix(loop, call))
 			return false;
 	}
+	/* The call expects one message, so further bytes belong to a second one. */
 	if (length > 0 && length > call->length - call->body_length)
 	{
 		intake_refuse(loop, call, GRPC_INTERNAL, 400, "unexpected message");
@@ -396,6 +413,7 @@ static void
 dispatch(Loop *loop, Call *call)
 {
 	call->host = loop->host;
+	/* A stream is counted at its end, and an exchange at its first message. */
 	if (call->service->is_stream ? call->is_end : call->first == NULL)
 		metric_add(&loop->host->metrics.requests_total, 1);
 	if (call->service->answer != NULL)
@@ -404,6 +422,7 @@ dispatch(Loop *loop, Call *call)
 		answer(loop, call);
 		return;
 	}
+	/* An exchange begins with a question to this process; uploads have queues of their own. */
 	if (!call->service->is_exchange && !call->service->is_apart && !database_takes(loop, call))
 		return;
 	call->is_away = true;
@@ -421,6 +440,7 @@ dispatch(Loop *loop, Call *call)
 static void
 hold_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
+	/* Once bytes were dropped, later ones are useless. */
 	if (call->has_surplus || !intake_has_room(loop, call, length))
 	{
 		call->has_surplus = true;
@@ -443,6 +463,7 @@ part_length(const Call *call, size_t length)
 {
 	size_t rest = INTAKE_PART_BYTES - call->body_length;
 
+	/* In gRPC a part is one message, or its prefix. */
 	if (call->content == CONTENT_GRPC)
 		rest = call->prefix_length < PREFIX_BYTES ? PREFIX_BYTES - call->prefix_length
 												  : (size_t) call->length - call->body_length;
@@ -460,6 +481,7 @@ has_part(const Call *call)
 static bool
 stream_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
+	/* dispatch() gives the part to a worker, which ends the loop. */
 	while (length > 0 && !call->is_away)
 	{
 		const size_t taken = part_length(call, length);
@@ -487,6 +509,7 @@ end_stream(Loop *loop, Call *call)
 		intake_refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
 		return;
 	}
+	/* Bytes that are left are the last part; the end follows when a worker is done with them. */
 	call->is_end = call->body_length == 0;
 	dispatch(loop, call);
 }
@@ -503,6 +526,7 @@ next_part(Loop *loop, Call *call)
 	call->wants_more = false;
 	call->held = (Buffer){ NULL };
 	call->unread = 0;
+	/* stream_body() charges these bytes again. */
 	pool_release(&loop->host->memory, held.length);
 	client_discharge(call->client, held.length);
 	discharge(loop, call);
@@ -516,6 +540,7 @@ next_part(Loop *loop, Call *call)
 	buffer_fini(&held);
 	if (!is_good)
 		return; /* the call was answered, and with HTTP/1.1 it is freed */
+	/* The worker is done with these bytes, so the client may send as many again. */
 	if (protocol->read_on != NULL)
 		protocol->read_on(call->connection, call, unread - call->unread);
 	if (!call->is_away && call->is_whole)
@@ -614,6 +639,7 @@ free_call(Loop *loop, Call *call)
 static void
 take_out(Loop *loop, Call *call)
 {
+	/* Otherwise a worker has begun the call, and will give it back. */
 	if (!host_withdraw(loop->host, call))
 		return;
 	call->is_away = false;
@@ -629,6 +655,7 @@ intake_forget(Loop *loop, Call *call)
 		metric_add(&loop->host->metrics.requests_cancelled_total, 1);
 	if (call->is_away && !call->is_refused)
 	{
+		/* A worker that has begun the call checks this flag and stops. */
 		atomic_store(&call->is_unwanted, true);
 		take_out(loop, call);
 	}
@@ -662,6 +689,7 @@ intake_drop(Connection *connection, Call *call)
 	*at = call->sibling;
 	connection->call_count--;
 	connection_discharge(connection, CALL_BYTES);
+	/* Otherwise the protocol would still find the call by its stream. */
 	connection->protocol->bind(connection, call->stream, NULL);
 	intake_forget(connection->loop, call);
 }
@@ -686,6 +714,7 @@ answer_after_ns(const Loop *loop, const Call *call)
 		call->service->late_ms > 0 ? call->service->late_ms : loop->options->answer_ms;
 	int64_t limit = late_ms * 1000000;
 
+	/* The rest of the client's timeout is for the way of the answer. */
 	return call->timeout_ns > 0 ? MIN(limit, call->timeout_ns - call->timeout_ns / 5) : limit;
 }
 
@@ -698,6 +727,7 @@ fail_late(Loop *loop, Call *call, const char *text)
 {
 	HostMetrics *metrics = &loop->host->metrics;
 
+	/* Only a receiver has a writer; other servers answer queries. */
 	if (loop->host->writer != NULL)
 	{
 		metric_add(&metrics->requests_unavailable_total, 1);
@@ -718,6 +748,7 @@ stand_in(Loop *loop, Call *call)
 	Connection *connection = call->connection;
 	Call *other = call_create();
 
+	/* The next check tries again. */
 	if (other == NULL)
 		return;
 	other->stream = call->stream;
@@ -725,6 +756,7 @@ stand_in(Loop *loop, Call *call)
 	other->is_connect = call->is_connect;
 	other->is_whole = call->is_whole;
 	other->is_answering = call->is_answering;
+	/* nghttp2 may not have sent all bytes of the first answer, so the new call sends the rest. */
 	other->part = call->part;
 	other->part_at = call->part_at;
 	call->part = (Buffer){ NULL };
@@ -767,6 +799,7 @@ check_call(Loop *loop, Call *call)
 {
 	int64_t waited_ns = loop->now_ns - call->since_ns;
 
+	/* This client does not read its answer. */
 	if (call->is_refused)
 	{
 		if (waited_ns > ARRIVAL_NS)
@@ -836,6 +869,7 @@ intake_end(Loop *loop, Call *call)
 		services->told(loop->host, call);
 	if (call->answer.code == GRPC_OK && services->answered != NULL)
 		services->answered(loop->host);
+	/* The samples are stored, but the client has broken the protocol. */
 	if (call->answer.code == GRPC_OK && call->has_surplus)
 		call_fail(call, GRPC_INTERNAL, "stored, but followed by an unexpected message");
 	answer(loop, call);
@@ -853,6 +887,7 @@ intake_take_back(Loop *loop, Call *call)
 	{
 		const ServiceTable *services = loop->host->services;
 
+		/* The client has not received the answer, so it may repeat the request. */
 		if (call->is_stored && services->left != NULL)
 			services->left(loop->host, call, loop->now_ns);
 		free_call(loop, call);

@@ -15,6 +15,7 @@ json_body_read(Call *call, const JsonMessage *schema)
 	size_t offset;
 	uint8_t *protobuf = json_to_protobuf(text, schema, call->memory, &length, &error, &offset);
 
+	/* Without a reason, the conversion ran out of memory. */
 	if (protobuf == NULL && error == NULL)
 		return JSON_BODY_NO_MEMORY;
 	if (protobuf == NULL)

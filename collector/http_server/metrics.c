@@ -14,6 +14,7 @@ metrics_put_host(Figures *figures, const HostMetrics *metrics, size_t used_bytes
 #undef X
 	figures_add_gauge(figures, "open_connections", "Connections that are open.",
 					  (uint64_t) atomic_load(&metrics->open_connections));
+	/* The two numbers were read at different times, so the difference may be negative. */
 	figures_add_gauge(figures, "bytes_under_way",
 					  "Bytes of requests that arrive or are being decoded.",
 					  used_bytes > connection_bytes ? used_bytes - connection_bytes : 0);

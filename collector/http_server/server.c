@@ -138,6 +138,7 @@ server_fini(Server *server)
 	identities_free(server->loop.identities);
 	clients_free(&server->loop.clients);
 	clients_free(&server->addresses);
+	/* A server that was not initialized is zeroed. */
 	if (server->loop.epoll_fd > 0)
 		close(server->loop.epoll_fd);
 }
@@ -182,6 +183,7 @@ accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t len
 		close(fd);
 		return;
 	}
+	/* Answers are small, and must not wait for Nagle's algorithm. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
@@ -202,6 +204,7 @@ accept_some(Server *server, int listener)
 
 		if (fd < 0)
 		{
+			/* The connection stays in the kernel's queue until a descriptor is free. */
 			if (errno == EMFILE || errno == ENFILE)
 				log_event(LOG_WARNING, server->loop.options->module, "out of file descriptors");
 			return;
@@ -213,6 +216,7 @@ accept_some(Server *server, int listener)
 static bool
 is_listener(const Server *server, const void *pointer)
 {
+	/* An event carries only a pointer, so a listener is recognized by its address. */
 	return (const int *) pointer >= server->listeners &&
 		   (const int *) pointer < server->listeners + SERVER_LISTENERS_MAX;
 }
@@ -224,6 +228,7 @@ server_check_all(Server *server)
 
 	for (Connection *connection = server->loop.connections; connection != NULL; connection = next)
 	{
+		/* traffic_check() may free the connection. */
 		next = connection->next;
 		traffic_check(connection);
 	}
@@ -255,6 +260,7 @@ server_turn(Server *server, int wait_ms)
 	/* Do this last, because it may close connections to which earlier events refer. */
 	if (gives_back)
 		take_back(server);
+	/* Deadlines are checked once in TURN_MS, even if events end turns earlier. */
 	if (server->loop.now_ns / (TURN_MS * NS_PER_MS) != before_ns / (TURN_MS * NS_PER_MS))
 		server_check_all(server);
 }

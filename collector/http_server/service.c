@@ -39,6 +39,7 @@ host_is_ready(Host *host)
 	WriterStats stats;
 
 	writer_stats(host->writer, &stats);
+	/* With a spool, requests are accepted without the database. */
 	return stats.state == RETRY_READY || host->options->acknowledge == ACKNOWLEDGE_SPOOL;
 }
 

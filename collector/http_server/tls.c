@@ -15,6 +15,7 @@ tls_error_text(char *text, size_t room)
 	unsigned long error = ERR_peek_last_error();
 
 	ERR_error_string_n(error, text, room);
+	/* OpenSSL has no error if the peer closed the connection. */
 	if (error == 0)
 		snprintf(text, room, "the connection was closed");
 	ERR_clear_error();
@@ -43,6 +44,7 @@ tls_refused(const char *message, const char *file, SSL_CTX *context, Failure *fa
 	char text[256];
 
 	tls_error_text(text, sizeof(text));
+	/* OpenSSL has no texts for errors of the system. */
 	if (ERR_SYSTEM_ERROR(first))
 		snprintf(text, sizeof(text), "%s", strerror(ERR_GET_REASON(first)));
 	SSL_CTX_free(context);
@@ -62,8 +64,13 @@ tls_create(const char *cert, const char *key, const char *client_ca, SSL_CTX **r
 		return failure_set(failure, EXIT_INTERNAL, "could not set up TLS");
 	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	/*
+	 * The output buffer may move between two attempts to write it; idle connections hold no
+	 * buffers.
+	 */
 	SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 								  SSL_MODE_RELEASE_BUFFERS);
+	/* Without this id, clients with certificates could not resume sessions. */
 	SSL_CTX_set_session_id_context(context, (const unsigned char *) "profstore", 9);
 	SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
 	if (SSL_CTX_use_certificate_chain_file(context, cert) != 1)

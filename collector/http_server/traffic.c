@@ -39,6 +39,7 @@ linger(Connection *connection)
 	connection->state = CONNECTION_LINGER;
 	connection_set_deadline(connection, LINGER_NS);
 	intake_drop_all(connection);
+	/* If the client has ended its side, there is nothing to wait for. */
 	connection->is_dead |= connection->has_ended;
 }
 
@@ -78,6 +79,7 @@ send_all(Connection *connection)
 {
 	bool had_output;
 
+	/* Sending makes room for further output of the protocol. */
 	do
 	{
 		if (connection->state == CONNECTION_HTTP2 && !connection->is_dead)
@@ -110,6 +112,7 @@ traffic_pump(Connection *connection)
 		linger(connection);
 	if (connection->is_dead)
 		return;
+	/* A socket is almost always writable, so EPOLLOUT is watched only if bytes wait. */
 	connection_watch(connection, (traffic_may_read(connection) ? (uint32_t) EPOLLIN : 0) |
 									 (connection_has_output(connection) || connection->wants_write
 										  ? (uint32_t) EPOLLOUT
@@ -179,6 +182,7 @@ sniff(Connection *connection, const uint8_t *bytes, size_t length)
 	if (is_http2 && connection->sniffed_length < HELLO_BYTES)
 		return;
 	connection->state = is_http2 ? CONNECTION_HTTP2 : CONNECTION_HTTP1;
+	/* 0x16 begins a handshake of TLS. */
 	if (!is_http2 && connection->sniffed[0] == 0x16)
 	{
 		log_event(LOG_WARNING, connection->loop->options->module,
@@ -191,6 +195,7 @@ sniff(Connection *connection, const uint8_t *bytes, size_t length)
 		connection->is_dead = true;
 		return;
 	}
+	/* The protocol must also see the bytes that identified it. */
 	feed(connection, connection->sniffed, connection->sniffed_length);
 	if (taken < length)
 		feed(connection, bytes + taken, length - taken);
@@ -228,6 +233,7 @@ traffic_handle(Connection *connection, uint32_t events)
 		connection_handshake(connection);
 	if (connection->state != CONNECTION_HANDSHAKE && ((events & EPOLLIN) != 0 || has_gone))
 	{
+		/* The number of reads is limited, so that one client does not delay the others. */
 		for (int i = 0; i < READS_A_TURN && length > 0 && !connection->is_dead &&
 						(has_gone || traffic_may_read(connection));
 			 i++)
@@ -270,8 +276,10 @@ traffic_check(Connection *connection)
 	Loop *loop = connection->loop;
 
 	intake_check(connection);
+	/* Sending the beginning of the answer shows whether the client still exists. */
 	if (connection->has_ended && connection->state == CONNECTION_HTTP1)
 		http1_probe(connection);
+	/* A connection with a call in progress is not idle. */
 	if (is_busy(connection) && !connection_has_output(connection))
 		set_waiting_deadline(connection);
 	if (loop->now_ns > connection->deadline_ns)

@@ -28,6 +28,7 @@ client_work_release(ClientWork *work)
 static void
 client_enter(WorkQueue *queue, ClientWork *work)
 {
+	/* A client that was idle gets no advantage from that time. */
 	if (work->at_work == 0 && work->worked_ns < queue->served_ns)
 		work->worked_ns = queue->served_ns;
 	work->next = NULL;
@@ -88,8 +89,10 @@ work_queue_take(WorkQueue *queue, ClientWork **work)
 	if (next->first == NULL)
 		client_leave(queue, next);
 	next->at_work++;
+	/* Clients that enter the queue later start from this amount of work. */
 	if (next->worked_ns > queue->served_ns)
 		queue->served_ns = next->worked_ns;
+	/* The client may be removed before the work ends. */
 	atomic_fetch_add(&next->references, 1);
 	*work = next;
 	return call;

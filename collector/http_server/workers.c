@@ -33,6 +33,7 @@ workers_work(Host *host, Call *call, int64_t begin_cpu_ns)
 	call->memory = &memory;
 	call->limit = &limit;
 	call->service->work(host, call);
+	/* From here on the call may be freed. */
 	share_end(&memory, came);
 }
 
@@ -70,6 +71,7 @@ workers_start(Workers *workers, Host *host, size_t count)
 void
 workers_stop(Workers *workers)
 {
+	/* workers_start() may not have been called. */
 	if (workers->host != NULL)
 		host_stop_workers(workers->host);
 	for (size_t i = 0; i < workers->count; i++)

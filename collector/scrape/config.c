@@ -38,6 +38,7 @@ check_names(ConfigReader *reader, const Node *root, const ScrapeConfig *config)
 	const ScrapeJob *jobs = config->jobs.items;
 	const Node *list = config_find(root, "scrape_configs");
 
+	/* Rows of targets contain the name of their job, so it must be unique. */
 	for (size_t i = 0; i < config->jobs.count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(jobs[i].name, jobs[j].name) == 0)
@@ -74,6 +75,7 @@ new_config(const char *path, Failure *failure)
 	{
 		config->references = 1;
 		config->path = strdup(path);
+		/* dirname() may change its argument, so it gets a copy. */
 		config->directory = strdup(dirname(copy));
 	}
 	free(copy);
@@ -103,6 +105,7 @@ scrape_config_parse(ScrapeConfig *parent, const char *path, const char *text, Fa
 
 	if (config == NULL)
 		return NULL;
+	/* The access to the cluster belongs to the parent. */
 	config->parent = scrape_config_retain(parent);
 	if (document_parse(&config->document, config->path, text, strlen(text), failure) == EXIT_OK)
 		return config;

@@ -211,6 +211,7 @@ set_state(Fetcher *fetcher, ScrapeTarget *target, const ScrapedProfile *profile)
 {
 	TargetHealth health = profile->error[0] == '\0' ? TARGET_UP : TARGET_DOWN;
 
+	/* The row of a removed target says that it was removed. */
 	if (target->gone)
 		return;
 	if (health == TARGET_DOWN && target->state.health != TARGET_DOWN)
@@ -249,6 +250,7 @@ begin_late(Fetcher *fetcher, ScrapeTarget *target)
 	bool late = target->late;
 
 	target->late = false;
+	/* A target that was removed from the schedule has no place in a heap. */
 	if (late && target->heap_at != SIZE_MAX && may_begin(fetcher, due_kind(target)))
 		scrape_begin_or_log(fetcher, target);
 	else if (late && target->heap_at != SIZE_MAX)
@@ -294,6 +296,7 @@ fetcher_on_answer(void *context, HttpAnswer *answer)
 	scrape_leave(fetcher, scrape);
 	judge_pace(fetcher, scrape);
 	free(scrape);
+	/* Without a profile the scrape can only be counted. */
 	if (profile == NULL)
 	{
 		target->busy = false;
@@ -311,6 +314,7 @@ fetcher_on_answer(void *context, HttpAnswer *answer)
 		scrape_finish(fetcher, profile);
 		return;
 	}
+	/* The body moves to the profile, so the answer must not free it. */
 	profile->body = answer->body;
 	answer->body = (HttpBody){ NULL };
 	storer_put(fetcher->storer, profile);
@@ -337,6 +341,7 @@ scrape_begin(Fetcher *fetcher, ScrapeTarget *target)
 	scrape->fetcher = fetcher;
 	scrape->target = target;
 	scrape_enter(fetcher, scrape, due_kind(target));
+	/* The request uses the target until its answer is handled. */
 	target->references++;
 	target->busy = true;
 	target->started_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
@@ -384,6 +389,7 @@ begin_due(Fetcher *fetcher, DueKind kind, int64_t now_ns)
 
 	while ((target = schedule_first(fetcher->schedule, kind)) != NULL && target->due_ns <= now_ns)
 	{
+		/* The target stays in its place, so it is the first at the next call. */
 		if (!target->busy && !may_begin(fetcher, kind))
 		{
 			fetcher->stats.waited++;
@@ -393,6 +399,7 @@ begin_due(Fetcher *fetcher, DueKind kind, int64_t now_ns)
 			scrape_begin_or_log(fetcher, target);
 		else
 		{
+			/* One scrape may wait for the running one; if one waits already, that is skipped. */
 			skip_scrapes(fetcher, target, target->late);
 			target->late = true;
 		}
@@ -407,6 +414,7 @@ fetcher_tick(Fetcher *fetcher, int64_t now_ns)
 	int64_t due_ns = INT64_MAX;
 
 	fetcher->now_ns = now_ns;
+	/* Paused requests get free slots before new requests do. */
 	take_back_slots(fetcher);
 	resume_paused(fetcher);
 	for (int kind = 0; kind < DUE_KINDS; kind++)

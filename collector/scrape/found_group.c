@@ -20,6 +20,7 @@ found_hash_labels(uint64_t hash, const TargetLabels *labels)
 {
 	for (size_t i = 0; i < labels->count; i++)
 		hash = hash_text(hash_text(hash, labels->labels[i].name), labels->labels[i].value);
+	/* The count separates the labels of one target from those of the next. */
 	return hash_word(hash, labels->count);
 }
 
@@ -91,6 +92,7 @@ compare_members(const void *a, const void *b)
 
 	if (left->key != right->key)
 		return left->key < right->key ? -1 : 1;
+	/* The index makes the order total, as qsort() is not stable. */
 	return (left->index > right->index) - (left->index < right->index);
 }
 
@@ -118,6 +120,7 @@ keep_targets(FoundVersion *from, FoundVersion *to, size_t profiles)
 		}
 		memcpy(&to->slots[j * profiles], &from->slots[i * profiles],
 			   profiles * sizeof(ScrapeTarget *));
+		/* A target is in the slots of one version at a time. */
 		memset(&from->slots[i * profiles], 0, profiles * sizeof(ScrapeTarget *));
 		member->dropped = from->members[i].dropped;
 		member->invalid = from->members[i].invalid;
@@ -133,6 +136,7 @@ found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles)
 	FoundVersion next = { .group = group, .hash = found->waiting_hash, .count = group->count };
 	uint64_t common = found_hash_labels(seed, &group->labels);
 
+	/* One more place, because calloc() of no bytes may return NULL. */
 	next.members = calloc(next.count + 1, sizeof(FoundMember));
 	next.slots = calloc(next.count * profiles + 1, sizeof(ScrapeTarget *));
 	if (next.members == NULL || next.slots == NULL)
@@ -160,6 +164,7 @@ found_group_finish(FoundGroup *found)
 	found->current.done = 0;
 	for (size_t i = 0; i < found->current.count; i++)
 		found->current.members[i].is_settled = false;
+	/* Labels are needed again only if targets are missing. */
 	if (!found->current.is_short)
 		found_group_drop_labels(found);
 	found->next = (FoundVersion){ NULL };
@@ -176,6 +181,7 @@ found_group_drop_labels(FoundGroup *found)
 bool
 found_group_redo(FoundGroup *found)
 {
+	/* The finished version is made again, as if the discovery had sent the group anew. */
 	if (found->waiting == NULL && !found->has_next && found->current.is_short)
 	{
 		found->waiting = found->current.group;

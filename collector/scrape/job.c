@@ -113,6 +113,7 @@ job_check_times(ConfigReader *reader, const Node *node, ScrapeJob *job)
 
 	if (job->interval_ms <= 0)
 		return config_fail(reader, node, "The interval must be longer than 0");
+	/* A delta may sample for the whole interval before it answers. */
 	if (job->timeout_ms == 0)
 		job->timeout_ms = job->interval_ms + TIMEOUT_MS_MORE;
 	if (job->timeout_ms <= job->interval_ms)
@@ -135,6 +136,7 @@ scrape_job_read(ConfigReader *reader, const Node *node, void *field)
 	ConfigField fields[FIELDS_MAX];
 	size_t count = all_fields(fields);
 
+	/* Settings of the configuration overwrite these defaults. */
 	*job = (ScrapeJob){
 		.name = "", .interval_ms = INTERVAL_MS_DEFAULT, .scheme = "http", .path_prefix = ""
 	};

@@ -111,6 +111,7 @@ find_target(JobRun *run, const char *name)
 static bool
 job_run_add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 {
+	/* A target that replaces another one has its time already. */
 	if (target->due_ns == 0)
 		target->due_ns = schedule_first_due(target, now_ns, clock_ns(CLOCK_REALTIME));
 	if (schedule_add(run->host.schedule, target) != 0)
@@ -128,6 +129,7 @@ job_run_add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 static bool
 replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now_ns)
 {
+	/* A time of another interval would be no multiple of the new one. */
 	if (old->job->interval_ms == target->job->interval_ms)
 		target->due_ns = old->due_ns;
 	target->state = old->state;
@@ -135,6 +137,7 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 	HASH_DEL(run->targets, old);
 	schedule_remove(run->host.schedule, old);
 	old->gone = true;
+	/* Both targets have one row, so the old one must not store its state later. */
 	old->is_replaced = true;
 	scrape_target_release(old);
 	return job_run_add_target(run, target, now_ns);
@@ -157,6 +160,7 @@ find_place(JobRun *run, ScrapeTarget *target, ScrapeTarget **known)
 	if (name == NULL)
 		return false;
 	apart = find_target(run, name);
+	/* A target that no group contains is replaced, unless an equal target has the other name. */
 	if ((*known)->finders == 0 && (apart == NULL || !scrape_target_equals(apart, target)))
 	{
 		free(name);
@@ -189,6 +193,7 @@ take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 		scrape_target_release(target);
 		return NULL;
 	}
+	/* Another group has found the same target. */
 	if (known != NULL && scrape_target_equals(known, target))
 	{
 		scrape_target_release(target);
@@ -256,6 +261,7 @@ leave_members(JobRun *run, const FoundVersion *version)
 	{
 		ScrapeTarget **slots = slots_of(run, version, i);
 
+		/* The next version has taken over the targets of this member. */
 		if (version->members[i].is_settled)
 			continue;
 		run->counts.dropped -= version->members[i].dropped;
@@ -301,6 +307,7 @@ drop_member(JobRun *run, const FoundVersion *version, size_t i)
 
 		if (target == NULL)
 			continue;
+		/* Another group may still contain the target. */
 		if (target->finders == 0 && !target->gone)
 			remove_target(run, target);
 		scrape_target_release(target);
@@ -331,6 +338,7 @@ work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
 		begin_work(run, group);
 	if (!group->has_next)
 		return false;
+	/* New targets are made first, because they may replace targets of the current version. */
 	if (next->done < next->count)
 	{
 		if (!next->members[next->done].is_settled)
@@ -346,6 +354,7 @@ work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
 	else
 	{
 		found_group_finish(group);
+		/* Labels are kept only while the discovery's groups leave room for them. */
 		if (group->found->waiting_bytes > SHORT_BYTES_MAX)
 			found_group_drop_labels(group);
 	}
@@ -371,6 +380,7 @@ static void
 forget_group(JobRun *run, FoundGroup *group)
 {
 	HASH_DEL(group->found->groups, group);
+	/* If there is a next version, leave_members() has reduced the counts of finders. */
 	release_slots(run, &group->current, !group->has_next);
 	release_slots(run, &group->next, true);
 	found_group_free(group);
@@ -397,6 +407,7 @@ end_work(JobRun *run)
 	if (run->work == NULL)
 		run->work_last = &run->work;
 	group->has_work = false;
+	/* A group without targets is one that its discovery has removed. */
 	if (group->current.count == 0 && group->waiting == NULL)
 		forget_group(run, group);
 }
@@ -408,6 +419,7 @@ redo_short(JobRun *run, int64_t now_ns)
 	if (!run->is_short || now_ns < run->redo_ns)
 		return;
 	run->redo_ns = now_ns + REDO_NS;
+	/* Without room, all attempts would fail again. */
 	if (!job_run_has_room(run))
 		return;
 	run->is_short = false;
@@ -429,6 +441,7 @@ job_run_work(JobRun *run, int64_t now_ns, int64_t until_ns)
 		size_t before = found_group_bytes(run->work);
 		bool is_left = work_at(run, run->work, now_ns);
 
+		/* A finished version has freed its labels. */
 		found->waiting_bytes -= before - found_group_bytes(run->work);
 		if (!is_left)
 			end_work(run);
@@ -447,6 +460,7 @@ remove_unfound(JobRun *run)
 
 	HASH_ITER(hh, run->targets, target, next)
 	{
+		/* A target that was found again has finders. */
 		if (target->finders == 0)
 			remove_target(run, target);
 	}
@@ -478,11 +492,13 @@ on_group(void *context, TargetGroup *group)
 	FoundGroup *known;
 
 	HASH_FIND_STR(found->groups, group->source, known);
+	/* A group that is neither known nor has targets changes nothing. */
 	if (known != NULL ? job_run_is_as_before(run, known, hash) : group->count == 0)
 	{
 		target_group_free(group);
 		return true;
 	}
+	/* An empty group frees memory, so it is always accepted. */
 	if (group->count > 0 && found->waiting_bytes + group->budget.used_bytes > WAITING_BYTES_MAX)
 	{
 		discovery_warn(found->discovery, group->source, "The groups take too much memory.");
@@ -524,10 +540,12 @@ job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns)
 	}
 	redo_short(run, now_ns);
 	job_run_work(run, now_ns, until_ns);
+	/* The loop must not wait while work is left. */
 	if (run->work != NULL)
 		return now_ns;
 	if (run->is_short)
 		due_ns = MIN(due_ns, run->redo_ns);
+	/* All discoveries have had the time to find the inherited targets again. */
 	if (run->keep_until_ns != 0 && now_ns >= run->keep_until_ns)
 	{
 		run->keep_until_ns = 0;
@@ -584,6 +602,7 @@ void
 job_run_inherit(JobRun *run, JobRun *older, int64_t now_ns)
 {
 	run->targets = older->targets;
+	/* The older job must not remove the targets when it is freed. */
 	older->targets = NULL;
 	run->keep_until_ns = now_ns + INHERIT_NS;
 }

@@ -104,6 +104,7 @@ is_taken(const Cluster *cluster, const OperatorJob *known, const char *key)
 	for (size_t i = 0; i < config->jobs.count; i++)
 		if (strcmp(jobs[i].name, key) == 0)
 			return true;
+	/* A job of an older configuration has no cluster, and may be replaced. */
 	return known != NULL && known->cluster != NULL && known->cluster != cluster;
 }
 
@@ -142,6 +143,7 @@ put_job(const Cluster *cluster, const char *key, char *spec, JobRun *run)
 	}
 	else
 	{
+		/* The new job takes the targets over before the old one would remove them. */
 		job_run_inherit(run, job->run, clock_ns(CLOCK_MONOTONIC));
 		job_run_free(job->run);
 		free(job->spec);
@@ -180,6 +182,7 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 		log_event(LOG_INFO, "scrape", "using a ParcaScrapeConfig", log_text("resource", key));
 		return;
 	}
+	/* put_job() fails on out of memory only. */
 	if (run != NULL)
 		failure_out_of_memory(&failure);
 	job_run_free(run);
@@ -192,6 +195,7 @@ drop_resource(Cluster *cluster, const char *key)
 {
 	OperatorJob *job = find_job(cluster->jobs, key);
 
+	/* The job may be that of a resource with this name in another cluster. */
 	if (job == NULL || (job->cluster != cluster && job->cluster != NULL))
 		return;
 	log_event(LOG_INFO, "scrape", "a ParcaScrapeConfig was removed", log_text("resource", key));
@@ -333,6 +337,7 @@ operator_jobs_inherit(OperatorJobs *jobs, OperatorJobs *older)
 	jobs->refused = older->refused;
 	jobs->has_older = jobs->table != NULL;
 	older->table = NULL;
+	/* These jobs are removed unless a watch lists their resources again. */
 	for (OperatorJob *job = jobs->table; job != NULL; job = job->hh.next)
 		job->cluster = NULL;
 }
@@ -346,6 +351,7 @@ operator_jobs_free(OperatorJobs *jobs)
 
 	if (jobs == NULL)
 		return;
+	/* A watch may call back, so watches end before the jobs. */
 	for (size_t i = 0; i < jobs->cluster_count; i++)
 	{
 		Cluster *cluster = &jobs->clusters[i];
@@ -404,6 +410,7 @@ operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns, int64_t until_ns)
 	for (size_t i = 0; i < jobs->cluster_count; i++)
 		for (size_t j = 0; j < jobs->clusters[i].count; j++)
 			due_ns = MIN(due_ns, kube_watch_tick(jobs->clusters[i].watches[j], now_ns));
+	/* Outside of the watches' callbacks, requests may start and end. */
 	take_news(jobs);
 	if (jobs->has_older && operator_is_synced(jobs))
 		forget_older(jobs);

@@ -65,6 +65,7 @@ file_object(const json_t *from, bool names, int levels)
 	{
 		char *key = names ? strdup(name) : file_key(name);
 
+		/* The keys of pprofConfig are names of profiles. */
 		if (is_given(value) && key != NULL)
 			json_object_set_new(to, key,
 								file_value(value, strcmp(name, "pprofConfig") == 0, levels + 1));
@@ -80,6 +81,7 @@ file_value(const json_t *value, bool names, int levels)
 	json_t *item;
 	size_t i;
 
+	/* The limit keeps the recursion short; no setting has as many levels. */
 	if (levels > LEVELS_MAX || !(json_is_object(value) || json_is_array(value)))
 		return json_incref((json_t *) (uintptr_t) value);
 	if (json_is_object(value))
@@ -133,6 +135,7 @@ escape_characters(const char *text, const char *before, char mark)
 static void
 add_label_rule(json_t *rules, const char *target, const char *value)
 {
+	/* A "$" in the replacement would refer to a group of the regex. */
 	char *replacement = escape_characters(value, "$", '$');
 
 	add_rule(rules, "replace", NULL, target, NULL, replacement);
@@ -142,6 +145,7 @@ add_label_rule(json_t *rules, const char *target, const char *value)
 static void
 add_port_rules(json_t *rules, const char *source, const char *port)
 {
+	/* The port is a plain value, not a regex. */
 	char *regex = escape_characters(port, "\\.+*?()|[]{}^$", '\\');
 
 	add_rule(rules, "keep", source, NULL, regex, NULL);
@@ -165,6 +169,7 @@ operator_job_make_rules(const json_t *scrape, const char *key)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long) number);
+	/* The API still lists the address of a pod that has ended. */
 	add_rule(rules, "drop", KUBE_META KUBE_POD_PHASE, NULL, "Failed|Succeeded", NULL);
 	if (port != NULL && port[0] != '\0')
 		add_port_rules(rules, KUBE_META KUBE_PORT_NAME, port);
@@ -200,6 +205,7 @@ make_text(const char *key, const json_t *scrape)
 	json_t *params = json_object_get(scrape, "params");
 	char *text;
 
+	/* These settings have become rules. */
 	json_object_del(job, "port");
 	json_object_del(job, "port_number");
 	json_object_del(job, "job");
@@ -347,6 +353,7 @@ make_selector(ConfigReader *reader, const char *key, const json_t *selector)
 	FILE *out = open_memstream(&text, &length);
 	bool good = out != NULL && put_selector(out, selector);
 
+	/* fclose() writes the last bytes, so it may fail. */
 	if (out != NULL && fclose(out) != 0)
 		good = false;
 	if (!good)

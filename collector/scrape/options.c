@@ -52,6 +52,7 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 								.held_max = 128 * MB,
 								.queue_bytes = 64 * MB,
 								.stop_timeout_ms = 25000 };
+	/* If gethostname() fails, it may have written a part of the name. */
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		strcpy(host, "localhost");
 	snprintf(options->node_room, sizeof(options->node_room), "scrape@%s", host);

@@ -171,6 +171,7 @@ open_pages(ScrapePages *pages, Scraper *scraper, Failure *failure)
 	code = host_init(&pages->host, &pages->options, &table, scraper->writer, failure);
 	if (code == EXIT_OK)
 		code = server_init(&pages->server, &pages->host, failure);
+	/* The loop waits for one descriptor, which stands for signals and the server. */
 	if (code == EXIT_OK && (pages->wait_fd < 0 || !watch_fd(pages->wait_fd, stop_signals_fd()) ||
 							!watch_fd(pages->wait_fd, pages->server.loop.epoll_fd)))
 		code = failure_set(failure, EXIT_INTERNAL, "could not set up the pages");
@@ -188,6 +189,7 @@ scrape_pages_open(Scraper *scraper, ScrapePages **pages, Failure *failure)
 	*pages = calloc(1, sizeof(ScrapePages));
 	if (*pages == NULL)
 		return failure_out_of_memory(failure);
+	/* The answers are small, so small limits suffice. */
 	(*pages)->options = (HostOptions){ .module = "scrape",
 									   .listen = scraper->options->listen,
 									   .max_message = 64 * KB,
@@ -226,6 +228,7 @@ scrape_pages_fd(const ScrapePages *pages)
 void
 scrape_pages_turn(ScrapePages *pages)
 {
+	/* The loop has waited already. */
 	if (pages != NULL)
 		server_turn(&pages->server, 0);
 }

@@ -93,8 +93,10 @@ schedule_remove(Schedule *schedule, ScrapeTarget *target)
 	target->heap_at = SIZE_MAX;
 	schedule->count--;
 	last = heap->items[--heap->count];
+	/* The target was in the last place. */
 	if (last == target)
 		return;
+	/* The last target takes the free place; it may belong above or below that. */
 	heap_move_down(heap, at, last);
 	heap_move_up(heap, last->heap_at, last);
 }
@@ -106,6 +108,7 @@ schedule_set_slow(Schedule *schedule, ScrapeTarget *target, bool is_slow)
 
 	if (target->is_slow == is_slow)
 		return;
+	/* The kind of a target decides its heap, so the target is removed before the kind changes. */
 	schedule_remove(schedule, target);
 	target->is_slow = is_slow;
 	if (!is_scheduled || schedule_add(schedule, target) == 0)
@@ -130,5 +133,6 @@ schedule_first_due(const ScrapeTarget *target, int64_t now_ns, int64_t wall_ns)
 	uint64_t hash = hash_bytes(0, target->name, strlen(target->name));
 	int64_t offset_ns = (int64_t) (hash % (uint64_t) interval_ns);
 
+	/* The offset counts from multiples of the interval in wall-clock time, so restarts keep it. */
 	return now_ns + (offset_ns - wall_ns % interval_ns + interval_ns) % interval_ns;
 }

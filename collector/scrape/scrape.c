@@ -48,6 +48,7 @@ reload_config(Scraper *scraper)
 		return;
 	}
 	scraper->reloads_failed++;
+	/* The file is valid, so memory has run out. */
 	if (config != NULL)
 		failure_out_of_memory(&failure);
 	scrape_config_release(config);
@@ -163,6 +164,7 @@ scrape_start(Scraper *scraper, Failure *failure)
 	code = scrape_start_parts(scraper, failure);
 	if (code == EXIT_OK && !scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
 		code = failure_out_of_memory(failure);
+	/* The scraper owns the configuration only after it has adopted it. */
 	if (code != EXIT_OK)
 	{
 		scrape_config_release(config);
@@ -184,9 +186,11 @@ scrape_tick(Scraper *scraper, int64_t now_ns)
 {
 	int64_t due_ns = scraper_tick(scraper, now_ns);
 
+	/* Scrapes that have ended free their slots before others start. */
 	fetcher_collect(&scraper->fetcher);
 	due_ns = MIN(due_ns, fetcher_tick(&scraper->fetcher, now_ns));
 	scraper_store_rows(scraper, now_ns);
+	/* The writer's thread reads the figures from this copy. */
 	if (now_ns >= scraper->figures_ns)
 	{
 		scrape_publish_figures(scraper);
@@ -231,6 +235,7 @@ scrape_loop(Scraper *scraper)
 		}
 		if (changed)
 			reload_config(scraper);
+		/* Rounded up, so that the loop does not wake just before the time. */
 		due_ns = scrape_tick(scraper, now_ns);
 		http_client_step(scraper->client,
 						 MIN((due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, WAIT_MS),
@@ -247,6 +252,7 @@ static ExitCode
 drain_writer(Scraper *scraper, int64_t stopped_ns)
 {
 	int64_t spent_ms = (clock_ns(CLOCK_MONOTONIC) - stopped_ns) / NS_PER_MS;
+	/* The writer gets a minimum of time, even if the storer has used all of it. */
 	int64_t left_ms = MAX(scraper->options->stop_timeout_ms - spent_ms, DRAIN_MIN_MS);
 	Failure failure;
 
@@ -265,9 +271,11 @@ scrape_stop(Scraper *scraper, ExitCode code)
 	const FetcherStats *stats = &scraper->fetcher.stats;
 	ExitCode drained;
 
+	/* The storer stops first, because it passes batches to the writer. */
 	storer_stop(scraper->storer);
 	fetcher_collect(&scraper->fetcher);
 	drained = drain_writer(scraper, stopped_ns);
+	/* The interval between two stores of rows does not apply. */
 	scraper->rows_ns = 0;
 	scraper_store_rows(scraper, stopped_ns);
 	target_store_free(scraper->store, DRAIN_MIN_MS);

@@ -26,8 +26,10 @@ on_gone(void *context, ScrapeTarget *target)
 	target->state.health = TARGET_UNKNOWN;
 	snprintf(target->state.error, sizeof(target->state.error),
 			 "Target removed from configuration or discovery");
+	/* The queue has the target already, and will store this state. */
 	if (target->changed)
 		return;
+	/* The queue has room for all scheduled targets and for GONE_MAX removed ones. */
 	if (scraper->changed.count >= scraper->schedule.count + GONE_MAX)
 	{
 		log_event(LOG_WARNING, "scrape", "too many removed targets wait to be stored");
@@ -84,6 +86,7 @@ scraper_adopt(Scraper *scraper, ScrapeConfig *config, int64_t now_ns)
 		free_runs(runs, config->jobs.count);
 	if (operator_jobs == NULL)
 		return false;
+	/* A job takes over the targets of an older job with its name before that is freed. */
 	for (size_t i = 0; i < config->jobs.count; i++)
 		for (size_t j = 0; j < scraper->run_count; j++)
 			if (strcmp(job_run_name(runs[i]), job_run_name(scraper->runs[j])) == 0)
@@ -110,6 +113,7 @@ scraper_each_run(const Scraper *scraper, void (*see)(void *context, JobRun *run)
 int64_t
 scraper_tick(Scraper *scraper, int64_t now_ns)
 {
+	/* All jobs share the time of one round. */
 	int64_t until_ns = now_ns + MAKING_NS;
 	int64_t due_ns = operator_jobs_tick(scraper->operator_jobs, now_ns, until_ns);
 
@@ -146,6 +150,7 @@ take_rows(Scraper *scraper)
 	while (scraper->storing_count < TARGET_ROWS_MAX &&
 		   (target = target_queue_take(&scraper->changed)) != NULL)
 	{
+		/* The target that replaced it has the row. */
 		if (target->is_replaced)
 			scrape_target_release(target);
 		else
@@ -159,6 +164,7 @@ scraper_store_rows(Scraper *scraper, int64_t now_ns)
 	TargetRows rows;
 	bool failed;
 
+	/* The thread stores one set of rows at a time. */
 	if (now_ns < scraper->rows_ns + ROWS_EVERY_NS || !target_store_is_idle(scraper->store, &failed))
 		return;
 	scraper->rows_ns = now_ns;

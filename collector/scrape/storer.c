@@ -85,6 +85,7 @@ series_labels(const ScrapeTarget *target, BatchLabel labels[SERIES_LABELS_MAX])
 	static const char *const reserved[] = { "tenant", "namespace", "node", "pod" };
 	size_t count = target->label_count;
 
+	/* The target has at most BATCH_MAX_LABELS labels, so the reserved ones fit. */
 	memcpy(labels, target->labels, count * sizeof(BatchLabel));
 	for (size_t i = 0; i < RESERVED_COUNT; i++)
 	{
@@ -131,6 +132,7 @@ decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 static void
 store_time_error(ScrapedProfile *profile, const DecodeResult *result)
 {
+	/* Rounds down, also before 1970. */
 	time_t seconds = (time_t) (result->time_us / 1000000 - (result->time_us % 1000000 < 0));
 	char text[40] = "a time that is out of range";
 	struct tm fields;
@@ -177,6 +179,7 @@ storer_decode(Storer *storer, ScrapedProfile *profile)
 	DecodeResult result = { 0 };
 	DecodeEnd end = decode_into_batch(storer, profile, &result);
 
+	/* Other profiles may have filled the batch, so an empty one may have room. */
 	if (end == DECODE_NO_ROOM)
 	{
 		storer_submit(storer);
@@ -224,6 +227,7 @@ storer_wait_for_work(Storer *storer)
 		pthread_cond_wait(&storer->changed, &storer->lock);
 		return;
 	}
+	/* Waking four times in the batch's age submits it hardly later than BATCH_AGE_NS. */
 	until = clock_timespec(clock_ns(CLOCK_MONOTONIC) + BATCH_AGE_NS / 4);
 	pthread_cond_timedwait(&storer->changed, &storer->lock, &until);
 }
@@ -237,6 +241,7 @@ store_next(Storer *storer)
 	if (storer->waiting.first == NULL)
 		storer->waiting.last = &storer->waiting.first;
 	storer->busy_since_ns = clock_ns(CLOCK_MONOTONIC);
+	/* The loop must be able to add profiles during the decoding. */
 	pthread_mutex_unlock(&storer->lock);
 	storer_decode(storer, profile);
 	pthread_mutex_lock(&storer->lock);
@@ -252,6 +257,7 @@ storer_main(void *argument)
 	Storer *storer = argument;
 
 	pthread_mutex_lock(&storer->lock);
+	/* Profiles that wait are decoded even after a request to stop. */
 	while (storer->waiting.first != NULL || !storer->stops)
 	{
 		storer_wait_for_work(storer);

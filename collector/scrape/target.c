@@ -47,6 +47,7 @@ set_labels(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *profi
 	char *path;
 
 	label_builder_reset(builder);
+	/* Labels of the group replace those of the job, and labels of the target replace both. */
 	label_builder_set(builder, "job", job->name);
 	label_builder_set(builder, "__scheme__", job->scheme);
 	label_builder_set(builder, "__name__", profile->name);
@@ -112,6 +113,7 @@ target_take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error
 		if (name == NULL || to->value == NULL)
 			return false;
 		label_name_make_plain(name);
+		/* Label sets are small, so each name is compared with all before it. */
 		for (BatchLabel *other = target->labels; other < to; other++)
 			if (strcmp(other->name, to->name) == 0)
 			{
@@ -131,6 +133,7 @@ target_take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error
 static bool
 target_set_name(ScrapeTarget *target)
 {
+	/* The name is shown in logs and rows, so it has no password. */
 	char *url = http_url_public(target->url);
 	int length = url == NULL ? -1 : asprintf(&target->name, "%s %s", target->job->name, url);
 
@@ -147,6 +150,7 @@ target_complete(ScrapeTarget *target, LabelBuilder *builder, char error[HTTP_ERR
 	target->url = scrape_make_url(builder, target->job, target->profile, error);
 	if (target->url == NULL || builder->failed)
 		return error[0] != '\0' ? TARGET_INVALID : TARGET_NO_MEMORY;
+	/* A rule may have removed the name, which every series needs. */
 	if (label_builder_get(builder, "__name__")[0] == '\0')
 		label_builder_set(builder, "__name__", target->profile->name);
 	label_builder_sort(builder);
@@ -201,6 +205,7 @@ scrape_target_release(ScrapeTarget *target)
 void
 target_queue_add(TargetQueue *queue, ScrapeTarget *target)
 {
+	/* The queue has a target at most once, because its row has only the last state. */
 	if (target->changed)
 		return;
 	target->changed = true;
@@ -239,6 +244,7 @@ target_queue_take(TargetQueue *queue)
 	if (queue->first == NULL)
 		queue->last = NULL;
 	queue->count--;
+	/* The queue's reference passes to the caller. */
 	target->changed = false;
 	return target;
 }

@@ -213,6 +213,7 @@ store_main(void *argument)
 	TargetStore *store = argument;
 	DbError error;
 
+	/* Rows of an earlier run must not look current. */
 	(void) store_all(store, NULL);
 	pthread_mutex_lock(&store->lock);
 	while (store->has_rows || !store->stops)
@@ -224,6 +225,7 @@ store_main(void *argument)
 			pthread_cond_wait(&store->changed, &store->lock);
 			continue;
 		}
+		/* While has_rows is true, no other thread uses the rows. */
 		pthread_mutex_unlock(&store->lock);
 		is_stored = store_all(store, &store->rows);
 		pthread_mutex_lock(&store->lock);
@@ -233,6 +235,7 @@ store_main(void *argument)
 		pthread_cond_broadcast(&store->changed);
 	}
 	pthread_mutex_unlock(&store->lock);
+	/* The rows remain in the database, and must not look current. */
 	target_rows_log_failure(mark_rows(store, "stopped", "The scraper has stopped", &error), &error);
 	pthread_mutex_lock(&store->lock);
 	store->has_ended = true;
@@ -245,6 +248,7 @@ static int
 store_start(TargetStore *store)
 {
 	store->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	/* This descriptor interrupts a statement that is running. */
 	store->session.connection.wake_fd = store->stop_fd;
 	if (store->conninfo == NULL || store->scraper == NULL || store->stop_fd < 0)
 		return -ENOMEM;
@@ -292,6 +296,7 @@ target_store_is_idle(TargetStore *store, bool *failed)
 
 	pthread_mutex_lock(&store->lock);
 	idle = !store->has_rows;
+	/* A failure is reported once. */
 	*failed = idle && store->failed;
 	if (idle)
 		store->failed = false;
@@ -303,6 +308,7 @@ void
 target_store_put(TargetStore *store, TargetRows *rows)
 {
 	pthread_mutex_lock(&store->lock);
+	/* The caller knows from target_store_is_idle() that no rows are waiting. */
 	store->rows = *rows;
 	store->has_rows = true;
 	pthread_cond_broadcast(&store->changed);

@@ -36,8 +36,10 @@ has_port(const char *address)
 	const char *end = strrchr(address, ':');
 	const char *bracket = strrchr(address, ']');
 
+	/* A colon within brackets belongs to an IPv6 address. */
 	if (end == NULL || (bracket != NULL && end < bracket))
 		return false;
+	/* An address with several colons is IPv6 without brackets, so without a port. */
 	return address[0] == '[' || strchr(address, ':') == end;
 }
 
@@ -116,6 +118,7 @@ put_seconds(Query *query, const ScrapeJob *job, const ProfileKind *profile)
 	int64_t seconds = profile->seconds > 0 ? profile->seconds : MAX(job->interval_ms / 1000, 1);
 	char text[24];
 
+	/* A parameter "seconds" of the configuration is sent instead. */
 	if (!profile->delta || find_param(job, "seconds") != NULL)
 		return;
 	snprintf(text, sizeof(text), "%lld", (long long) seconds);
@@ -144,6 +147,7 @@ scrape_make_url(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *
 	address = complete_address(builder, address, scheme);
 	if (address == NULL || (query.out = open_memstream(&url, &length)) == NULL)
 		return NULL;
+	/* The address distinguishes the series of different targets. */
 	if (label_builder_get(builder, "instance")[0] == '\0')
 		label_builder_set(builder, "instance", address);
 	fprintf(query.out, "%s://%s%s", scheme, address, path[0] == '/' ? "" : "/");
