@@ -95,6 +95,7 @@ step_execute(const char *sql, const Step *step)
 	Oid types[] = { REGCLASSOID, TEXTOID, TIMESTAMPTZOID };
 	Datum values[] = { ObjectIdGetDatum(step->partition), CStringGetTextDatum(step->action),
 					   TimestampTzGetDatum(step->before) };
+	/* Only RETAIN has a third parameter. */
 	int count = sql == RETAIN ? 3 : 2;
 	int level = pfs_bounded_waits_begin();
 	Datum result;
@@ -108,6 +109,7 @@ step_execute(const char *sql, const Step *step)
 	result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
 	PopActiveSnapshot();
 	pfs_bounded_waits_end(level);
+	/* NULL means that the step was not done. */
 	if (is_null)
 		return OUTCOME_NULL;
 	return DatumGetBool(result) ? OUTCOME_TRUE : OUTCOME_FALSE;
@@ -143,6 +145,7 @@ dictionary_collect(const char *unused, const Step *no_step)
 		SPI_processed != 1)
 		elog(ERROR, "could not read when the dictionary was collected");
 	is_due = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	/* Collecting reads the whole dictionary, so it has an interval of its own. */
 	if (is_due &&
 		SPI_execute("SELECT FROM profstore.collect_dictionary()", false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not collect the dictionary");
@@ -193,6 +196,7 @@ attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql
 				 error->hint != NULL ? errhint("%s", error->hint) : 0));
 		FreeErrorData(error);
 	}
+	/* A later failure or cancel must not undo this step. */
 	SPI_commit();
 	return attempt.outcome;
 }

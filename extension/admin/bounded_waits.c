@@ -26,6 +26,7 @@ pfs_bounded_waits_begin(void)
 {
 	int level = NewGUCNestLevel();
 
+	/* A shorter lock_timeout of the caller stays in force. */
 	if (LockTimeout == 0 || LockTimeout > LONGEST_WAIT_MS)
 		(void) set_config_option("lock_timeout", PFS_LONGEST_WAIT, PGC_USERSET, PGC_S_SESSION,
 								 GUC_ACTION_SAVE, true, 0, false);
@@ -69,6 +70,7 @@ try_for_a_moment(Oid relation_id, LOCKMODE mode)
 
 	if (error == NULL)
 		return true;
+	/* Only after a timeout may another attempt succeed. */
 	if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
 		ReThrowError(error);
 	FreeErrorData(error);
@@ -92,6 +94,7 @@ pfs_lock_in_turns(Oid relation_id, LOCKMODE mode, int64 *waited_us)
 							longest_ms),
 					 errdetail("Transactions that have read or changed it are still running."),
 					 errhint("Try again later, or set lock_timeout to wait longer.")));
+		/* Sessions that queued behind the request get their locks during the pause. */
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, PAUSE_MS,
 						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);

@@ -126,11 +126,13 @@ pfs_check_maintenance_transaction(const char *function)
 	PreventCommandIfReadOnly(function);
 	PreventCommandDuringRecovery(function);
 	PreventCommandIfParallelMode(function);
+	/* Compaction must see rows that were committed while it waited for its locks. */
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("cannot execute %s in a REPEATABLE READ or SERIALIZABLE transaction",
 							   function),
 						errhint("Use READ COMMITTED.")));
+	/* Other sessions ignore the snapshots of VACUUM, so rows that it reads may be removed. */
 	if (MyProc->statusFlags & PROC_IN_VACUUM)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("cannot execute %s during VACUUM", function)));
@@ -169,6 +171,7 @@ pfs_compactable_tables(Oid relation_id)
 	{
 		char kind = get_rel_relkind(lfirst_oid(cell));
 
+		/* Partitioned tables have no storage, and foreign tables no segments. */
 		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW)
 			tables = foreach_delete_current(tables, cell);
 	}

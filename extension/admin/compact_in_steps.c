@@ -74,6 +74,7 @@ request_vacuum(bool (*is_due)(Oid table_id))
 		if (!is_due(tables[i]))
 			tables[i] = InvalidOid;
 	}
+	/* VACUUM starts transactions of its own. */
 	CommitTransactionCommand();
 	for (size_t i = 0; i < lengthof(names); i++)
 		if (OidIsValid(tables[i]))
@@ -87,6 +88,7 @@ compact_step(Oid table_id, uint32 open_inputs)
 	PfsCompactionState state;
 	int64 merged = 0;
 
+	/* Otherwise pg_stat_activity would show when the worker started. */
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -150,6 +152,7 @@ list_tables(Oid relation_id)
 	List *tables = NIL;
 
 	StartTransactionCommand();
+	/* The list must outlive the transaction. */
 	MemoryContextSwitchTo(outer);
 	if (pfs_extension_is_current())
 		tables = pfs_compactable_tables(relation_id);
@@ -184,6 +187,7 @@ request_start_worker(const Request *request)
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	/* The postmaster signals this process when the worker ends. */
 	worker.bgw_notify_pid = MyProcPid;
 	strlcpy(worker.bgw_library_name, "profstore", sizeof(worker.bgw_library_name));
 	strlcpy(worker.bgw_function_name, "profstore_steps_main", sizeof(worker.bgw_function_name));
@@ -237,7 +241,9 @@ profstore_compact_in_steps(PG_FUNCTION_ARGS)
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	SPI_commit();
 	request_await_worker(request_start_worker(&request));
+	/* SPI_commit() has removed the snapshot of the portal, which the next statements need. */
 	EnsurePortalSnapshotExists();
+	/* The owner may have changed while the worker ran. */
 	pfs_check_compactable(request.relation_id);
 	(void) pfs_compact_all(request.relation_id, PG_INT64_MAX);
 	SPI_finish();

@@ -88,6 +88,7 @@ profstore_progress(PG_FUNCTION_ARGS)
 	{
 		LocalPgBackendStatus *local = pfs_local_backend(i);
 
+		/* The numbers of other commands have other meanings. */
 		if (local != NULL && (int) local->backendStatus.st_progress_command == PFS_PROGRESS_COMMAND)
 			progress_put_entry(&result, &local->backendStatus);
 	}

@@ -108,12 +108,14 @@ find_partition_by_bounds(Oid parent, TimestampTz time)
 	PartitionDesc partitions = RelationGetPartitionDesc(relation, true);
 	Oid partition = InvalidOid;
 
+	/* Only a range of one column can be searched for a time. */
 	if (partitions->nparts > 0 && key->strategy == PARTITION_STRATEGY_RANGE && key->partnatts == 1)
 	{
 		Datum value = TimestampTzGetDatum(time);
 		bool is_equal;
 		int bound = partition_range_datum_bsearch(key->partsupfunc, key->partcollation,
 												  partitions->boundinfo, 1, &value, &is_equal);
+		/* indexes[] has the partition above each bound, after that below the first bound. */
 		int index = partitions->boundinfo->indexes[bound + 1];
 
 		if (index >= 0)
@@ -136,6 +138,7 @@ find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 
 	if (!OidIsValid(partition))
 		return find_partition_by_bounds(parent, day * USECS_PER_DAY);
+	/* Without this error CREATE TABLE would fail, without a hint. */
 	if (!get_rel_relispartition(partition) || get_partition_parent(partition, true) != parent)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -209,6 +212,7 @@ partition_day(TimestampTz time)
 						errmsg("time of samples out of range: %s", timestamptz_to_str(time)),
 						errdetail("Samples lie between the years 1970 and 9999.")));
 	day = time / USECS_PER_DAY;
+	/* Division rounds towards zero, but the days before 2000 are negative. */
 	return time < day * USECS_PER_DAY ? day - 1 : day;
 }
 
@@ -222,6 +226,7 @@ pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time)
 	if (OidIsValid(partition))
 		return partition;
 	LockRelationOid(parent, ShareUpdateExclusiveLock);
+	/* Another session may have created the partition before the lock was granted. */
 	partition = find_partition(table, parent, day);
 	if (!OidIsValid(partition))
 	{
@@ -255,6 +260,7 @@ partitions_ensure(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 {
 	Oid parent = pfs_relation_oid(table->name);
 	int64 first = partition_day(from);
+	/* to_ts is exclusive. */
 	int64 last = Max(first, partition_day(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
 	int32 made = 0;
 	int level;
@@ -269,6 +275,7 @@ partitions_ensure(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 
 	check_is_not_ahead(to);
 
+	/* If all partitions exist, no lock is needed. */
 	while (first <= last && OidIsValid(find_partition(table, parent, first)))
 		first++;
 	if (first > last)

@@ -116,10 +116,13 @@ hex_digits(uint32 number)
 	uint64 digits = number;
 	uint64 are_letters; /* 1 in the byte of each digit from 10 on */
 
+	/* Spreads the eight digits over the bytes of a word. */
 	digits = (digits << 16 | digits) & UINT64CONST(0x0000FFFF0000FFFF);
 	digits = (digits << 8 | digits) & UINT64CONST(0x00FF00FF00FF00FF);
 	digits = (digits << 4 | digits) & UINT64CONST(0x0F0F0F0F0F0F0F0F);
+	/* 6 added to a digit from 10 on sets its bit 4. */
 	are_letters = (digits + UINT64CONST(0x0606060606060606)) >> 4 & UINT64CONST(0x0101010101010101);
+	/* The first digit gets the lowest address. */
 	return pg_hton64(digits + UINT64CONST(0x3030303030303030) + are_letters * ('a' - '0' - 10));
 }
 
@@ -164,6 +167,7 @@ name_backend(void)
 		return;
 	database = get_database_name(MyDatabaseId);
 	role = GetUserNameFromId(client_role(), true);
+	/* The reader must not find the set while its texts change. */
 	published.current = NULL;
 	pg_compiler_barrier();
 	label_set_value(&published.labels[0], published.database, database);
@@ -171,6 +175,7 @@ name_backend(void)
 	write_id_digits(published.trace, QUERY_TRACE);
 	write_id_digits(published.trace + ID_DIGITS, GetSystemIdentifier());
 	named_role = client_role();
+	/* The texts must be complete before the reader can find them. */
 	pg_compiler_barrier();
 	published.current = &published.set;
 }
@@ -196,15 +201,18 @@ begin_statement(uint64 query_id)
 	if (unlikely(named_role != client_role()))
 		name_backend();
 	in_statement = true; /* not earlier: an error in the lookup of names ends no statement */
+	/* If the plan has no id, the id that the server shows is used. */
 	if (unlikely(query_id == 0))
 		query_id = (uint64) pgstat_get_my_query_id();
 	if (query_id == 0)
 		return;
+	/* Repetitions of a statement need no new digits. */
 	if (query_id != written_id)
 	{
 		write_id_digits(published.query, query_id);
 		written_id = query_id;
 	}
+	/* The labels must be complete before the set counts them. */
 	pg_compiler_barrier();
 	published.set.count = LABELS_OF_QUERY;
 	pg_compiler_barrier();
@@ -229,6 +237,7 @@ end_statement(bool ends_transaction)
 static void
 query_labels_end_transaction(XactEvent event, void *context)
 {
+	/* At these events the work of the commit is still to come. */
 	if (in_statement || event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
 		event == XACT_EVENT_PRE_PREPARE)
 		return;
@@ -381,6 +390,7 @@ query_labels_finish(QueryDesc *query)
 	ExecutorFinish_hook_type step =
 		previous_finish != NULL ? previous_finish : standard_ExecutorFinish;
 
+	/* ExecutorFinish has no work for a plain SELECT. */
 	if (query->operation == CMD_SELECT && !query->plannedstmt->hasModifyingCTE)
 		step(query);
 	else
@@ -400,6 +410,7 @@ query_labels_end(QueryDesc *query)
 static bool
 utility_ends_transaction(const Node *statement)
 {
+	/* Outside of a block, each statement ends its transaction. */
 	if (!IsTransactionBlock())
 		return true;
 	if (IsAbortedTransactionBlockState() || !IsA(statement, TransactionStmt))
@@ -446,6 +457,7 @@ query_labels_utility(PlannedStmt *statement, const char *text, bool read_only_tr
 		return;
 	}
 	begin_statement((uint64) statement->queryId);
+	/* The statement may end the block, so the state is read before it runs. */
 	ends_transaction = utility_ends_transaction(statement->utilityStmt);
 	PG_TRY();
 	{

@@ -67,7 +67,7 @@ name_of(Oid relation_id)
 
 /*
  * Returns whether the condition is true for any row. The parentheses around the condition are on
- * lines of their own, since it may end in a comment.
+ * lines of their own, because it may end in a comment.
  */
 static bool
 has_chosen_rows(Oid relation_id, const char *condition)
@@ -95,6 +95,7 @@ removal_store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
 	{
 		slot->tts_isnull[i] = true;
 		slot->tts_values[i] = (Datum) 0;
+		/* The rows of the query lack the dropped columns. */
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			slot->tts_values[i] = SPI_getbinval(row, columns, ++number, &slot->tts_isnull[i]);
 	}
@@ -112,6 +113,7 @@ keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 	{
 		bool is_null;
 
+		/* IS TRUE never gives null. */
 		if (!DatumGetBool(SPI_getbinval(rows->vals[i], rows->tupdesc, last, &is_null)))
 			removal_store_row(slots[kept++], rows->vals[i], rows->tupdesc);
 	}
@@ -138,6 +140,7 @@ removal_copy_rows(Oid old_id, Relation table, const char *condition)
 		if (SPI_processed == 0)
 			break;
 		removed += keep_rows(table, slots, SPI_tuptable);
+		/* The slots refer to memory that is freed next. */
 		for (int i = 0; i < FETCH_ROWS; i++)
 			ExecClearTuple(slots[i]);
 		SPI_freetuptable(SPI_tuptable);
@@ -162,6 +165,7 @@ typedef struct Contents
 static Contents
 contents_of(Relation relation)
 {
+	/* The snapshot includes what this command has changed. */
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	Contents contents = { pfs_segment_totals(relation, snapshot).row_count,
 						  pfs_write_buffer_image_bytes(pfs_storage_id(relation)) };
@@ -171,7 +175,7 @@ contents_of(Relation relation)
 }
 
 /*
- * Raises an error if a function in the condition has inserted rows into the table, since these
+ * Raises an error if a function in the condition has inserted rows into the table, because these
  * would be lost with the old file.
  */
 static void
@@ -202,7 +206,9 @@ removal_rewrite(Oid relation_id, const char *condition)
 	Relation table;
 	int64 removed;
 
+	/* An open cursor of this session would read the old file. */
 	CheckTableNotInUse(relation, "remove samples from");
+	/* The query reads segments, so buffered rows must become segments. */
 	pfs_write_buffer_flush(relation);
 	CommandCounterIncrement();
 	before = contents_of(relation);
@@ -250,6 +256,7 @@ remove_from(Oid relation_id, const char *condition, bool is_part, int64 *waited_
 	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
 		return 0;
+	/* The owner may have changed during the wait for the lock. */
 	table_check_owner(relation_id);
 	is_ours = pfs_is_profstore_table(relation);
 	if (!is_ours || relation->rd_rel->relkind != RELKIND_RELATION)
@@ -260,6 +267,7 @@ remove_from(Oid relation_id, const char *condition, bool is_part, int64 *waited_
 				 is_part ? errhint("Detach the partition, or name the others one by one.") : 0));
 	relation_close(relation, NoLock);
 	pfs_require_local(relation_id, "remove samples from");
+	/* Without such a row the table is neither locked exclusively nor rewritten. */
 	if (!has_chosen_rows(relation_id, condition))
 		return 0;
 	pfs_lock_in_turns(relation_id, AccessExclusiveLock, waited_us);

@@ -62,6 +62,7 @@ remove_segment(Oid relation_id, int64 segment_no)
 		ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 						errmsg("could not lock the segments' directory"),
 						errhint("Try again when VACUUM FULL of profstore.segments has ended.")));
+	/* The latest snapshot includes segments that were committed during the wait for the locks. */
 	PushActiveSnapshot(GetLatestSnapshot());
 	removed = pfs_remove_segment(relation, GetActiveSnapshot(), segment_no);
 	PopActiveSnapshot();
@@ -87,6 +88,7 @@ profstore_remove_segment(PG_FUNCTION_ARGS)
 	pfs_check_maintenance_transaction("profstore.remove_segment()");
 	pfs_check_compactable(relation_id);
 	removed = remove_segment(relation_id, PG_GETARG_INT64(1));
+	/* The segment is removed even if this fails. */
 	(void) pfs_attempt(forget_traces, &relation_id, "rows of trace_samples were kept");
 	PG_RETURN_INT64((int64) removed.row_count);
 }

@@ -185,6 +185,7 @@ insert_sums(Relation table, const PfsTierRows *sums)
 		{
 			const PfsTierRow *row = &sums->rows[done + (uint64) i];
 
+			/* All other columns are null. */
 			memset(slots[i]->tts_isnull, true, (size_t) column_count);
 			slots[i]->tts_values[time - 1] = TimestampTzGetDatum(row->bucket);
 			slots[i]->tts_values[series - 1] = Int32GetDatum((int32) row->series);
@@ -212,6 +213,7 @@ choose_window(const PfsSegmentTotals *totals, int64 width)
 	double span = (double) totals->time_max - (double) totals->time_min + (double) width;
 	double buckets = rows_in_memory / ((double) totals->row_count * ((double) width / span));
 
+	/* A window has at least one bucket, even if that needs more memory. */
 	return (int64) Max(Min(buckets, (double) (USECS_PER_DAY / width)), 1) * width;
 }
 
@@ -220,6 +222,7 @@ floor_to(int64 time, int64 width)
 {
 	int64 rest = time % width;
 
+	/* Division rounds towards zero, but times before 2000 are negative. */
 	return time - (rest < 0 ? rest + width : rest);
 }
 
@@ -258,6 +261,7 @@ fill_tier(Relation source, const PfsTier *tier, Oid shard, const PfsTierSpec *sp
 
 	while (from <= totals->time_max)
 	{
+		/* The sums of a window go into one partition, so it ends with the day. */
 		int64 to = Min(from + window, floor_to(from, USECS_PER_DAY) + USECS_PER_DAY);
 		PfsTierRows sums;
 
@@ -283,6 +287,7 @@ fill_tier(Relation source, const PfsTier *tier, Oid shard, const PfsTierSpec *sp
 	}
 	MemoryContextSwitchTo(outer);
 	MemoryContextDelete(context);
+	/* Otherwise rows would be removed that are in no sum. */
 	if (read_count != totals->row_count)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -343,6 +348,7 @@ retention_move_rows(Relation source, const PfsTier *tier, Oid shard, PfsTierSpec
 		pfs_progress_set(PFS_PROGRESS_ROWS_TOTAL, (int64) totals.row_count);
 		numbers[2] = (int64) fill_tier(source, tier, shard, spec, &totals);
 		pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
+		/* The snapshot is that of the sums, so exactly the summed segments are removed. */
 		(void) pfs_remove_segments(source, GetActiveSnapshot(), PG_INT64_MAX);
 		pfs_progress_end();
 	}
@@ -367,10 +373,12 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	finer = tier_of(source);
 	pfs_require_local(pfs_relation_oid(tier->table), "put sums into");
+	/* pfs_tiers begins with the finest tier. */
 	if (finer != NULL && finer >= tier)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("table \"%s\" is not finer than tier \"%s\"",
 							   RelationGetRelationName(source), tier->name)));
+	/* In a tier, negative stacks are numbers of scrapes. */
 	spec.has_scrapes = finer != NULL;
 	read_instant_series(&spec);
 	retention_move_rows(source, tier, InvalidOid, &spec, result);
@@ -425,6 +433,7 @@ profstore_ensure_tier_partitions(PG_FUNCTION_ARGS)
 	TimestampTz from = PG_GETARG_TIMESTAMPTZ(1);
 	TimestampTz to = PG_GETARG_TIMESTAMPTZ(2);
 
+	/* The difference of infinite times would overflow. */
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to) ||
 		(to - from) / USECS_PER_DAY > MAX_PART_DAYS)
 		ereport(ERROR,

@@ -209,6 +209,7 @@ profstore_verify(PG_FUNCTION_ARGS)
 		else if (kind == RELKIND_FOREIGN_TABLE)
 			skip_relation(lfirst_oid(cell));
 	}
+	/* The dictionary has no table that a caller could pass, so it is verified with samples. */
 	if (relation_id == pfs_relation_oid("samples"))
 		pfs_names_verify(put_name_problem, &problems);
 	return (Datum) 0;

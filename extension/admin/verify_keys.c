@@ -63,6 +63,7 @@ key_meet(Keys *keys, int32 kind, int64 id)
 {
 	bool found;
 
+	/* Neighbouring rows often have equal ids, which saves the lookup. */
 	if (keys->last[kind] == id)
 		return;
 	keys->last[kind] = id;
@@ -97,8 +98,10 @@ key_is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
 
 	if (kind == SERIES)
 		return pfs_series_table_lookup(keys->known_series, series) != NULL;
+	/* The empty stack has no node. */
 	if (id == 0)
 		return true;
+	/* Ids come in ascending order, so each tree is loaded once. */
 	if (*tree == NULL || (*tree)->partition_id != pfs_stack_partition(id))
 		*tree = pfs_tree_get(pfs_stack_partition(id));
 	return pfs_tree_find(*tree, id, 0) != 0;
@@ -201,6 +204,7 @@ pfs_verify_keys(Relation relation)
 
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		is_tier |= is_part_of(relation, pfs_tiers[i].table);
+	/* Other tables may contain any ids. */
 	if (!is_tier && !is_part_of(relation, "samples"))
 		return NULL;
 	pfs_dictionary_require_whole();

@@ -76,12 +76,14 @@ list_catalog(Oid catalog, bool (*passes)(HeapTuple tuple, Oid access_method, Oid
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
+	/* The launcher is connected to no database. */
 	if (OidIsValid(MyDatabaseId) && pfs_extension_is_current())
 		access_method = get_table_am_oid("profstore", true);
 	relation = table_open(catalog, AccessShareLock);
 	scan = table_beginscan_catalog(relation, 0, NULL);
 	while (HeapTupleIsValid(tuple = heap_getnext(scan, ForwardScanDirection)))
 	{
+		/* The list must outlive the transaction. */
 		MemoryContext transaction = MemoryContextSwitchTo(caller);
 		Oid id;
 
@@ -103,6 +105,7 @@ is_database(HeapTuple tuple, Oid access_method, Oid *id)
 	Form_pg_database database = (Form_pg_database) GETSTRUCT(tuple);
 
 	*id = database->oid;
+	/* A session in a template database would make CREATE DATABASE fail. */
 	return database->datallowconn && !database->datistemplate;
 }
 
@@ -238,6 +241,7 @@ profstore_launcher_main(Datum unused)
 		MemoryContextSwitchTo(context);
 		if (compaction_enabled || retention_enabled)
 			databases = list_catalog(DatabaseRelationId, is_database);
+		/* The list of running workers must outlive the round. */
 		MemoryContextSwitchTo(TopMemoryContext);
 		foreach(cell, databases)
 			run_worker(&running, lfirst_oid(cell));
@@ -302,6 +306,7 @@ seal_names(Oid unused)
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
 		sealed = pfs_extension_is_current() ? pfs_names_seal() : 0;
+		/* Once nothing is left to pack, the tables of unpacked names can shrink. */
 		if (sealed == 0 && pfs_extension_is_current())
 			pfs_names_shrink();
 		PopActiveSnapshot();
@@ -321,6 +326,7 @@ worker_attempt(void (*work)(Oid), Oid table_id)
 	}
 	PG_CATCH();
 	{
+		/* An interrupt must not come between the report and the end of the transaction. */
 		HOLD_INTERRUPTS();
 		EmitErrorReport();
 		AbortOutOfAnyTransaction();
@@ -341,6 +347,7 @@ worker_retain(Oid unused)
 	PushActiveSnapshot(GetTransactionSnapshot());
 	is_here = pfs_extension_is_current();
 	PopActiveSnapshot();
+	/* Retention commits after each step, so no snapshot may be active. */
 	if (is_here)
 		pfs_apply_retention();
 	CommitTransactionCommand();
@@ -397,6 +404,7 @@ profstore_worker_main(Datum database_id)
 		worker_attempt(worker_make_partition_ahead, InvalidOid);
 		worker_attempt(worker_retain, InvalidOid);
 	}
+	/* The work may have changed the states, so it comes first. */
 	pgstat_report_activity(STATE_RUNNING, "recording the health of profstore");
 	worker_attempt(worker_record_health, InvalidOid);
 	proc_exit(0);
@@ -432,6 +440,7 @@ pfs_worker_init(void)
 							"Time between two rounds of background compaction and retention.", NULL,
 							&naptime_s, NAPTIME_DEFAULT_S, 1, NAPTIME_MAX_S, PGC_SIGHUP, GUC_UNIT_S,
 							NULL, NULL, NULL);
+	/* Only the postmaster can register a worker that it restarts. */
 	if (process_shared_preload_libraries_in_progress)
 		register_launcher();
 }
