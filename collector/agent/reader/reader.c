@@ -11,6 +11,7 @@
 
 #include "agent/reader/reader_parts.h"
 #include "base/clock.h"
+#include "base/short_turns.h"
 
 #define PAST_PROCESSES	2048
 #define RING_NICE_LEVEL (-10)
@@ -147,6 +148,7 @@ reader_go_first(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) > RING_NICE_LEVEL)
 		(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
+	short_turns_take();
 }
 
 int

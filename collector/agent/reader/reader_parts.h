@@ -125,8 +125,9 @@ void reader_lock(Reader *reader);
 void reader_unlock(Reader *reader);
 
 /*
- * Raises the priority of the calling thread, unless its priority is higher already. On a busy
- * machine short-lived processes would otherwise end before the thread reads them.
+ * Raises the priority of the calling thread, unless its priority is higher already, and lets it run
+ * as soon as it wakes up; threads that it starts do so, too. On a busy machine short-lived
+ * processes and functions would otherwise end before they are read.
  */
 void reader_go_first(void);
 
