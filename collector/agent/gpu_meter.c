@@ -173,6 +173,10 @@ target_add_active(const MeterTarget *target, const GpuReading *reading)
 	target_add(target, PFS_KIND_GPU_ACTIVE, 0, left_ns);
 }
 
+/*
+ * Adds the values of one device's reading as samples: active time, energy and the memory of each
+ * process.
+ */
 static void
 meter_add_reading(GpuMeter *meter, uint32_t device, uint64_t now_ns, bool with_memory)
 {
@@ -337,6 +341,10 @@ meter_free(GpuMeter *meter)
 	free(meter);
 }
 
+/*
+ * The meter's thread: reads the devices at intervals until it is stopped. Frees the meter if its
+ * owner did not wait for the end.
+ */
 static void *
 run_meter(void *argument)
 {
@@ -441,6 +449,7 @@ typedef struct GpuCheck
 	char detail[NVML_PROBLEM_BYTES];
 } GpuCheck;
 
+/* The thread of a check: opens NVML, which may hang in the driver, and stores what it reports. */
 static void *
 run_check(void *argument)
 {

@@ -134,6 +134,7 @@ look_at_process(Counting *counting, uint32_t pid)
 	process_look_free(look);
 }
 
+/* Counts interpreters in all processes, until the limits of number or time are reached. */
 static void
 look_at_all(Counting *counting)
 {

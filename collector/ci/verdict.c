@@ -324,6 +324,10 @@ compare_function_costs(const void *a, const void *b)
 	return (left_cost < right_cost) - (left_cost > right_cost);
 }
 
+/*
+ * Fills the verdict's functions, with rates of false discoveries instead of p values, in descending
+ * order of cost.
+ */
 static int
 verdict_take_functions(const RunTable *table, const Judged *judged, const uint32_t *functions,
 					   const VerdictRules *rules, Verdict *verdict)

@@ -15,7 +15,7 @@ typedef struct ConfigReader
 {
 	Document *document;
 	Failure *failure;
-	const char *directory; /* base of relative paths in the file; "" if there is none */
+	const char *directory; /* base of relative paths; "" for a text that is not a file */
 } ConfigReader;
 
 typedef bool (*ConfigRead)(ConfigReader *reader, const Node *node, void *field);

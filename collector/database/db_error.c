@@ -141,8 +141,8 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 
 /*
  * Finds the SQLSTATE in a verbose message such as "FATAL: 28P01: password authentication failed".
- * Returns the text after it; NULL if there is none. Does not rely on the severity, which depends on
- * the server's language.
+ * Returns the text after it; NULL if the message has none. Does not rely on the severity, which
+ * depends on the server's language.
  */
 static const char *
 find_sqlstate(const char *text, char sqlstate[6])

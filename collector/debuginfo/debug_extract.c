@@ -81,6 +81,7 @@ copy_bytes(Extraction *extraction, Elf_Scn *from, Elf_Scn *to, GElf_Shdr *sectio
 	return true;
 }
 
+/* Copies a section; one that is not needed keeps its header, without bytes. */
 static bool
 copy_section(Extraction *extraction, Elf_Scn *from)
 {
@@ -132,6 +133,7 @@ copy_segments(Extraction *extraction, size_t count)
 	return true;
 }
 
+/* Writes the new file: the ELF header, the program headers, and the sections. */
 static bool
 copy_all(Extraction *extraction)
 {

@@ -153,6 +153,7 @@ consul_make_url(const ConsulQuery *query)
 
 static void consul_on_answer(void *context, HttpAnswer *answer);
 
+/* Starts the blocking query for one service or for the list of services. */
 static void
 consul_ask(ConsulQuery *query)
 {
@@ -247,6 +248,7 @@ health_of(const json_t *checks)
 	return "passing";
 }
 
+/* Adds the target of one instance of a service. */
 static void
 add_instance(const ConsulDiscovery *discovery, TargetGroup *group, const json_t *instance)
 {

@@ -99,8 +99,9 @@ is_group(const json_t *group)
 	return true;
 }
 
+/* Passes one element of the answer on as a group, whose name is its position in the answer. */
 static bool
-tell_group(HttpSd *discovery, const json_t *from, size_t number)
+pass_group(HttpSd *discovery, const json_t *from, size_t number)
 {
 	char source[32];
 	TargetGroup *group;
@@ -148,7 +149,7 @@ take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 	*all_taken = true;
 	json_array_foreach(groups, i, group)
 	{
-		*all_taken &= tell_group(discovery, group, i);
+		*all_taken &= pass_group(discovery, group, i);
 	}
 	for (i = count; i < discovery->group_count; i++)
 	{

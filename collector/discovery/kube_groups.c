@@ -283,6 +283,7 @@ kube_service_group(const char *source, const json_t *service)
 	return making.group;
 }
 
+/* Chooses the address of a node, in the order in which Prometheus prefers the types. */
 static const char *
 node_address(const json_t *addresses)
 {
@@ -456,6 +457,7 @@ set_service(Making *making, const json_t *object, const char *name, const KubeKn
 		set_metadata(making, "service", service);
 }
 
+/* Adds the target of one address and port of an Endpoints object, with the labels of its pod. */
 static void
 add_endpoint(Making *making, const json_t *endpoints, const json_t *address, const json_t *port,
 			 bool ready, const KubeKnown *known)

@@ -49,9 +49,9 @@ typedef struct Import
 const char *import_format_name(ProfileFormat format);
 
 /*
- * Takes the next file for a lane. Returns false if there is none. Each lane starts with its own
- * part of the files, because adjacent files have much in common, which makes their batches small. A
- * lane that has finished takes half of the files that another lane has left.
+ * Takes the next file for a lane. Returns false if all files are taken. Each lane starts with its
+ * own part of the files, because adjacent files have much in common, which makes their batches
+ * small. A lane that has finished takes half of the files that another lane has left.
  */
 bool import_take(Import *import, size_t lane, size_t *file);
 

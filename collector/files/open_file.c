@@ -65,8 +65,8 @@ trail_climb(Trail *trail, int depth)
 }
 
 /*
- * Removes the next component from the rest of the path. Returns false if there is none, or if *err
- * is set to an error.
+ * Removes the next component from the rest of the path. Returns false at the end of the path, or if
+ * *err is set to an error.
  */
 static bool
 trail_next(Trail *trail, char name[NAME_MAX + 1], int *err)

@@ -308,6 +308,10 @@ register_exit(uint32_t count)
 		tracer_die("atexit failed", 0);
 }
 
+/*
+ * Opens a window: subscribes to CUPTI and switches its records on. Gives way to another profiler
+ * that has subscribed.
+ */
 static void
 begin_window(uint64_t now_ns)
 {

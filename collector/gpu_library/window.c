@@ -232,6 +232,10 @@ add_sum(struct pfs_gpu_row *row)
 		window.totals.refused++;
 }
 
+/*
+ * Adds a kernel's record to the sums of the window; keeps a row of its own for a launch whose stack
+ * is sampled.
+ */
 static void
 take_kernel(const uint8_t *record, uint64_t now_ns)
 {
@@ -287,6 +291,7 @@ copy_direction(uint8_t kind)
 	return kind < sizeof(directions) ? (enum pfs_gpu_copy) directions[kind] : PFS_GPU_COPY_OTHER;
 }
 
+/* Adds the record of a copy, or of memory that was set, to the sums of the window. */
 static void
 take_copy(const uint8_t *record, uint32_t kind, uint64_t now_ns)
 {

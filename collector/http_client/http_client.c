@@ -367,6 +367,10 @@ set_caches(HttpTransfer *transfer)
 	curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, client->count > REUSING_MAX ? 1L : 0L);
 }
 
+/*
+ * Sets all options of a request before it starts. Returns false, with the error in the answer, if
+ * one is refused.
+ */
 static bool
 client_prepare(HttpTransfer *transfer, const HttpRequest *request)
 {
@@ -603,7 +607,7 @@ get_header(CURL *easy, const char *name)
 
 /* Sets the error unless one is set. libcurl's texts may contain the host, but contain no secret. */
 static void
-tell_failure(HttpTransfer *transfer, CURLcode code)
+set_failure(HttpTransfer *transfer, CURLcode code)
 {
 	HttpAnswer *answer = &transfer->answer;
 
@@ -617,6 +621,10 @@ tell_failure(HttpTransfer *transfer, CURLcode code)
 				 transfer->message[0] != '\0' ? transfer->message : curl_easy_strerror(code));
 }
 
+/*
+ * Completes the answer of a transfer that has ended, gives it to the request's owner, and frees the
+ * transfer.
+ */
 static void
 client_end(HttpTransfer *transfer, CURLcode code)
 {
@@ -628,7 +636,7 @@ client_end(HttpTransfer *transfer, CURLcode code)
 	answer->index = "";
 	if (answer->started)
 	{
-		tell_failure(transfer, code);
+		set_failure(transfer, code);
 		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
 		curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
 		answer->index = get_header(transfer->easy, "X-Consul-Index");

@@ -132,6 +132,7 @@ put_scopes(FILE *out, const ConfigList *scopes)
 	free(joined);
 }
 
+/* Makes the body of the request for a token; the caller frees it. Returns NULL on out of memory. */
 static char *
 make_form(const HttpToken *token, const HttpOauth2 *oauth2, const char *secret)
 {
@@ -257,8 +258,9 @@ set_token(HttpToken *token, const json_t *object)
 	return true;
 }
 
+/* Sets the reason for which the server's answer contains no token. */
 static void
-tell_refusal(const HttpAnswer *answer, const json_t *object, char error[HTTP_ERROR_BYTES])
+set_refusal(const HttpAnswer *answer, const json_t *object, char error[HTTP_ERROR_BYTES])
 {
 	const char *reason = plain_text(object, "error");
 
@@ -281,7 +283,7 @@ http_token_take(HttpToken *token, const HttpAnswer *answer, char error[HTTP_ERRO
 	bool tried_both = token->knows_form || token->in_body;
 
 	if (!good)
-		tell_refusal(answer, object, error);
+		set_refusal(answer, object, error);
 	json_decref(object);
 	if (good)
 	{

@@ -371,7 +371,7 @@ is_control(const nghttp2_frame *frame)
 }
 
 static void
-tell_of_flood(const Connection *connection)
+report_flood(const Connection *connection)
 {
 	metric_add(&connection->loop->host->metrics.connections_flooded_total, 1);
 	log_event(LOG_WARNING, connection->loop->options->module,
@@ -381,7 +381,7 @@ tell_of_flood(const Connection *connection)
 static int
 flooded(Connection *connection)
 {
-	tell_of_flood(connection);
+	report_flood(connection);
 	nghttp2_session_terminate_session(connection->http2, NGHTTP2_ENHANCE_YOUR_CALM);
 	connection->is_closing = true;
 	return 0;
@@ -552,7 +552,7 @@ http2_read(Connection *connection, const uint8_t *bytes, size_t length)
 
 	/* nghttp2 has detected that the client does not read acknowledgements */
 	if (result == NGHTTP2_ERR_FLOODED && !connection->is_closing)
-		tell_of_flood(connection);
+		report_flood(connection);
 	if (result < 0)
 		connection->is_closing = true; /* after nghttp2's last frames are sent */
 }

@@ -17,7 +17,9 @@
 ExitCode tls_create(const char *cert, const char *key, const char *client_ca, SSL_CTX **context,
 					Failure *failure);
 
-/* Copies the common name of the client's verified certificate; returns false if there is none. */
+/*
+ * Copies the common name of the client's certificate; false if it has no valid certificate or name.
+ */
 bool tls_client_name(SSL *ssl, char *name, size_t room);
 
 /* Describes OpenSSL's last error in this thread. */

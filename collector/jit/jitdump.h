@@ -41,7 +41,7 @@ typedef struct JitdumpRecord
 	uint64_t from; /* MOVE: the old address of the code */
 	/* DEBUG: line of the code's first instruction; 0 if not known. */
 	int32_t line;
-	char text[JITDUMP_TEXT_BYTES]; /* LOAD: the name; DEBUG: the file; "" if there is none */
+	char text[JITDUMP_TEXT_BYTES]; /* LOAD: the name; DEBUG: the file; other records: "" */
 } JitdumpRecord;
 
 /*

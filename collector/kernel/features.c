@@ -112,6 +112,7 @@ probe_version(bool allow_unsafe_kernel, Feature *features, size_t *count)
 		memcpy(feature->detail, text, sizeof(text));
 }
 
+/* Adds the features that every agent requires of the kernel. */
 static void
 probe_kernel(Feature *features, size_t *count)
 {
@@ -141,6 +142,7 @@ probe_kernel(Feature *features, size_t *count)
 		"host's pid namespace (hostPID: true).");
 }
 
+/* Adds the capabilities that the agent requires, and those without which samples lack something. */
 static void
 probe_privileges(Feature *features, size_t *count)
 {

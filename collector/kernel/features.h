@@ -25,7 +25,7 @@ typedef struct Feature
 	bool present;
 	const char *consequence; /* consequence of its absence, as a full sentence */
 	const char *hint;		 /* how to get it; NULL: further capabilities may help */
-	char detail[128];		 /* result of the test; "" if there is none to report */
+	char detail[128];		 /* result of the test; "": nothing to report */
 } Feature;
 
 #define FEATURES_MAX 24

@@ -20,7 +20,7 @@ typedef struct KernelVersion
 /*
  * Parses the version of Linux that a kernel is built from. Distributions freeze the release
  * ("6.1.0-13-amd64", "6.2.0-39-generic") and show the patch level elsewhere: Debian in uname's
- * version (build), Ubuntu in /proc/version_signature (signature, "" if there is none). Returns
+ * version (build), Ubuntu in /proc/version_signature (signature; "" without this file). Returns
  * false if the release has no version.
  */
 bool kernel_version_parse(const char *release, const char *build, const char *signature,

@@ -110,6 +110,7 @@ stack_reader_read_pages(void *context, uint64_t address, void *to, size_t bytes)
 	return 0;
 }
 
+/* Reads the interpreter's frames of a thread and stores them in read, if there are any. */
 static void
 stack_reader_read_chain(PageCache *pages, StackRead *read)
 {
@@ -142,6 +143,10 @@ stack_reader_read_chain(PageCache *pages, StackRead *read)
 	read->chain_words = words;
 }
 
+/*
+ * Reads the stacks of a slice, in a thread that the caller may give up waiting for: it begins no
+ * read that the caller has taken back.
+ */
 static void
 run_slice(Probe *probe)
 {

@@ -362,6 +362,7 @@ list_again(KubeWatch *watch)
 	watch->due_ns = now_ns + watch->relist_ms * NS_PER_MS;
 }
 
+/* Handles the answer to a request for a list: takes its page, or reports why it is not one. */
 static void
 on_list(KubeWatch *watch, const HttpAnswer *answer)
 {

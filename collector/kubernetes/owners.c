@@ -206,6 +206,7 @@ owners_on_end(void *context, HttpAnswer *answer)
 	owners->options.on_known(owners->options.context);
 }
 
+/* Requests the object that owns a pod. If that fails, the next tick tries again. */
 static void
 owners_ask(Owner *owner)
 {

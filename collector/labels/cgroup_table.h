@@ -22,8 +22,8 @@
 typedef struct CgroupKey
 {
 	uint64_t unified_id;
-	uint64_t controller_id; /* id in the controller's old hierarchy; 0 if there is none */
-	uint64_t hierarchy;		/* number of that hierarchy; 0 if there is none */
+	uint64_t controller_id; /* id in the controller's hierarchy of cgroup v1; 0: not mounted */
+	uint64_t hierarchy;		/* number of that hierarchy; 0: not mounted */
 } CgroupKey;
 
 typedef struct CgroupTable CgroupTable;

@@ -87,6 +87,7 @@ labeller_free(Labeller *labeller)
 	free(labeller);
 }
 
+/* Lists the labels of a process and applies the rule, which may change or drop them. */
 static LabelVerdict
 list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, LabelList *list)
 {

@@ -232,8 +232,8 @@ is_cumulative(Span value_type)
 }
 
 /*
- * Names the profile type after the period type, as for pprof files; if there is none, after the
- * sample type.
+ * Names the profile type after the period type, as for pprof files; without a period type, after
+ * the sample type.
  */
 static OtlpFault
 otlp_name_type(Decoding *decoding, ProfileParts *parts)

@@ -135,7 +135,7 @@ OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceId
 OtlpFault dictionary_stack(OtlpDictionary *dictionary, uint64_t index, const char *partition,
 						   uint32_t *added, const char **error);
 
-/* Returns the build ID of the mapping whose file has this name; "" if there is none. */
+/* Returns the build ID of the mapping whose file has this name; "" if it has no build ID. */
 OtlpFault dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build_id,
 							  const char **error);
 

@@ -74,6 +74,6 @@ uint32_t attribute_labels_settle(AttributeLabels *to, const AttributeLabels *fro
 								 PfsTraceIds *ids);
 
 const char *attribute_labels_find(const AttributeLabels *set,
-								  const char *name); /* returns "" if there is none */
+								  const char *name); /* returns "" if the set lacks it */
 
 #endif

@@ -369,7 +369,7 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 	return error;
 }
 
-/* Copies our vDSO into a memfd. Returns -1 if there is none. */
+/* Copies our vDSO into a memfd. Returns -1 if this process has no vDSO. */
 static int
 vdso_copy(void)
 {

@@ -69,7 +69,7 @@ void mapping_list_release(MappedFileTable *files, MappingList *list);
 /* Returns the heap memory of the list without its files. */
 size_t mapping_list_bytes(const MappingList *list);
 
-/* Returns the mapping that contains the address; NULL if there is none. */
+/* Returns the mapping that contains the address; NULL if the address is not mapped. */
 Mapping *mapping_list_find(const MappingList *list, uint64_t address);
 
 /*
@@ -80,8 +80,8 @@ Mapping *mapping_list_find(const MappingList *list, uint64_t address);
 bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
 
 /*
- * Returns the file of a mapping, whose reference belongs to the list; NULL if there is none or it
- * was not opened.
+ * Returns the file of a mapping, whose reference belongs to the list; NULL if the mapping has no
+ * file, or if the file was not opened.
  */
 MappedFile *mapping_file(MappedFileTable *files, Mapping *mapping);
 

@@ -39,8 +39,8 @@ typedef struct MapQuery
 	uint32_t major;
 	uint32_t minor;
 	/*
-	 * Size of the buffer for the name; in the answer the length of the name with its NUL, 0 if
-	 * there is none.
+	 * Size of the buffer for the name; in the answer the length of the name with its NUL, 0 if the
+	 * mapping has no name.
 	 */
 	uint32_t name_bytes;
 	uint32_t build_id_bytes;

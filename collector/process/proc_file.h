@@ -53,8 +53,8 @@ int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
 /*
  * Queries an open maps file for the first executable mapping that ends after the address.
- * mapping->name points to name, which must have PATH_MAX bytes. -ENOENT if there is none; -ESRCH if
- * the process has given up its memory; -ENOTTY before Linux 6.11.
+ * mapping->name points to name, which must have PATH_MAX bytes. -ENOENT if no mapping follows;
+ * -ESRCH if the process has given up its memory; -ENOTTY before Linux 6.11.
  */
 int proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping);
 

@@ -78,7 +78,7 @@ void process_table_free(ProcessTable *table); /* accepts NULL */
  */
 void process_table_limit_mappings(ProcessTable *table, size_t limit_bytes);
 
-/* Sets the cgroup hierarchy of the samples' controller_cgroup_id; 0: there is none. */
+/* Sets the cgroup hierarchy of the samples' controller_cgroup_id; 0: samples have no such id. */
 void process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy);
 
 /*

@@ -136,10 +136,10 @@ struct Process
 struct ProcessTable
 {
 	MappedFileTable *files;
-	ProcessLock lock;	 /* the owner's; zeroed if there is none */
+	ProcessLock lock;	 /* the owner's lock; zeroed if it has none */
 	Prober *prober;		 /* used for /proc */
 	Prober *file_prober; /* used for files, so that they cannot use up the threads for /proc */
-	PastImages *past;	 /* NULL if there is none */
+	PastImages *past;	 /* NULL: former mappings are not recorded */
 	CgroupTable *cgroups;
 	uint32_t hierarchy; /* cgroup hierarchy of controller_cgroup_id; 0: none */
 	VerdictTeller tell; /* NULL if verdicts are not passed on */

@@ -9,7 +9,7 @@
 
 /*
  * Returns "java", "python", "nodejs", …: by the executable's name or, if that is no runtime, by the
- * first library that is one; "" if there is none. The result is a string literal.
+ * first library that is one; "" if neither is a runtime. The result is a string literal.
  */
 const char *runtime_find(const char *exe, const MappingList *mappings);
 

@@ -44,7 +44,7 @@ typedef struct Buffer
 	struct perf_event_mmap_page *control; /* the data begins one page later */
 	uint64_t head;						  /* head of the ring buffer at the start of the read */
 	uint64_t tail;
-	uint64_t time_ns; /* time of the record at the tail; UINT64_MAX if there is none */
+	uint64_t time_ns; /* time of the record at the tail; UINT64_MAX: the ring is empty */
 } Buffer;
 
 struct Sideband

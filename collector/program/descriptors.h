@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Raises the soft limit to the hard limit. Returns the limit; INT64_MAX if there is none. */
+/* Raises the soft limit to the hard limit, and returns it; INT64_MAX if it is unlimited. */
 int64_t descriptors_raise_limit(void);
 
 #endif

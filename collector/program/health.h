@@ -29,7 +29,7 @@ typedef struct Health
 	int64_t tender_busy_ms;
 	int64_t held_ms;	 /* how long the flusher has held its current interval; 0: it has none */
 	int64_t interval_ms; /* length of the intervals after which samples are stored */
-	/* age of the newest stored sample; if there is none, time since the start */
+	/* age of the newest stored sample; if no sample is stored yet, time since the start */
 	int64_t newest_stored_ms;
 	/* how long the oldest batch has waited for the database; 0: no batch waits */
 	int64_t unstored_ms;

@@ -135,7 +135,7 @@ display_name_of(const SampleTypes *types, PfsText type)
 	return pfs_text_equals(type, "goroutine") ? types_text("goroutines") : type;
 }
 
-/* Returns the name of profile types with this display name; NULL: there is none. */
+/* Returns the name of profile types with this display name; NULL if it is not a known one. */
 static const char *
 name_of_display(PfsText display)
 {

@@ -77,6 +77,7 @@ unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,
 	return left == 0 ? INFLATE_OK : INFLATE_MALFORMED;
 }
 
+/* Unpacks zstd. Returns the reason of a failure, with the memory released. */
 static InflateEnd
 unzstd(const uint8_t *bytes, size_t length, const InflateLimits *limits, uint8_t **result,
 	   size_t *result_length)

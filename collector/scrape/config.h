@@ -79,7 +79,7 @@ void scrape_config_release(ScrapeConfig *config); /* accepts NULL */
 /* Reads a job, checks it and fills in defaults. */
 bool scrape_job_read(ConfigReader *reader, const Node *node, void *job);
 
-/* Reads a job's profiling_config, or sets the defaults if there is none. */
+/* Reads a job's profiling_config; without this setting, sets the defaults. */
 bool scrape_profiles_read(ConfigReader *reader, const Node *node, ScrapeJob *job);
 
 #endif

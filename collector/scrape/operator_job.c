@@ -54,6 +54,7 @@ is_given(const json_t *value)
  */
 static json_t *file_value(const json_t *value, bool names, int levels);
 
+/* Converts the members of an object, and their keys unless these are names chosen by the user. */
 static json_t *
 file_object(const json_t *from, bool names, int levels)
 {

@@ -18,6 +18,10 @@
 
 /* --- jobs --- */
 
+/*
+ * Called when a target is removed: its row is stored once more, unless too many removed targets
+ * wait.
+ */
 static void
 on_gone(void *context, ScrapeTarget *target)
 {

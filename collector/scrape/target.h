@@ -24,7 +24,7 @@ typedef enum TargetHealth
 typedef struct TargetState
 {
 	TargetHealth health;
-	char error[HTTP_ERROR_BYTES]; /* "" if there is none */
+	char error[HTTP_ERROR_BYTES]; /* of the last scrape; "" if that succeeded */
 	int64_t time_us;			  /* time of the last scrape; 0: there was none */
 	int64_t duration_us;
 	int64_t samples; /* number of rows of the last scrape */

@@ -135,6 +135,7 @@ answer_claim(Symbolizing *symbolizing, SymbolClaim *claim, int fd, int64_t *answ
 	return outcome;
 }
 
+/* Logs the result for a build and stores it, which ends the claim. */
 static DbOutcome
 settle(Symbolizing *symbolizing, const SymbolClaim *claim, const DebugFile *file, int64_t answered,
 	   DbError *error)
@@ -268,6 +269,10 @@ pause_after(Symbolizing *symbolizing, const DbError *error)
 	(void) poll(&stop, 1, RETRY_MS);
 }
 
+/*
+ * Works until a signal or, with --once, until no work is left. A failure of the database ends only
+ * a run with --once.
+ */
 static ExitCode
 run_loop(Symbolizing *symbolizing, Failure *failure)
 {

@@ -45,7 +45,7 @@ void extent_pool_fini(ExtentPool *pool);
 
 /*
  * Allocates a run of count slots from the smallest free run that is large enough. Returns 0;
- * -ENOSPC if there is none (resting runs are not free); -ENOMEM.
+ * -ENOSPC if no free run is large enough (resting runs are not free); -ENOMEM.
  */
 int extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *first);
 

@@ -47,7 +47,7 @@ typedef struct LateWalk
 	void *context;	/* context of read */
 	bool trust_jit; /* rules of generated code were already valid at the time of the sample */
 	uint64_t *ends; /* receives the stack pointer of each frame's caller; NULL: not needed */
-	/* Virtual machine whose frames are on the stack; NULL: there is none. */
+	/* Virtual machine whose frames are on the stack; NULL: the stack has only machine code. */
 	const struct pfs_runtime *runtime;
 	RemoteMemory *memory; /* memory of the process; used only with runtime */
 	CodePages *code;	  /* code pages of the process; used only with runtime */

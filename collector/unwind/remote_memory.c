@@ -47,7 +47,7 @@ run_memory(Probe *probe)
 									pieces->piece_bytes };
 	/*
 	 * One call reads all pieces. It stops before the first piece with an unreadable page, and then
-	 * returns the number of bytes of the pieces before it; -1 if there is none.
+	 * returns the number of bytes of the pieces before it; -1 if the first piece has one.
 	 */
 	result = process_vm_readv((pid_t) memory->pid, &local, 1, remote, pieces->count, 0);
 	memory->done = result > 0 ? (size_t) result : 0;

@@ -41,7 +41,7 @@ typedef struct TableStore
 	uint64_t rules_free_ns;
 } TableStore;
 
-/* Position of one table in the kernel's memory. A zeroed structure means that there is none. */
+/* Position of one table in the kernel's memory; zeroed if the table is not there. */
 typedef struct TablePlace
 {
 	bool generated; /* the table is of generated code, whose use is counted together */

@@ -18,8 +18,8 @@
 #define RETRY_NS (5 * NS_PER_S)
 
 /*
- * Removes and returns the oldest call of another client than the last one; if there is none, the
- * oldest call.
+ * Removes and returns the oldest call of another client than the last one; if all calls are of that
+ * client, the oldest call.
  */
 static UploadWaiting
 take_next(UploadLine *line)
@@ -62,6 +62,10 @@ open_connection(UploadLine *line)
 	return NULL;
 }
 
+/*
+ * The thread of a line: runs one job after another. Jobs that are left when the line stops get no
+ * connection.
+ */
 static void *
 line_main(void *argument)
 {

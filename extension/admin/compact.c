@@ -57,8 +57,8 @@ state_after(PfsCompactionStep step, Relation relation)
 							RelationGetRelationName(relation))));
 			break;
 		case PFS_COMPACTION_BLOCKED:
-			pfs_tell_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
-							 "the lock of its directory is taken");
+			pfs_report_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
+							   "the lock of its directory is taken");
 			break;
 		case PFS_COMPACTION_IDLE:
 			break;

@@ -9,8 +9,8 @@
  * 1. The procedure checks its caller's privileges and ends its transaction, whose snapshot would
  *    keep deleted rows from VACUUM.
  * 2. The worker does one step after another, and ends. Failures are in the server's log.
- * 3. A last transaction of the caller compacts the rest. Mostly there is none; otherwise the caller
- *    gets the NOTICE about a locked table, or the error.
+ * 3. A last transaction of the caller compacts the rest. Mostly nothing is left; otherwise the
+ *    caller gets the NOTICE about a locked table, or the error.
  */
 #include "admin/compact_in_steps.h"
 

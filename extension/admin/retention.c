@@ -91,8 +91,8 @@ open_for_removal(Oid relation_id)
 	pfs_require_local(relation_id, "take segments out of");
 	if (!pfs_directory_try_lock())
 	{
-		pfs_tell_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
-						 "the lock of its directory is taken");
+		pfs_report_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
+						   "the lock of its directory is taken");
 		relation_close(relation, NoLock);
 		return NULL;
 	}

@@ -150,7 +150,7 @@ append_problem(StringInfo problem, const Unknown *unknown, const char *what)
 }
 
 static const char *
-tell_unknown(void *arg)
+describe_unknown(void *arg)
 {
 	Keys *keys = arg;
 	Unknown series = find_unknown(keys, SERIES);
@@ -210,7 +210,7 @@ pfs_verify_keys(Relation relation)
 	pfs_dictionary_require_whole();
 	pfs_dictionary_begin();
 	keys = palloc0(sizeof(Keys));
-	keys->check = (PfsKeyCheck){ keys, begin_segment, take_block, tell_unknown };
+	keys->check = (PfsKeyCheck){ keys, begin_segment, take_block, describe_unknown };
 	keys->is_tier = is_tier;
 	keys->known_series = keys_read_series();
 	keys->context =

@@ -51,8 +51,8 @@ uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 
 /*
  * Moves low and high, two variables, to the first index in [low, high) for which is_before, an
- * expression of middle, is false; to high if there is none. is_before must be true up to some index
- * and false from there on.
+ * expression of middle, is false; to high if it is true for all. is_before must be true up to some
+ * index and false from there on.
  */
 #define PFS_BISECT(low, high, middle, is_before)               \
 	while ((low) < (high))                                     \

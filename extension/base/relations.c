@@ -40,7 +40,7 @@ pfs_table_open(const char *name, LOCKMODE lock)
 }
 
 void
-pfs_tell_skipped(const char *what, const char *why)
+pfs_report_skipped(const char *what, const char *why)
 {
 	ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("skipping %s: %s", what, why),
 					 errhint("Try again later.")));
@@ -55,9 +55,9 @@ pfs_lock_or_skip(Oid relation_id, LOCKMODE lock, const char *what)
 		return true;
 	name = get_rel_name(relation_id);
 	if (what != NULL)
-		pfs_tell_skipped(what, psprintf("the lock of table \"%s\" is taken", name ? name : "?"));
+		pfs_report_skipped(what, psprintf("the lock of table \"%s\" is taken", name ? name : "?"));
 	else if (name != NULL)
-		pfs_tell_skipped(psprintf("table \"%s\"", name), "its lock is taken");
+		pfs_report_skipped(psprintf("table \"%s\"", name), "its lock is taken");
 	return false;
 }
 

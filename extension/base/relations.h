@@ -39,6 +39,6 @@ bool pfs_lock_or_skip(Oid relation_id, LOCKMODE lock, const char *what);
 Relation pfs_open_or_skip(Oid relation_id, LOCKMODE lock);
 
 /* Raises a NOTICE, code LOCK_NOT_AVAILABLE, which states the skipped object and the reason. */
-void pfs_tell_skipped(const char *what, const char *why);
+void pfs_report_skipped(const char *what, const char *why);
 
 #endif

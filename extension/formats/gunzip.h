@@ -11,8 +11,8 @@
 bool pfs_is_gzip(const uint8_t *bytes, size_t length);
 
 /*
- * Unpacks all members of a gzip file. The caller frees the result with the allocator; there is none
- * without PFS_READ_OK. Returns PFS_READ_TOO_LARGE beyond max_bytes, PFS_READ_MALFORMED if the bytes
+ * Unpacks all members of a gzip file. With PFS_READ_OK there is a result, which the caller frees
+ * with the allocator. Returns PFS_READ_TOO_LARGE beyond max_bytes, PFS_READ_MALFORMED if the bytes
  * are not gzip, are truncated, or have a wrong checksum. Pauses at least after each
  * PFS_GZIP_PIECE_BYTES, except for files of up to 2 MB, which are unpacked at once.
  */

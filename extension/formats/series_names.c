@@ -290,6 +290,10 @@ cut_length(PfsText text)
 	return length;
 }
 
+/*
+ * Writes one part of a type's name and a colon; returns the end. An empty part is replaced by
+ * instead.
+ */
 static char *
 put_part(char *at, PfsText text, const char *instead)
 {

@@ -83,6 +83,7 @@ profile_name(const PfsImport *import)
 	return (PfsText){ name, (uint32) pg_mbcliplen(name, (int) strlen(name), PFS_TYPE_PART_MAX) };
 }
 
+/* Returns the names of the profile's types. Raises an error if two are equal. */
 static const char **
 name_types(const PfsImport *import)
 {

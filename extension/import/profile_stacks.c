@@ -228,7 +228,7 @@ intern_locations(const void *context, const uint32 *items, uint32 count)
 /* Stacks */
 
 /*
- * Chooses the dictionary partition: the build ID of the program; if there is none, the service;
+ * Chooses the dictionary partition: the build ID of the program; without a build ID the service;
  * otherwise the profile's name.
  */
 static const char *

@@ -121,6 +121,7 @@ shared_ids_put(PfsSharedIds *ids, const PfsIdContent *content, int32 id, uint32 
 	ids->count++;
 }
 
+/* Fills a shared area with the offered ids, and with those of the area that it replaces. */
 static void
 shared_ids_fill(void *place, const void *argument)
 {

@@ -87,6 +87,7 @@ rates_add(Rates *rates, int32 host, int64 slot, double value)
 	rates->counts[cell]++;
 }
 
+/* Adds one row of the rate query to its host and period. */
 static void
 rates_add_row(Rates *rates, HeapTuple row, TupleDesc columns)
 {

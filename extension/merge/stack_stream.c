@@ -152,7 +152,7 @@ typedef struct Scale
 
 typedef struct Side
 {
-	PfsStackTable *table; /* NULL if there is none, or it was read to its end */
+	PfsStackTable *table; /* NULL if this side is empty, or was read to its end */
 	Scale scale;
 	uint32 count;
 	uint32 next;

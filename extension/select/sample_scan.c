@@ -443,6 +443,7 @@ give_rows(PfsSampleScan *scan, const int64 **columns)
 		columns[i] = scan->positions[i] == NOT_READ ? NULL : scan->rows[i];
 }
 
+/* Fills a block from a table of another access method, row by row. Returns the number of rows. */
 static uint32
 fill_from_table(PfsSampleScan *scan, const int64 **columns)
 {

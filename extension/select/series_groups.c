@@ -23,6 +23,7 @@ typedef struct Projection
 	int32 series;
 } Projection;
 
+/* Returns the value of a label as text; "" if it is null or not a scalar. */
 static const char *
 scalar_text(const JsonbValue *value)
 {

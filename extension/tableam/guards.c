@@ -72,6 +72,7 @@ rewritten_table(Relation relation, bool is_internal)
 	return InvalidOid;
 }
 
+/* Checks columns and publications of a table that was created or is being rewritten. */
 static void
 check_new_table(Oid relation_id, bool is_internal)
 {

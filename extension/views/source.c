@@ -134,7 +134,7 @@ may_read_sources(void)
 
 /*
  * Returns the text that is stored for a path in some mappings, or for the git references of the
- * selection's series; NULL if there is none.
+ * selection's series; NULL if no text is stored for it.
  */
 static char *
 stored_text(const PfsSelection *selection, const int32 *mappings, uint32 count, const char *path)
@@ -164,7 +164,7 @@ stored_text(const PfsSelection *selection, const int32 *mappings, uint32 count, 
 
 /*
  * Returns the text of the file, in the build and under the path whose lines cost most among those
- * with a text; NULL if there is none.
+ * with a text; NULL if no build has a text.
  */
 static const char *
 stored_contents(const PfsSelection *selection, const PfsFunctionTotal *functions,

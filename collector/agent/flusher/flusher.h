@@ -61,7 +61,7 @@ void flusher_shrink(Flusher *flusher);
 /* Returns how long the thread has worked on its current turn; 0 if it waits. */
 int64_t flusher_busy_ms(const Flusher *flusher);
 
-/* Returns how long the current interval has been held; 0 if there is none. Any thread. */
+/* Returns how long the flusher has held an interval; 0 if it holds none. Any thread. */
 int64_t flusher_held_ms(const Flusher *flusher);
 
 /* Returns the sums over all flushes. Call after flusher_stop(). */

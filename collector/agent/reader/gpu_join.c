@@ -223,6 +223,10 @@ charge_incomplete(Reader *reader, GpuProgram *program)
 	}
 }
 
+/*
+ * Called for each window of a program: keeps its rows until the launches' samples have arrived, or
+ * counts it as lost.
+ */
 static void
 take_window(void *context, const GpuWindow *window)
 {
@@ -262,6 +266,7 @@ take_window(void *context, const GpuWindow *window)
 	reader->gpu_stats.observed_ns += window->head.window.observed_ns;
 }
 
+/* Called for each name of a kernel: stores the name for the program's later rows. */
 static void
 take_name(void *context, uint32_t number, const char *text, uint32_t length)
 {

@@ -29,7 +29,7 @@ take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **label
 
 /*
  * Finds the interpreter's chain at the beginning of bytes; user_count is the number of frames
- * before it. Returns its length, or 0 if there is none.
+ * before it. Returns the length of the chain; 0 if bytes begin with another section.
  */
 static size_t
 take_chain(const uint8_t *bytes, size_t length, uint32_t user_count, Record *record)

@@ -37,7 +37,7 @@ typedef struct CfiInput
 	 * nothing else covers
 	 */
 	CfiSection plt;
-	uint64_t got_address; /* base of DW_EH_PE_datarel pointers; 0 if there is none */
+	uint64_t got_address; /* base of DW_EH_PE_datarel pointers; 0 if the file has no GOT */
 	/* ELF virtual addresses, half-open. An FDE that reaches beyond them is malformed. */
 	uint64_t code_start;
 	uint64_t code_end;

@@ -18,7 +18,7 @@
 /*
  * Returns the length of the function at the start of the section if all its instructions are those
  * of x86-64's start files; otherwise 0. *callee is the start-file function that it calls or jumps
- * to; 0 if there is none.
+ * to; 0 if it does neither.
  */
 size_t start_code_length(const CfiSection *section, uint64_t *callee);
 

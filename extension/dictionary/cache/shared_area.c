@@ -351,8 +351,8 @@ evict_one(void)
 }
 
 /*
- * Allocates memory for a copy, evicting others if needed; NULL if there is none. The lock is held
- * exclusively.
+ * Allocates memory for a copy, evicting others if needed. Returns NULL if not enough can be
+ * evicted. The caller must hold the lock exclusively.
  */
 static SharedBlock *
 area_allocate(Size bytes)

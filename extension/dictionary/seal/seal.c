@@ -79,7 +79,7 @@ typedef struct Sealing
 	uint32 young_capacity;
 } Sealing;
 
-/* Reads the key of digests; creates it if there is none yet. */
+/* Reads the key of digests; creates it if the database has no key yet. */
 static void
 need_key(Sealing *sealing)
 {
@@ -305,7 +305,7 @@ pfs_names_seal(void)
 		return 0;
 	if (!pfs_epoch_lock_or_skip())
 	{
-		pfs_tell_skipped("the packing of names", "another transaction is changing them");
+		pfs_report_skipped("the packing of names", "another transaction is changing them");
 		return 0;
 	}
 	return names_seal(&pfs_function_names) + names_seal(&pfs_location_names);

@@ -69,7 +69,7 @@ dictionary_begin_upkeep(void)
 	if (ConditionalLockRelationOid(pfs_relation_oid("dictionary_partitions"),
 								   ShareUpdateExclusiveLock))
 		return true;
-	pfs_tell_skipped("the dictionary", "another transaction compacts or collects it");
+	pfs_report_skipped("the dictionary", "another transaction compacts or collects it");
 	return false;
 }
 

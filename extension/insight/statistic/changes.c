@@ -156,6 +156,7 @@ judge_base_sum(const Judge *judge, uint32_t function, uint32_t host, uint32_t no
 	return now < judge->base_count ? sum - judge_cell(judge, function, host)[now] : sum;
 }
 
+/* Adds up the base periods, by host and by function and host. */
 static void
 judge_add_base(Judge *judge)
 {
@@ -686,6 +687,9 @@ unpaired_side(const Judge *judge, const double *wholes, uint32_t function, uint3
 	return sum / whole;
 }
 
+/*
+ * Compares sides that consist of different hosts, by the variance between the hosts of each side.
+ */
 static Contrast
 unpaired_contrast(Judge *judge, uint32_t function, uint32_t now)
 {

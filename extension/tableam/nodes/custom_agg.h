@@ -29,7 +29,7 @@ typedef struct AggKey
 typedef struct AggAggregate
 {
 	PfsAggSpec spec;
-	int column; /* column of the argument in blocks; -1 if there is none */
+	int column; /* column of the argument in blocks; -1: no argument */
 	uint32 state_word;
 	PfsPushdown *filter; /* NULL: none */
 	/* filters of the FILTER clause; their attnum is the number of a column in blocks + 1 */
