@@ -206,11 +206,7 @@ $$
 DECLARE
 	place int4 := array_position(keys, key);
 BEGIN
-	IF build <> profstore_internal.script_hash() THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = 'this node has another build of profstore than the coordinator',
-			HINT = 'Install one build on all nodes, then run ALTER EXTENSION profstore UPDATE on the coordinator.';
-	END IF;
+	PERFORM profstore_internal.check_build(build);
 	PERFORM profstore_internal.lock_here(parents[place]::regclass, 'ACCESS EXCLUSIVE');
 	PERFORM profstore_internal.lock_here(parts[place]::regclass, 'ACCESS EXCLUSIVE');
 	BEGIN

@@ -76,10 +76,8 @@ CREATE FUNCTION profstore_internal.is_spread(rel regclass) RETURNS bool
 COMMENT ON FUNCTION profstore_internal.is_spread(regclass) IS 'true for a table that distribute() has distributed, and its partitions';
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_spread(regclass) FROM PUBLIC;
 
--- Runs on a node. Errors are returned as values, because master_run_on_worker() returns an error's message without its code, detail and hint.
--- The command calls functions of the build that the coordinator has.
-CREATE FUNCTION profstore_internal.answer_command(build text, command text, OUT answer text, OUT code text, OUT message text, OUT detail text, OUT hint text)
-	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+CREATE FUNCTION profstore_internal.check_build(build text) RETURNS void
+	LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
 	IF build <> profstore_internal.script_hash() THEN
@@ -87,6 +85,18 @@ BEGIN
 			MESSAGE = 'this node has another build of profstore than the coordinator',
 			HINT = 'Install one build on all nodes, then run ALTER EXTENSION profstore UPDATE on the coordinator.';
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.check_build(text) IS 'on a node: raises an error if the coordinator, whose script_hash() is the argument, has another build';
+REVOKE EXECUTE ON FUNCTION profstore_internal.check_build(text) FROM PUBLIC;
+
+-- Runs on a node. Errors are returned as values, because master_run_on_worker() returns an error's message without its code, detail and hint.
+-- The command calls functions of the build that the coordinator has.
+CREATE FUNCTION profstore_internal.answer_command(build text, command text, OUT answer text, OUT code text, OUT message text, OUT detail text, OUT hint text)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	PERFORM profstore_internal.check_build(build);
 	EXECUTE command INTO answer;
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
