@@ -142,3 +142,20 @@ UPDATE profstore.functions SET name = 'renamed' WHERE name = 'f1';
 SELECT profstore.bump_names();
 SELECT (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^f1$')) AS f1, (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^renamed$')) AS renamed;
 SELECT count(*) FILTER (WHERE "function" = 'f1') AS f1, count(*) FILTER (WHERE "function" = 'renamed') AS renamed FROM profstore.top(:all, NULL);
+
+-- a session that only stores stacks: the memory of its tree is at most a quarter larger than that of its nodes
+\c
+CREATE TABLE sizes (nodes int8, bytes int8);
+CREATE PROCEDURE grow_tree(rounds int4) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR n IN 1 .. rounds LOOP
+		PERFORM profstore.intern_stacks('stored only', array_fill(10, ARRAY[400]),
+			ARRAY(SELECT ids[1 + floor(random() * cardinality(ids))::int4] FROM (SELECT array_agg(id ORDER BY id) AS ids FROM profstore.locations) AS known,
+				generate_series(1, 4000)));
+		COMMIT;
+		INSERT INTO sizes SELECT nodes, (SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name = 'profstore stack tree') FROM tree_shapes();
+	END LOOP;
+END
+$$;
+CALL grow_tree(20);
+SELECT max(nodes) > 40000 AS large, max(bytes / nodes) < 48 AS close FROM sizes WHERE nodes >= 16384;

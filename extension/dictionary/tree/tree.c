@@ -4,13 +4,16 @@
  */
 #include "profstore.h"
 
-#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "base/arrays.h"
 #include "dictionary/tree/tree.h"
 
 #define MIN_CAPACITY 64
+#define MIN_SLOTS	 1024
+
+/* Smaller trees grow by doubling, and larger ones by a quarter. */
+#define LARGE_NODES 16384
 
 void
 pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
@@ -50,13 +53,26 @@ set_capacity(PfsTreeCache *cache, uint32 capacity)
 	cache->capacity = capacity;
 }
 
+/*
+ * Returns the number of nodes for which a tree of node_count nodes makes room when it grows. Each
+ * session of a writer keeps the room that its trees do not use, and copying a node five times
+ * costs less than inserting it.
+ */
+static uint64
+grown_count(uint32 node_count)
+{
+	return (uint64) node_count + (node_count < LARGE_NODES ? node_count : node_count / 4);
+}
+
 static void
 tree_reserve(PfsTreeCache *cache)
 {
-	if (cache->capacity > PG_UINT32_MAX / 2)
+	uint64 capacity = Max(MIN_CAPACITY, grown_count(cache->capacity));
+
+	if (capacity > PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
-	set_capacity(cache, Max(MIN_CAPACITY, cache->capacity * 2));
+	set_capacity(cache, (uint32) capacity);
 }
 
 static void *
@@ -152,7 +168,7 @@ pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
 
 /*
  * Returns the first slot to try for a key, by multiplicative hashing: the upper half of the product
- * depends on every bit of the key.
+ * depends on every bit of the key, and is scaled to the number of slots, which is no power of two.
  */
 static inline uint32
 child_home(const PfsTreeCache *cache, uint32 parent, int32 location)
@@ -160,7 +176,20 @@ child_home(const PfsTreeCache *cache, uint32 parent, int32 location)
 	uint64 key = (uint64) parent << 32 | (uint32) location;
 
 	key = (key ^ key >> 32) * UINT64CONST(0x9E3779B97F4A7C15);
-	return (uint32) (key >> 32) & (cache->slot_count - 1);
+	return (uint32) ((key >> 32) * cache->slot_count >> 32);
+}
+
+static inline uint32
+next_slot(const PfsTreeCache *cache, uint32 at)
+{
+	return at + 1 < cache->slot_count ? at + 1 : 0;
+}
+
+/* Returns how many slots probing passes from one slot to another. */
+static inline uint32
+slot_distance(const PfsTreeCache *cache, uint32 from, uint32 to)
+{
+	return to >= from ? to - from : to + (cache->slot_count - from);
 }
 
 static inline PfsChildSlot *
@@ -171,7 +200,7 @@ tree_find_slot(const PfsTreeCache *cache, uint32 parent, int32 location)
 	while (cache->slots[at].index != 0 &&
 		   (cache->slots[at].parent != parent || cache->slots[at].location != location))
 		/* Linear probing ends, because at most three quarters of the slots are taken. */
-		at = (at + 1) & (cache->slot_count - 1);
+		at = next_slot(cache, at);
 	return &cache->slots[at];
 }
 
@@ -190,14 +219,13 @@ drop_hash(PfsTreeCache *cache)
 static void
 free_slot(PfsTreeCache *cache, uint32 hole)
 {
-	uint32 mask = cache->slot_count - 1;
 	uint32 at = hole;
 
 	for (;;)
 	{
 		uint32 home;
 
-		at = (at + 1) & mask;
+		at = next_slot(cache, at);
 		if (cache->slots[at].index == 0)
 			break;
 		home = child_home(cache, cache->slots[at].parent, cache->slots[at].location);
@@ -205,7 +233,7 @@ free_slot(PfsTreeCache *cache, uint32 hole)
 		 * The entry's own first slot does not lie between the hole and the entry, so probing
 		 * reaches the hole first.
 		 */
-		if (((at - home) & mask) >= ((at - hole) & mask))
+		if (slot_distance(cache, home, at) >= slot_distance(cache, hole, at))
 		{
 			cache->slots[hole] = cache->slots[at];
 			hole = at;
@@ -239,11 +267,14 @@ pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 	cache->hashed = first - 1;
 }
 
-/* Makes an empty hash, or a larger one, for all present nodes and some more. */
+/*
+ * Makes an empty hash, or a larger one, for all present nodes and some more. They take three of
+ * four slots.
+ */
 static void
 make_hash(PfsTreeCache *cache)
 {
-	uint64 wanted = pg_nextpower2_64(Max((uint64) cache->tree.node_count * 2, 1024));
+	uint64 wanted = Max(grown_count(cache->tree.node_count) / 3 * 4, MIN_SLOTS);
 
 	if (wanted > PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -87,7 +87,7 @@ typedef struct PfsTreeCache
 	 * found under it.
 	 */
 	PfsChildSlot *slots;
-	uint32 slot_count; /* a power of two; 0: the hash does not exist */
+	uint32 slot_count; /* 0: the hash does not exist */
 	uint32 *canonical; /* for each index, the canonical index of the node; has capacity elements */
 	uint32 hashed;	   /* nodes 1 .. hashed are in the hash */
 	uint32 taken;	   /* slots in use */
