@@ -808,7 +808,7 @@ agent_loop(Agent *agent)
 }
 
 /*
- * Returns the time at which symbolization must end. Whoever sent the signal may kill us later
+ * Returns the time at which symbolization must end. The sender of the signal may kill us later
  * (Kubernetes after 30 s, systemd after 90 s), so symbolization may take six tenths of
  * --stop-timeout. A run that ends by itself has no limit.
  */

@@ -126,7 +126,8 @@ typedef struct MeterTarget
 } MeterTarget;
 
 /*
- * Adds a value that was read from a device to the interval, unless it is 0. With the meter's mutex.
+ * Adds a value that was read from a device to the interval, unless it is 0. The caller must hold
+ * the meter's mutex.
  */
 static void
 target_add(const MeterTarget *target, enum pfs_kind kind, uint32_t pid, uint64_t value)

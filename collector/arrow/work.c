@@ -13,7 +13,7 @@
 bool
 work_fail(ArrowWork *work, const char *message)
 {
-	/* the first failure is the cause; callers on the way back may report others */
+	/* the first failure is the cause; callers that return later may report further ones */
 	if (work->end == DECODE_OK)
 	{
 		work->end = DECODE_INVALID;

@@ -18,7 +18,7 @@
  */
 void short_turns_take(void);
 
-/* Returns the length of the calling thread's turns; 0 if the kernel does not tell it. */
+/* Returns the length of the calling thread's turns; 0 if the kernel does not report it. */
 uint64_t short_turns_length_ns(void);
 
 #endif

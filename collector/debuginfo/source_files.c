@@ -16,7 +16,7 @@
 #include "files/open_file.h"
 #include "program/stop_signals.h"
 
-/* Number of different paths from which on no more are taken of one file with debug information. */
+/* Limit of the different paths that are taken from one file with debug information. */
 #define FILES_MAX 200000
 
 /* A source file that debug information names. */
@@ -32,7 +32,7 @@ typedef struct SourceList
 	SourceFile *files;
 	size_t count;
 	size_t room;
-	bool is_full; /* no more paths are taken; the list is sorted then */
+	bool is_full; /* the limit of paths is reached; the list is sorted */
 	uint64_t left_out;
 } SourceList;
 

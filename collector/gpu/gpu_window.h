@@ -22,7 +22,10 @@ typedef struct GpuWindow
 	uint32_t count;
 } GpuWindow;
 
-/* Receives what was decoded. Texts are not terminated, and may have any bytes but 0. */
+/*
+ * Functions that receive windows, names and devices. Texts are not terminated, and may have any
+ * bytes but 0.
+ */
 typedef struct GpuWindowSink
 {
 	void *context;

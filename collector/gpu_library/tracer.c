@@ -426,7 +426,7 @@ end_window(uint64_t now_ns)
 	if (totals.dropped > 0 || !sums_are_possible(&totals.sums, now_ns - tracer.began_ns))
 	{
 		report_no_window(false, now_ns);
-		/* fewer records fit into the buffers */
+		/* the records of a shorter window fit into the buffers */
 		if (totals.dropped > 0 && tracer.window_ns > WINDOW_MIN_NS)
 			tracer.window_ns /= 2;
 	}
@@ -508,7 +508,7 @@ note_attached(bool is_attached, uint64_t now_ns)
 	names_forget_sent();
 }
 
-/* Does what is due, and returns the time of the next look. */
+/* Does the work that is due. Returns the time of the next call. */
 static uint64_t
 tracer_turn(uint64_t now_ns)
 {

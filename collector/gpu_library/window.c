@@ -180,8 +180,8 @@ window_note_launch(uint32_t correlation, bool is_graph, uint32_t *period)
 }
 
 /*
- * Returns whether a launch was noted in the window, and marks that a kernel of it was reported.
- * With the mutex.
+ * Returns whether a launch was noted in the window, and marks that a kernel of it was reported. The
+ * caller must hold the mutex.
  */
 static bool
 launch_was_seen(uint32_t correlation, bool *is_kept)

@@ -415,7 +415,7 @@ pace_calls(CallProbe *probe, uint64_t a_second)
 		call_probe_look_away(probe);
 }
 
-/* Watches calls again when the pause is over. */
+/* Watches calls again after the pause. */
 static void
 look_again(CallProbe *probe)
 {

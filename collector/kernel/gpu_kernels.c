@@ -137,9 +137,9 @@ gpu_kernels_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int
 	Failure failure;
 
 	/*
-	 * A process that holds its memory lock makes all files be unlinked. When the delay is over,
-	 * they are linked again with fresh accounts of waiting time; this cannot fail, because files
-	 * that cannot be probed are marked.
+	 * A process that holds its memory lock makes all files be unlinked. After the delay they are
+	 * linked again with fresh accounts of waiting time; this cannot fail, because files that cannot
+	 * be probed are marked.
 	 */
 	if (!calls->watching && calls->stall.until_ns != 0)
 		(void) call_probe_attach(calls, &failure);

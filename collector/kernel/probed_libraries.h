@@ -42,7 +42,10 @@ typedef struct ProbedLibraries
 	uint32_t refused_before;
 } ProbedLibraries;
 
-/* Searches every two seconds. Links what is new, and drops what no process has mapped for long. */
+/*
+ * Searches every two seconds. Links new libraries, and drops those that no process has mapped for
+ * long.
+ */
 void probed_libraries_look(ProbedLibraries *libraries, int64_t now_ns);
 
 /* Closes all files. */

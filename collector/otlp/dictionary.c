@@ -664,8 +664,8 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 		return FAULT_PROFILE;
 	}
 	/*
-	 * Nothing is kept of what was read, so each read is charged. Otherwise 5,000 mappings with one
-	 * large attribute would be cheap to send and expensive to read.
+	 * The messages that were read are not kept, so each read is charged. Otherwise 5,000 mappings
+	 * with one large attribute would be cheap to send and expensive to read.
 	 */
 	fault = dictionary_work(dictionary, dictionary->attributes[index].span.length);
 	message = message_of(dictionary->attributes[index].span);

@@ -14,7 +14,7 @@
 
 #include "base/grow.h"
 
-/* 128 bits: an accidental collision of items is not to be expected */
+/* with 128 bits, an accidental collision of items is unlikely */
 #define ITEM_DIGEST_BYTES 16
 
 /* One step of work is this many bytes of SHA-256. */

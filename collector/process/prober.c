@@ -20,7 +20,7 @@
 #include "process/proc_file.h"
 
 #define STACK_BYTES ((size_t) 256 * 1024)
-#define RUN_NS		NS_PER_S		/* CPU time that a thread may use after its wait is over */
+#define RUN_NS		NS_PER_S		/* CPU time that a thread may use after its wait has ended */
 #define BUSY_NS		(20 * NS_PER_S) /* longest extra wait for a CPU */
 
 #define STAT_LIMIT_BYTES 4096

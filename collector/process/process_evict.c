@@ -92,7 +92,10 @@ process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool o
 void
 process_evict(ProcessTable *table, Process *process)
 {
-	/* Otherwise the kernel would go on to drop samples of a process that nobody judges any more. */
+	/*
+	 * Otherwise the kernel would keep dropping samples of the process after nobody can revoke the
+	 * verdict.
+	 */
 	process_set_verdict(table, process, PFS_VERDICT_DROP, false);
 	process_remove(table, process);
 	table->stats.evicted++;

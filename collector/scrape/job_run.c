@@ -129,7 +129,7 @@ job_run_add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 static bool
 replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now_ns)
 {
-	/* A time of another interval would be no multiple of the new one. */
+	/* With another interval, the time of the next scrape is computed anew. */
 	if (old->job->interval_ms == target->job->interval_ms)
 		target->due_ns = old->due_ns;
 	target->state = old->state;

@@ -40,7 +40,7 @@ asked_no_memory(Asked *asked)
 	return false;
 }
 
-/* Gives back what a buffer has beyond its bytes: it grows by doubling. */
+/* Releases the unused part of a buffer, which has grown by doubling. */
 static void
 asked_trim(Buffer *buffer)
 {

@@ -161,9 +161,9 @@ reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role
 }
 
 /*
- * Opens a connection for the reader, in place of the session's. That one is closed once the
- * database has let the reader in, so that whoever lacks a password cannot close the connections of
- * others. Meanwhile the session has two.
+ * Opens a connection for the reader, in place of the session's. The old connection is closed once
+ * the database has accepted the reader, so that a client without a password cannot close
+ * connections of other readers. Meanwhile the session has two connections.
  */
 static DbOutcome
 session_begin(ReaderPool *pool, ReaderSession *session, const Reader *reader, DbError *error)

@@ -437,7 +437,7 @@ find_file(Spool *spool, const char *name)
 	int err;
 	int fd;
 
-	/* spool_put() did not get as far as renaming: its caller knows nothing of the file */
+	/* The process ended before spool_put() renamed the file, so no caller relies on it. */
 	if (has_suffix(name, FILE_SUFFIX NEW_SUFFIX))
 	{
 		(void) unlinkat(spool->fd, name, 0);

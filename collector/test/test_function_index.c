@@ -77,7 +77,7 @@ static const uint8_t abbrevs[] = { UNIT,
 								   0,
 								   0 };
 
-/* A unit that is being written, and what reads it. */
+/* A unit that is being written, and its reader. */
 typedef struct Image
 {
 	uint8_t *bytes;
@@ -237,7 +237,7 @@ reads_ordinary_functions_once(void **state)
 	image_free(&image);
 }
 
-/* All functions have one list of as many ranges. */
+/* All functions share one list, which has as many ranges as there are functions. */
 static void
 bounds_lists_that_are_shared(void **state)
 {

@@ -265,7 +265,7 @@ test_graph_shares(void **state)
 	assert_int_equal(shares.shares[1].ns, 30);
 }
 
-/* What a decoder has passed on. */
+/* Rows that a decoder has passed on. */
 typedef struct Decoded
 {
 	uint32_t windows;
@@ -398,7 +398,7 @@ expect_refused(struct pfs_gpu_row head, struct pfs_gpu_row row)
 	gpu_decoder_fini(&decoder);
 }
 
-/* What contradicts itself or the time is refused. */
+/* Rows that contradict each other or the time are refused. */
 static void
 test_refusals(void **state)
 {
@@ -529,7 +529,7 @@ test_programs_of_owner(void **state)
 	assert_in_range(count, 500, GPU_PROGRAMS_BYTES / 4 / sizeof(GpuProgram));
 	assert_in_range(programs.bytes, GPU_PROGRAMS_BYTES / 4 - 8192, GPU_PROGRAMS_BYTES / 4);
 	assert_int_equal(fill_with_programs(&programs, table, 2), count);
-	/* what one of them gives back is there for another one of its owner */
+	/* memory that one program releases can be used by another program of its owner */
 	program = programs.programs;
 	assert_false(gpu_program_charge(&programs, program, 8192));
 	gpu_programs_drop(&programs, (GpuProgram *) program->hh.next);

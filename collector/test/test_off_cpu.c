@@ -185,7 +185,7 @@ typedef struct Work
 	int64_t asked_ns; /* the time at which it should begin */
 	/* the time until it first read its clocks, during which it waited or ran */
 	uint64_t unknown_ns;
-	uint64_t waited_ns; /* elapsed time from then on, without the time that it ran */
+	uint64_t waited_ns; /* time after it first read its clocks, minus its CPU time */
 } Work;
 
 static void *

@@ -613,8 +613,8 @@ test_bounded_bytes(void **state)
 }
 
 /*
- * The events of a CPU that was offline for a moment do not report any more: they are opened again,
- * and the history notes that records may be missing.
+ * The events of a CPU that was offline for a moment have ended, so they are opened again, and the
+ * history notes that records may be missing.
  */
 static void
 test_away_for_a_moment(void **state)

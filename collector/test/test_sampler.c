@@ -388,7 +388,7 @@ test_exclude_self(void **state)
 	sampler_free(polling.sampler);
 }
 
-/* A CPU that was offline for a moment gives no samples any more: it gets another event. */
+/* A CPU that was offline for a moment has lost its event, so it gets another one. */
 static void
 test_away_for_a_moment(void **state)
 {

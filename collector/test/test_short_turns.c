@@ -1,6 +1,6 @@
 /*
  * test_short_turns.c
- *		The length of threads' turns on the CPU, as the kernel tells it.
+ *		The length of threads' turns on the CPU, as the kernel reports it.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -246,9 +246,9 @@ query_labels_end_transaction(XactEvent event, void *context)
 }
 
 /*
- * Returns true for what a transaction runs while it ends: deferred triggers, and their or the
- * client's cursors, whose portals have names. A client may send further statements before its
- * transaction ends, in later messages.
+ * Returns true for statements that a transaction runs while it ends: deferred triggers, and their
+ * or the client's cursors, whose portals have names. A client may send further statements before
+ * its transaction ends, in later messages.
  */
 static inline bool
 is_part_of_commit(void)

@@ -187,8 +187,8 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 	group_bytes = pfs_cursor_varint(cursor);
 	shape->group_bytes = (uint32_t) group_bytes;
 	/*
-	 * The bound of the range is what keeps the bits of a whole block within
-	 * PFS_GROUP_BITS_MAX_BYTES, so that decoding cannot read past the decoder's copy of them.
+	 * The bound of the range keeps the bits of a whole block within PFS_GROUP_BITS_MAX_BYTES, so
+	 * that decoding cannot read past the decoder's copy of them.
 	 */
 	return shape->range <= most && shape->symbols.kept_bits <= shape->symbols.bits &&
 		   (shape->transform != PFS_TRANSFORM_BANDED || shape->symbols.kept_bits == 0) &&

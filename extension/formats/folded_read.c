@@ -256,7 +256,7 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 
 	if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 		return pfs_line_refused(&reader.lines);
-	/* The file does not tell what its values are, so the type has no name. */
+	/* The file does not name the type of its values. */
 	profile->types[profile->type_count++] = (PfsValueType){ { "", 0 }, { "", 0 } };
 	pfs_frames_init(&reader.frames, profile);
 	pfs_text_index_init(&reader.compared, profile->budget);

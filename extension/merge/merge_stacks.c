@@ -323,7 +323,7 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 		State *other = (State *) PG_GETARG_POINTER(1);
 		pfs_series_table_iterator iterator;
 		PfsSeriesEntry *entry;
-		/* At least so many entries will be needed if no stack is in both tables. */
+		/* If no stack is in both tables, at least this many entries are needed. */
 		uint64 members = (uint64) state->table->members + other->table->members;
 
 		if (other->packed != NULL)

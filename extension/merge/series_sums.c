@@ -10,7 +10,7 @@
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 
-/* Fewest elements of the table. */
+/* Minimum number of elements of the table. */
 #define MIN_ELEMENTS 256
 
 /*
@@ -90,7 +90,7 @@ begin_reading(PfsSeriesSums *sums)
 		pfs_series_table_start_iterate(sums->table, &sums->iterator);
 		return;
 	}
-	/* What is left in the table goes to the sort, too, so that each key is met once. */
+	/* The sums that are left in the table go to the sort, too, so that each key is met once. */
 	pfs_series_sums_spill(sums);
 	pfs_row_sorter_sort(sums->sorter);
 	sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);

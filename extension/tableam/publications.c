@@ -152,7 +152,9 @@ refuse_relation(Oid relation_id)
 						"use access method \"profstore\"",
 						get_rel_name(relation_id)),
 				 /* If no partition exists yet, the table itself stands for them. */
-				 columnar != relation_id ? errdetail("One is \"%s\".", get_rel_name(columnar)) : 0,
+				 columnar != relation_id
+					 ? errdetail("One of them is \"%s\".", get_rel_name(columnar))
+					 : 0,
 				 errhint(ELSEWHERE_HINT)));
 }
 
@@ -167,7 +169,8 @@ refuse_schema(Oid schema)
 				 errmsg("logical replication is not supported on schema \"%s\", which has tables "
 						"that use access method \"profstore\"",
 						get_namespace_name(schema)),
-				 errdetail("One is \"%s\".", get_rel_name(columnar)), errhint(BY_NAME_HINT)));
+				 errdetail("One of them is \"%s\".", get_rel_name(columnar)),
+				 errhint(BY_NAME_HINT)));
 }
 
 static void

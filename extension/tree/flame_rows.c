@@ -122,7 +122,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 		PfsSides cut = { row_rest(rest.value, node->total.value),
 						 row_rest(rest.base, node->total.base) };
 
-		/* The total of the cut nodes is what the others leave. */
+		/* The cut children's total is the node's total minus those of its other children. */
 		add_child(scan, &(Child){ OTHER, 0, cut, scan->other });
 	}
 	qsort(scan->children + level.first, scan->child_count - level.first, sizeof(Child),
@@ -138,7 +138,7 @@ leave_node(PfsFlameScan *scan)
 {
 	const Level *level = &scan->levels[--scan->depth];
 
-	/* Children of the node above remain in the array before. */
+	/* The siblings of the node are in the array before its children, and stay there. */
 	scan->child_count = level->first;
 	if (scan->forgets)
 		pfs_frame_tree_release(scan->tree, level->mark);

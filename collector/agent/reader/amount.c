@@ -35,8 +35,8 @@ read_process_name(uint32_t pid, char comm[PFS_COMM_BYTES])
 }
 
 /*
- * Returns the process and its name, or NULL if it has ended. With the lock, which may be released
- * meanwhile.
+ * Returns the process and its name, or NULL if it has ended. The caller must hold the lock, which
+ * may be released meanwhile.
  */
 static Process *
 amount_find_process(Reader *reader, uint32_t pid, char comm[PFS_COMM_BYTES])

@@ -4,8 +4,8 @@
  *		windows that wait for such stacks, and the names of kernels.
  *
  * All memory, also that of a window that is not complete and of names, is charged to a budget, of
- * which the programs of one owner may use a quarter, because any program can send what it likes.
- * With the reader's lock.
+ * which the programs of one owner may use a quarter, because a program can send anything. Callers
+ * must hold the reader's lock.
  */
 #ifndef COLLECTOR_GPU_PROGRAMS_H
 #define COLLECTOR_GPU_PROGRAMS_H
@@ -90,7 +90,7 @@ typedef struct GpuProgram
 	uint64_t used_ns;
 	size_t bytes;
 	GpuDecoder decoder;
-	size_t decoder_bytes; /* what was charged for the decoder's incomplete window */
+	size_t decoder_bytes; /* bytes charged for the decoder's incomplete window */
 	uint64_t refused;	  /* counts of the decoder that were added to the losses */
 	uint64_t busy;
 	GpuLaunch *launches; /* by correlation */

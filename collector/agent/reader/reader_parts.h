@@ -132,8 +132,8 @@ void reader_unlock(Reader *reader);
 void reader_go_first(void);
 
 /*
- * With the lock. Removes the oldest record from the queue and returns it; NULL if there is none.
- * Its bytes count as queued until it is freed.
+ * Removes the oldest record from the queue and returns it; NULL if the queue is empty. The caller
+ * must hold the lock. Its bytes count as queued until it is freed.
  */
 QueuedRecord *reader_take_queued(Reader *reader);
 

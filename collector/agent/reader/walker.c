@@ -176,7 +176,10 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 	return table;
 }
 
-/* Drops from the unwinder the processes that the process table has dropped. With the lock. */
+/*
+ * Drops from the unwinder the processes that the process table has dropped. The caller must hold
+ * the lock.
+ */
 static void
 forget_processes(Reader *reader, uint64_t now_ns)
 {
@@ -256,7 +259,7 @@ is_generated_of(const void *process, uint64_t address)
 	return process_is_generated(process, address);
 }
 
-/* Inserts the interpreter's frames into the walk. With the lock. */
+/* Inserts the interpreter's frames into the walk. The caller must hold the lock. */
 static void
 merge_chain(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
 {
@@ -322,8 +325,8 @@ code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk,
 }
 
 /*
- * Lets the namer read the data that it needs for the frames of this stack. With the lock, which is
- * released meanwhile. Returns the process, or NULL if it is gone.
+ * Lets the namer read the data that it needs for the frames of this stack. The caller must hold the
+ * lock, which is released meanwhile. Returns the process; NULL if it was dropped.
  */
 static Process *
 prepare_names(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
@@ -345,7 +348,8 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 
 /*
  * Reads thread labels that the BPF program could not read, so that it can read them at the next
- * samples. With the lock, which is released meanwhile. Returns the process, or NULL if it is gone.
+ * samples. The caller must hold the lock, which is released meanwhile. Returns the process; NULL if
+ * it was dropped.
  */
 static Process *
 read_labels(Reader *reader, const Record *record, Process *process)
@@ -367,8 +371,8 @@ read_labels(Reader *reader, const Record *record, Process *process)
 
 /*
  * Searches for the interpreter's thread states, if their place is not known, so that the next
- * samples have its frames. With the lock, which is released meanwhile. Returns the process, or NULL
- * if it is gone.
+ * samples have its frames. The caller must hold the lock, which is released meanwhile. Returns the
+ * process; NULL if it was dropped.
  */
 static Process *
 seek_runtime(Reader *reader, const Record *record, Process *process)

@@ -55,7 +55,7 @@ static struct
 	CuptiClock clock;
 	_Atomic uint32_t correlation;
 	_Atomic size_t lost;
-	atomic_bool has_ended; /* its part of the program's end is over: nothing may be called */
+	atomic_bool has_ended; /* its part of the program's end is done: nothing may be called */
 	uint64_t free_ns[STREAMS];
 	uint64_t told; /* records delivered so far, which number the faults */
 	PendingRecord *pending;
@@ -144,7 +144,7 @@ record_bytes(void)
 	return fake.faults.record_bytes != 0 ? fake.faults.record_bytes : RECORD_BYTES;
 }
 
-/* Delivers what is ready. With the mutex. */
+/* Delivers the records that are ready. The caller must hold the mutex. */
 static void
 deliver(void)
 {
@@ -188,7 +188,7 @@ deliver(void)
 	}
 }
 
-/* Adds work to a stream, which begins when the stream is free. With the mutex. */
+/* Adds work to a stream, which begins when the stream is free. The caller must hold the mutex. */
 static void
 enqueue(PendingRecord *pending, uint64_t ns)
 {

@@ -27,7 +27,7 @@
 #define THREADS		 4
 #define TOO_SLOW	 77 /* status of a process whose window ended before its work */
 
-/* What a test's process passes on. */
+/* Memory in which a test's process notes the calls that it makes. */
 typedef struct Seen
 {
 	_Atomic uint32_t rows_count;

@@ -491,7 +491,7 @@ check_failing(void)
 	EXPECT(atomic_load(&seen->calls) == 0, "rows came");
 }
 
-/* What was switched on is switched off, because the program goes on. */
+/* All activity that was switched on is switched off, because the program goes on. */
 static void
 check_failing_flush(void)
 {

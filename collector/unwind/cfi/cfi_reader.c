@@ -156,7 +156,7 @@ read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
  */
 typedef struct EntryHeader
 {
-	size_t body;	/* offset of the field that tells CIEs from FDEs */
+	size_t body;	/* offset of the field that distinguishes CIEs from FDEs */
 	size_t end;		/* offset of the end of the entry */
 	unsigned width; /* width of identifiers: 4 or 8 bytes */
 } EntryHeader;

@@ -122,7 +122,7 @@ doubts_executor_run(QueryDesc *query, ScanDirection direction,
 
 /*
  * Reports the doubts of a function that was called outside a query. After an abort they are
- * dropped, because the error has already told the user that there is no result.
+ * dropped, because the error already shows that there is no result.
  */
 static void
 doubts_on_transaction(XactEvent event, void *arg)

@@ -274,7 +274,7 @@ pfs_shared_release(void *thing)
 	SharedBlock *block = (SharedBlock *) ((char *) thing - BLOCK_BYTES);
 	uint32 at = 0;
 
-	/* A session pins few copies, so a linear search will do. */
+	/* A session pins few copies, so a linear search suffices. */
 	while (at < pin_count && pins[at] != block)
 		at++;
 	if (at == pin_count)

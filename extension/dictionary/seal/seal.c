@@ -90,7 +90,7 @@ need_key(Sealing *sealing)
 
 	if (pfs_name_key_read(sealing->snapshot, sealing->key))
 		return;
-	/* Whoever knew the key could make two functions collide. */
+	/* With the key, somebody could make two functions collide. */
 	if (!pg_strong_random(sealing->key, sizeof(sealing->key)))
 		ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not make a random key")));
 	stored = palloc(VARHDRSZ + sizeof(sealing->key));

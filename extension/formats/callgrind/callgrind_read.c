@@ -250,7 +250,7 @@ read_assignment(Reader *reader, PfsText line)
 	PfsReadStatus status;
 
 	/*
-	 * fl= sets the file of the following functions, and of their callees unless cfi= tells another.
+	 * fl= sets the file of the following functions, and of their callees unless cfi= names another.
 	 */
 	if (cut_prefix(&line, "fl="))
 	{

@@ -59,7 +59,7 @@ typedef struct Reader
 	uint32_t *stack; /* open nodes of an evented profile, outermost first */
 	uint32_t stack_room;
 	bool is_ours;
-	uint32_t profile_count; /* number of profiles, without a profile of values below 0 */
+	uint32_t profile_count; /* number of profiles, not counting those with negative values */
 } Reader;
 
 /* The current profile. */

@@ -325,8 +325,8 @@ continues(const Map *map, const Entry *entry)
 	last = &map->ranges[map->count - 1];
 	mapping = &map->profile->mappings[map->count - 1];
 	/*
-	 * The last range of the map continues only if it touches the new one, and nothing that both
-	 * lines tell differs.
+	 * The last range of the map continues only if it touches the new one, and no field that both
+	 * lines have differs.
 	 */
 	return last->limit == entry->range.start && may_be_equal(mapping->file, entry->file) &&
 		   may_be_equal(mapping->build_id, entry->build_id) &&

@@ -62,7 +62,7 @@ pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows, const PfsNumbers
 	int64 *values;
 	uint32 *times;
 
-	/* Reading so many kept rows would take about as long as summing the blocks again. */
+	/* Reading this many kept rows would take about as long as summing the blocks again. */
 	if ((uint64) row_count * LEAST_ROWS_EACH > source_rows ||
 		!find_times(rows, row_count, &head.least_time))
 		return NULL;
