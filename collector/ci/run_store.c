@@ -312,7 +312,10 @@ table_take_functions(RunTable *table, const Result *result, Failure *failure)
 	return EXIT_OK;
 }
 
-/* Runs a query of a pick and the oldest earlier runs. */
+/*
+ * Runs a query about picked runs: its parameters are the matchers of the job's own runs and of the
+ * earlier ones, and the time of the oldest earlier run.
+ */
 static ExitCode
 pick_run(Connection *connection, const char *sql, const char *failed, const RunPick *pick,
 		 const char *oldest, Result **result, Failure *failure)

@@ -158,7 +158,7 @@ struct Call
 	bool wants_second;
 	uint8_t digest[32];	 /* identity of the request's content */
 	size_t answer_bytes; /* bytes of the answer that are charged until the call is freed */
-	bool is_stored; /* the samples are safe, even if the answer reports an error about others */
+	bool is_stored;		 /* samples are safe, even if the answer is an error about other ones */
 	bool has_digest;
 	Answer answer;
 };

@@ -94,7 +94,7 @@ serve_check(const ServeOptions *options, Failure *failure)
 		(options->host.tokens != NULL || options->host.client_ca != NULL))
 	{
 		failure_set(failure, EXIT_CONFIG,
-					"clients are either users of the database, or have tokens");
+					"cannot combine --authenticate database with --tokens or --tls-client-ca");
 		failure_hint(failure, "Omit --authenticate database, or --tokens and --tls-client-ca.");
 		return failure->code;
 	}

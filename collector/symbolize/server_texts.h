@@ -1,6 +1,6 @@
 /*
  * server_texts.h
- *		Texts of source files of a build, from debuginfod servers into the database.
+ *		Fetches texts of a build's source files from debuginfod servers and stores them.
  */
 #ifndef COLLECTOR_SERVER_TEXTS_H
 #define COLLECTOR_SERVER_TEXTS_H

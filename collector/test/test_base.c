@@ -539,7 +539,7 @@ test_log_threads(void **state)
 	free(text);
 }
 
-/* The offset follows only a clock that is set. */
+/* The offset changes only if the clock is set. */
 static void
 test_clock_offset(void **state)
 {

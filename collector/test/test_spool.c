@@ -496,7 +496,10 @@ disk_flush_directory(int fd)
 	closedir(entries);
 }
 
-/* Opens what a power cut would leave. Returns the number of whole batches; none may be damaged. */
+/*
+ * Opens the files that a power cut would leave. Returns the number of whole batches; none may be
+ * damaged.
+ */
 static size_t
 batches_after_cut(const Batch *batch)
 {

@@ -3,13 +3,13 @@
 CREATE TYPE profstore.stack_sums;
 CREATE FUNCTION profstore_internal.stack_sums_in(cstring) RETURNS profstore.stack_sums
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_in';
-COMMENT ON FUNCTION profstore_internal.stack_sums_in IS 'input of type stack_sums';
+COMMENT ON FUNCTION profstore_internal.stack_sums_in IS 'input function of type stack_sums';
 CREATE FUNCTION profstore_internal.stack_sums_out(profstore.stack_sums) RETURNS cstring
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_out';
 COMMENT ON FUNCTION profstore_internal.stack_sums_out IS 'output function of type stack_sums';
 CREATE FUNCTION profstore_internal.stack_sums_recv(internal) RETURNS profstore.stack_sums
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_recv';
-COMMENT ON FUNCTION profstore_internal.stack_sums_recv IS 'binary input of type stack_sums';
+COMMENT ON FUNCTION profstore_internal.stack_sums_recv IS 'binary input function of type stack_sums';
 CREATE FUNCTION profstore_internal.stack_sums_send(profstore.stack_sums) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_send';
 COMMENT ON FUNCTION profstore_internal.stack_sums_send IS 'binary output function of type stack_sums';

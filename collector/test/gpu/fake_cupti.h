@@ -17,11 +17,12 @@ typedef struct FakeCuptiFaults
 	bool has_no_clock;	 /* it refuses to use our clock */
 	int failing;		 /* error of cuptiActivityEnable */
 	int failing_flush;	 /* error of cuptiActivityFlushAll */
-	uint32_t zero_every; /* each record whose number is a multiple of this has start 0 */
-	uint32_t backwards_every; /* … ends before it starts */
-	uint32_t early_every;	  /* … began long before: what was seen beside graphs */
-	uint32_t unmatched_every; /* … has a correlation that no callback had */
-	uint32_t drop_every;	  /* … is lost and counted */
+	/* Each record whose number is a multiple of one of these has a fault; 0: none has. */
+	uint32_t zero_every;	  /* its start is 0 */
+	uint32_t backwards_every; /* it ends before it starts */
+	uint32_t early_every;	  /* it began long before, as records beside graphs do */
+	uint32_t unmatched_every; /* its correlation is that of no callback */
+	uint32_t drop_every;	  /* it is lost and counted */
 	bool ignores_time;		  /* kernels of a stream overlap: sums above the time that passed */
 	bool is_late;			  /* flushes deliver nothing until this is false again */
 } FakeCuptiFaults;

@@ -330,8 +330,8 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	if (!pfs_summary_fits(verification->relation, reader, part))
 		return;
 	/*
-	 * The limit is the number of rows, because limits may have been others when the segment was
-	 * written.
+	 * The limit is the number of rows, because the limits may have been different when the segment
+	 * was written.
 	 */
 	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count,
 							 base_of_sums(input, reader), &sums) &&
