@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/read_at.h"
+#include "base/regular_file.h"
 
 #define NAME_BYTES 256
 #define USED_S	   3600 /* a file that was used this recently keeps its time of use */
@@ -31,8 +32,7 @@ struct CacheDirectory
 	 * directory
 	 */
 	uint64_t bytes;
-	uint32_t serial;
-	char made[64]; /* temporary name of the new file */
+	char made[TEMPORARY_NAME_BYTES]; /* name of the new file */
 };
 
 /* A file of the cache. */
@@ -87,11 +87,18 @@ cache_list_files(const CacheDirectory *cache, CachedList *list)
 			close(fd);
 		return err;
 	}
-	while (err == 0 && (entry = readdir(directory)) != NULL)
+	while (err == 0)
 	{
-		const char *mark = strchr(entry->d_name, '-');
 		struct stat status;
 
+		/* readdir() returns NULL at the end and on failure, and sets errno only on failure. */
+		errno = 0;
+		entry = readdir(directory);
+		if (entry == NULL)
+		{
+			err = -errno;
+			break;
+		}
 		if (!cache_owns(cache, entry->d_name) ||
 			fstatat(cache->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
 			!S_ISREG(status.st_mode))
@@ -100,6 +107,7 @@ cache_list_files(const CacheDirectory *cache, CachedList *list)
 		if (err == 0)
 		{
 			Cached *cached = &list->items[list->count++];
+			const char *mark = strchr(entry->d_name, '-');
 
 			snprintf(cached->name, sizeof(cached->name), "%s", entry->d_name);
 			cached->owner_length = mark != NULL ? (size_t) (mark - entry->d_name) : 0;
@@ -268,13 +276,8 @@ cache_directory_find(CacheDirectory *cache, const char *name)
 int
 cache_directory_make(CacheDirectory *cache)
 {
-	int fd;
-
-	snprintf(cache->made, sizeof(cache->made), "new-%ld-%u%s", (long) getpid(), cache->serial++,
-			 cache->suffix);
-	(void) unlinkat(cache->fd, cache->made, 0);
-	fd = openat(cache->fd, cache->made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
+	/* with the cache's suffix, so that a file that a killed process leaves is evicted in the end */
+	return temporary_file_create(cache->fd, "new-", cache->suffix, cache->made);
 }
 
 int

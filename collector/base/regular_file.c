@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,4 +40,20 @@ int
 scratch_file_open(void)
 {
 	return scratch_file_open_in(P_tmpdir);
+}
+
+int
+temporary_file_create(int directory, const char *prefix, const char *suffix,
+					  char name[TEMPORARY_NAME_BYTES])
+{
+	uint64_t random;
+	int fd;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t) sizeof(random))
+		return -EAGAIN;
+	if (snprintf(name, TEMPORARY_NAME_BYTES, "%s%016" PRIx64 "%s", prefix, random, suffix) >=
+		TEMPORARY_NAME_BYTES)
+		return -ENAMETOOLONG;
+	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
 }

@@ -6,22 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cache_directory.h"
 #include "base/child.h"
+#include "base/regular_file.h"
 
-#define TEMPORARY_BYTES 64
-#define CHUNK_BYTES		65536
+#define CHUNK_BYTES 65536
 
 size_t
 gpu_library_flags(GpuLibraryOptions *options, Flag flags[GPU_LIBRARY_FLAGS_MAX])
@@ -60,22 +58,17 @@ library_copy_bytes(int source, int target)
 }
 
 /*
- * Writes the library to a new file of a random name, so that commands that run at the same time
- * do not write to one file. The file is removed if that fails. Returns 0 or -errno.
+ * Writes the library to a new file, so that commands that run at the same time do not write to one
+ * file. The file is removed if that fails. Returns 0 or -errno.
  */
 static int
-library_write_temporary(int source, int directory, char name[TEMPORARY_BYTES])
+library_write_temporary(int source, int directory, char name[TEMPORARY_NAME_BYTES])
 {
-	uint64_t random;
-	int err = 0;
-	int fd;
+	int fd = temporary_file_create(directory, "." GPU_LIBRARY_FILE ".", "", name);
+	int err;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t) sizeof(random))
-		return -EAGAIN;
-	snprintf(name, TEMPORARY_BYTES, "." GPU_LIBRARY_FILE ".%016" PRIx64, random);
-	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = library_copy_bytes(source, fd);
 	/* programs of other users load the library, whatever the umask is */
 	if (err == 0 && fchmod(fd, 0644) != 0)
@@ -129,7 +122,7 @@ library_open(const char *source, Failure *failure)
 ExitCode
 gpu_library_copy(const char *source, const char *directory, Failure *failure)
 {
-	char temporary[TEMPORARY_BYTES];
+	char temporary[TEMPORARY_NAME_BYTES];
 	int target = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int library;
 	int err;
