@@ -73,6 +73,7 @@ struct Spool
 	size_t found_count;
 	size_t found_capacity;
 	size_t damaged;
+	size_t unreadable;
 };
 
 static uint64_t
@@ -399,13 +400,17 @@ order_writers(Spool *spool)
 	return 0;
 }
 
-/* Removes pieces whose parent exists. The batches must be sorted by id. */
-static void
+/*
+ * Removes pieces whose parent exists. The batches must be sorted by id. Returns 0, or -errno if a
+ * piece stays: once its parent is stored and removed, the piece would be stored a second time.
+ */
+static int
 drop_orphans(Spool *spool)
 {
 	size_t kept = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < spool->found_count; i++)
+	for (size_t i = 0; err == 0 && i < spool->found_count; i++)
 	{
 		SpooledBatch *batch = &spool->found[i];
 		SpooledBatch parent = *batch;
@@ -418,11 +423,12 @@ drop_orphans(Spool *spool)
 		/* the number of a parent is below those of its pieces, so it was examined before */
 		if (batch->parent != 0 &&
 			bsearch(&parent, spool->found, kept, sizeof(parent), compare_writer_ids) != NULL)
-			(void) spool_remove(spool, batch);
+			err = spool_remove(spool, batch);
 		else
 			spool->found[kept++] = *batch;
 	}
 	spool->found_count = kept;
+	return err;
 }
 
 /*
@@ -448,8 +454,12 @@ find_file(Spool *spool, const char *name)
 	fd = spool_file_open(spool, name, &head);
 	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE)
 		return fd;
+	/* keep the file: it is not ours, or the disk failed */
 	if (fd < 0 && fd != -EBADMSG)
-		return 0; /* keep the file: it is not ours, or the disk failed */
+	{
+		spool->unreadable++;
+		return 0;
+	}
 	/* a valid head under another name was copied by hand; storing it would store its batch twice */
 	if (fd >= 0)
 	{
@@ -501,29 +511,46 @@ spool_find_files(Spool *spool)
 		err = find_file(spool, entry->d_name);
 	}
 	closedir(directory);
-	if (err == 0 && spool->found_count > 0)
-	{
-		/* sorted by id for drop_orphans(), which order_writers() needs, too */
-		qsort(spool->found, spool->found_count, sizeof(SpooledBatch), compare_writer_ids);
-		drop_orphans(spool);
-		err = order_writers(spool);
-	}
 	return err;
+}
+
+/* Puts the found batches in the order in which they must be stored. Returns 0 or -errno. */
+static int
+spool_order_found(Spool *spool)
+{
+	int err;
+
+	if (spool->found_count == 0)
+		return 0;
+	/* sorted by id for drop_orphans(), which order_writers() needs, too */
+	qsort(spool->found, spool->found_count, sizeof(SpooledBatch), compare_writer_ids);
+	err = drop_orphans(spool);
+	return err == 0 ? order_writers(spool) : err;
 }
 
 /* Opens and locks the directory. Returns NULL; on failure, the reason. */
 static const char *
 claim_directory(Spool *spool, const char *path, int *err)
 {
+	bool is_new = mkdir(path, 0700) == 0;
 	struct stat status;
 
 	*err = 0;
-	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+	if (is_new || errno == EEXIST)
 		spool->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (spool->fd < 0 || fstat(spool->fd, &status) != 0)
 	{
 		*err = errno;
 		return "could not open the spool directory";
+	}
+	/*
+	 * A power cut must not remove the directory with its batches: its name is in the directory
+	 * above, which this user may not be allowed to open.
+	 */
+	if (is_new && syncfs(spool->fd) != 0)
+	{
+		*err = errno;
+		return "could not flush the new spool directory to disk";
 	}
 	/*
 	 * another user could put batches there, which this process would store with its rights in the
@@ -564,6 +591,12 @@ spool_open(const char *path, Spool **spool, Failure *failure)
 	}
 	if (problem == NULL)
 	{
+		err = -spool_order_found(self);
+		if (err != 0)
+			problem = "could not put the batches of the spool directory in order";
+	}
+	if (problem == NULL)
+	{
 		*spool = self;
 		return EXIT_OK;
 	}
@@ -601,6 +634,12 @@ size_t
 spool_damaged(const Spool *spool)
 {
 	return spool->damaged;
+}
+
+size_t
+spool_unreadable(const Spool *spool)
+{
+	return spool->unreadable;
 }
 
 uint64_t

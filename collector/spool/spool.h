@@ -11,8 +11,8 @@
  * the batch is removed. Files whose parent is still there when the directory is opened are left
  * over from a division that did not come to its end, and are removed.
  *
- * One process at a time has a directory open. spool_put() may be called by one thread while another
- * one calls the other functions.
+ * One process at a time has a directory open. Several threads may call functions at once, for
+ * different batches.
  */
 #ifndef COLLECTOR_SPOOL_H
 #define COLLECTOR_SPOOL_H
@@ -56,6 +56,12 @@ size_t spool_found(const Spool *spool, const SpooledBatch **found);
  * was damaged.
  */
 size_t spool_damaged(const Spool *spool);
+
+/*
+ * Returns the number of files with a batch's suffix that could not be read when the directory was
+ * opened. They stay there.
+ */
+size_t spool_unreadable(const Spool *spool);
 
 /* Returns the bytes of all files. */
 uint64_t spool_bytes(const Spool *spool);

@@ -396,6 +396,25 @@ test_leftovers(void **state)
 	spool_close(spool);
 }
 
+/* A file of the suffix that cannot be read stays and is counted; here, a directory. */
+static void
+test_unreadable_file(void **state)
+{
+	Spool *spool;
+	const SpooledBatch *found;
+
+	run("mkdir %s/00-00.batch", path);
+	spool = open_spool();
+	assert_int_equal(spool_found(spool, &found), 0);
+	assert_int_equal(spool_damaged(spool), 0);
+	assert_int_equal(spool_unreadable(spool), 1);
+	spool_close(spool);
+	run("rmdir %s/00-00.batch", path);
+	spool = open_spool();
+	assert_int_equal(spool_unreadable(spool), 0);
+	spool_close(spool);
+}
+
 static void
 assert_refused(const char *place, const char *message)
 {
@@ -419,6 +438,57 @@ test_refused_directories(void **state)
 	assert_int_equal(chmod(path, 0700), 0);
 	assert_refused("/nonexistent/spool", "could not open the spool directory");
 	assert_refused("/etc/passwd", "could not open the spool directory");
+}
+
+static bool unlinking_fails;
+
+/* The linker prefers these functions to those of libc, so spool.c calls them. */
+int
+unlinkat(int fd, const char *name, int flags)
+{
+	if (unlinking_fails)
+	{
+		errno = EIO;
+		return -1;
+	}
+	return (int) syscall(SYS_unlinkat, fd, name, flags);
+}
+
+static int flushed_file_systems;
+
+int
+syncfs(int fd)
+{
+	flushed_file_systems++;
+	return (int) syscall(SYS_syncfs, fd);
+}
+
+/* A piece that cannot be removed would be stored after its whole batch. */
+static void
+test_piece_stays(void **state)
+{
+	Spool *spool = open_spool();
+
+	put(spool, 'a', 1024, 0);
+	put(spool, 'a', 1025, 1024);
+	spool_close(spool);
+	unlinking_fails = true;
+	assert_refused(path, "could not put the batches of the spool directory in order");
+	unlinking_fails = false;
+	assert_int_equal(count_files(), 2);
+	run("rm %s/*.batch", path);
+}
+
+/* The name of a new directory is on disk before the first batch is. */
+static void
+test_new_directory(void **state)
+{
+	run("rm -r %s", path);
+	flushed_file_systems = 0;
+	spool_close(open_spool());
+	assert_int_equal(flushed_file_systems, 1);
+	spool_close(open_spool());
+	assert_int_equal(flushed_file_systems, 1);
 }
 
 /* If a file cannot be written, no part of it is left. */
@@ -609,6 +679,8 @@ test_clock_jumps(void **state)
 	assert_in_range(age_of_file(now_us + 24 * 365 * hour_us), 0, 60);
 	assert_in_range(age_of_file(0), 0, 60);
 	assert_in_range(age_of_file(hour_us), 0, 60);
+	assert_in_range(age_of_file(INT64_MAX), 0, 60);
+	assert_in_range(age_of_file(INT64_MIN), 0, 60);
 }
 
 static int
@@ -633,15 +705,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_image),
-		cmocka_unit_test(test_damaged_images),
-		cmocka_unit_test(test_found),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_leftovers),
-		cmocka_unit_test(test_refused_directories),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_power_cut),
+		cmocka_unit_test(test_image),			cmocka_unit_test(test_damaged_images),
+		cmocka_unit_test(test_found),			cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_damage),			cmocka_unit_test(test_leftovers),
+		cmocka_unit_test(test_unreadable_file), cmocka_unit_test(test_piece_stays),
+		cmocka_unit_test(test_new_directory),	cmocka_unit_test(test_refused_directories),
+		cmocka_unit_test(test_full_disk),		cmocka_unit_test(test_power_cut),
 		cmocka_unit_test(test_clock_jumps),
 	};
 

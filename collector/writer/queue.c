@@ -40,7 +40,7 @@ QueuedBatch *
 queued_batch_of_file(const SpooledBatch *file)
 {
 	QueuedBatch *item = calloc(1, sizeof(QueuedBatch));
-	int64_t age_ns = clock_ns(CLOCK_REALTIME) - file->put_us * 1000;
+	int64_t now_us = clock_ns(CLOCK_REALTIME) / 1000;
 
 	if (item == NULL)
 		return NULL;
@@ -48,8 +48,9 @@ queued_batch_of_file(const SpooledBatch *file)
 	item->samples = file->samples;
 	item->batch_bytes = (size_t) file->batch_bytes;
 	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
-	if (age_ns > 0 && file->put_us >= PLAUSIBLE_US)
-		item->queued_ns -= age_ns;
+	/* the difference is less than now_us, so neither it nor its nanoseconds overflow */
+	if (file->put_us >= PLAUSIBLE_US && file->put_us < now_us)
+		item->queued_ns -= (now_us - file->put_us) * 1000;
 	item->on_disk = *file;
 	/* numbers of whole batches are multiples of QUEUE_NUMBER_STEP */
 	item->is_piece = file->id.number % QUEUE_NUMBER_STEP != 0;

@@ -363,6 +363,11 @@ spooler_queue_found(Writer *writer)
 		log_event(LOG_INFO, MODULE, "found batches in the spool directory",
 				  log_text("target", writer->name), log_number("batches", (int64_t) count),
 				  log_number("bytes", (int64_t) spool_bytes(writer->spool)));
+	if (spool_unreadable(writer->spool) > 0)
+		log_event(LOG_ERROR, MODULE,
+				  "could not read files of the spool directory, which stay there",
+				  log_text("target", writer->name),
+				  log_number("files", (int64_t) spool_unreadable(writer->spool)));
 	if (damaged == 0)
 		return 0;
 	log_event(LOG_ERROR, MODULE, "removed damaged files of the spool directory",
