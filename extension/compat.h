@@ -95,6 +95,21 @@ typedef void (*shmem_request_hook_type)(void);
 #define pfs_when_shared_memory_is_requested(request, previous) ((previous) = NULL, (request) ())
 #endif
 
+/* Early minor releases of 14 have no RelationGetSmgr(). */
+#if PG_VERSION_NUM >= 150000
+#define pfs_relation_smgr(relation) RelationGetSmgr(relation)
+#else
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+static inline SMgrRelation
+pfs_relation_smgr(Relation relation)
+{
+	RelationOpenSmgr(relation);
+	return relation->rd_smgr;
+}
+#endif
+
 /* Before 15, all blocks of a generation context have one size. */
 #if PG_VERSION_NUM >= 150000
 #define pfs_generation_context(parent, name) \

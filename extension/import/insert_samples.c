@@ -19,6 +19,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 #include "base/arrays.h"
 #include "base/distributed.h"

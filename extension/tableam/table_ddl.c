@@ -128,7 +128,7 @@ pfs_relation_copy_data(Relation relation, const RelFileLocator *locator)
 	/* Pages are copied from disk, so dirty buffers are written first. */
 	FlushRelationBuffers(relation);
 	target = pfs_create_storage(*locator, relation->rd_rel->relpersistence);
-	RelationCopyStorage(RelationGetSmgr(relation), target, MAIN_FORKNUM,
+	RelationCopyStorage(pfs_relation_smgr(relation), target, MAIN_FORKNUM,
 						relation->rd_rel->relpersistence);
 	RelationDropStorage(relation);
 	smgrclose(target);

@@ -208,7 +208,7 @@ pfs_storage_id_if_readable(Relation relation)
 	/*
 	 * The read may raise an error for a bad checksum, which must not keep DROP TABLE from working.
 	 */
-	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
+	if (smgrexists(pfs_relation_smgr(relation), MAIN_FORKNUM))
 		(void) pfs_attempt(metapage_read_id, &read, "a table's metapage was not read");
 	storage_id = read.storage_id;
 	if (storage_id == 0)
