@@ -179,6 +179,8 @@ struct pfs_tended {
 };
 
 /* The place where the walk stopped, and the stack from there on as it was at that moment. */
+#define PFS_UNLOADED_UNKNOWN (~0ULL)
+
 struct pfs_late {
 	struct pfs_walk_state at;
 	__u64 address; /* start of the page that contains at.sp */
@@ -187,7 +189,9 @@ struct pfs_late {
 	__u64 other_address;
 	__u64 other_chunks;
 	__u64 thread_pointer; /* register that leads to thread-local variables */
-	__u64 length;		  /* number of bytes, which contain only the copied pages */
+	/* number of classes that HotSpot had unloaded; PFS_UNLOADED_UNKNOWN: it was not read */
+	__u64 unloaded;
+	__u64 length; /* number of bytes, which contain only the copied pages */
 	__u8 bytes[(PFS_LATE_CHUNKS + PFS_LATE_OTHER_CHUNKS) * PFS_LATE_CHUNK_BYTES];
 };
 

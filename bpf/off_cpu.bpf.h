@@ -368,7 +368,8 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	late->chunks = pfs_readable_pages(task, late->address);
 	late->other_address = 0;
 	late->other_chunks = 0;
-	/* the pages are not copied here: the collector reads those whose bits are set in chunks */
+	/* the collector reads this number, and those pages whose bits are set in chunks */
+	late->unloaded = PFS_UNLOADED_UNKNOWN;
 	late->length = 0;
 	return 1 + (sizeof(*late) - sizeof(late->bytes)) / sizeof(__u64);
 }

@@ -421,6 +421,22 @@ pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 }
 
 /*
+ * Returns the number of classes that the process's HotSpot has unloaded, by which a later walk sees
+ * whether code may have been replaced since the sample.
+ */
+static __always_inline __u64
+pfs_sampled_unloads(const struct pfs_scratch *scratch)
+{
+	const struct pfs_runtime *runtime = &scratch->chain.runtime;
+	__u64 unloaded;
+
+	if (runtime->kind != PFS_RUNTIME_HOTSPOT || !runtime->hotspot.unloaded ||
+		pfs_read_user(runtime->hotspot.unloaded, &unloaded))
+		return PFS_UNLOADED_UNKNOWN;
+	return unloaded;
+}
+
+/*
  * Copies the stack, from the walk's position on, to the end of the record, for a walk in user
  * space. Pages that are not resident are skipped; the first one may be missing if it is being
  * faulted in. Returns the bytes of the hand-over.
@@ -444,6 +460,7 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	late->chunks = 0;
 	late->other_address = other & page_mask;
 	late->other_chunks = 0;
+	late->unloaded = pfs_sampled_unloads(scratch);
 	late->length = 0;
 	/* a page that is not resident does not end the loop; a full copy does */
 	for (__u32 i = 0; i < PFS_LATE_SPAN && low + i * PFS_LATE_CHUNK_BYTES < end; i++)

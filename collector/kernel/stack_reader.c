@@ -148,6 +148,16 @@ stack_reader_read_chain(PageCache *pages, StackRead *read)
  * read that the caller has taken back.
  */
 static void
+read_number(StackRead *read)
+{
+	const struct iovec local = { &read->number, sizeof(read->number) };
+	const struct iovec remote = { (void *) (uintptr_t) read->number_address, sizeof(read->number) };
+
+	read->has_number = process_vm_readv((pid_t) read->pid, &local, 1, &remote, 1, 0) ==
+					   (ssize_t) sizeof(read->number);
+}
+
+static void
 run_slice(Probe *probe)
 {
 	SliceProbe *slice = (SliceProbe *) probe;
@@ -166,6 +176,8 @@ run_slice(Probe *probe)
 		read->done_bytes = result > 0 ? (size_t) result : 0;
 		if (read->runtime != NULL)
 			stack_reader_read_chain(slice->pages, read);
+		if (read->number_address != 0)
+			read_number(read);
 		atomic_store(&slice->reads[i].state, READ_DONE);
 	}
 }
@@ -205,6 +217,8 @@ answer_slice(Probe *probe)
 			continue;
 		read->answer->bytes = read->read.bytes;
 		read->answer->done_bytes = read->read.done_bytes;
+		read->answer->number = read->read.number;
+		read->answer->has_number = read->read.has_number;
 		read->answer->chain = read->read.chain;
 		read->answer->chain_words = read->read.chain_words;
 		read->read.bytes = NULL;
@@ -390,6 +404,7 @@ stack_reader_read(StackReader *reader, StackRead *reads, size_t count)
 	for (size_t i = 0; i < count; i++)
 	{
 		reads[i].owner = 0;
+		reads[i].has_number = false;
 		reads[i].bytes = NULL;
 		reads[i].done_bytes = 0;
 		reads[i].chain = NULL;

@@ -53,7 +53,11 @@ typedef struct StackRead
 	uint64_t thread_pointer;		   /* thread pointer, for the interpreter */
 	/* stack pointer of the innermost frame, for the interpreter */
 	uint64_t sp;
-	uint8_t *bytes; /* owned by the caller; NULL: the stack is not read */
+	/* address of a number that is read after the stack; 0: none is read */
+	uint64_t number_address;
+	uint64_t number;
+	bool has_number; /* the number was read */
+	uint8_t *bytes;	 /* owned by the caller; NULL: the stack is not read */
 	/* number of bytes before the first one that could not be read */
 	size_t done_bytes;
 	/* the record's section for a chain, owned by the caller; NULL: no chain is read */
@@ -65,7 +69,9 @@ typedef struct StackRead
 int stack_reader_init(StackReader *reader); /* returns 0 or -ENOMEM */
 void stack_reader_fini(StackReader *reader);
 
-/* Fills in bytes, done_bytes, chain, chain_words and stuck of all reads. */
+/*
+ * Fills in number, has_number, bytes, done_bytes, chain, chain_words and stuck of all reads.
+ */
 void stack_reader_read(StackReader *reader, StackRead *reads, size_t count);
 
 #endif

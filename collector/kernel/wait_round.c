@@ -132,21 +132,22 @@ late_of(const struct pfs_tended *wait)
 }
 
 /*
- * Finds the interpreter of the sample's process as pfs_find_runtime() does. Returns NULL if it has
- * none, or one without a chain of frames.
+ * Finds the interpreter of the sample's process as pfs_find_runtime() does. Returns false if it has
+ * none.
  */
 static bool
 find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct pfs_runtime *runtime)
 {
 	int fd = bpf_map__fd(rounds->host->skeleton->maps.pfs_runtimes);
 
-	return bpf_map_lookup_elem(fd, &sample->pid, runtime) == 0 && pfs_has_chain(runtime->kind) &&
+	return bpf_map_lookup_elem(fd, &sample->pid, runtime) == 0 &&
 		   runtime->start_time_ns == sample->start_time_ns && runtime->exec_id == sample->exec_id;
 }
 
 /*
  * Describes the part of the thread's stack that is read; its pages are contiguous. Fills in runtime
- * if the process has an interpreter.
+ * if the process has an interpreter. Without a chain of frames, only its number of unloaded classes
+ * is read.
  */
 static StackRead
 read_of(const WaitRounds *rounds, const struct pfs_tended *wait, struct pfs_runtime *runtime)
@@ -160,7 +161,11 @@ read_of(const WaitRounds *rounds, const struct pfs_tended *wait, struct pfs_runt
 		read.address = late->address;
 		read.wanted_bytes = (size_t) __builtin_popcountll(late->chunks) * PFS_LATE_CHUNK_BYTES;
 	}
-	if (read.wanted_bytes > 0 && find_runtime(rounds, sample, runtime))
+	if (read.wanted_bytes == 0 || !find_runtime(rounds, sample, runtime))
+		return read;
+	if (runtime->kind == PFS_RUNTIME_HOTSPOT)
+		read.number_address = runtime->hotspot.unloaded;
+	else if (pfs_has_chain(runtime->kind))
 	{
 		read.runtime = runtime;
 		read.thread_pointer = late->thread_pointer;
@@ -266,6 +271,7 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 		length = insert_chain(record, length, read);
 		late = (void *) (record + length - LATE_BYTES);
 		late->chunks = (UINT64_C(1) << pages) - 1;
+		late->unloaded = read->has_number ? read->number : PFS_UNLOADED_UNKNOWN;
 		late->length = pages * PFS_LATE_CHUNK_BYTES;
 		if (pages > 0)
 			memcpy(record + length, read->bytes, late->length);

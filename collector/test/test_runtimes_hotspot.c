@@ -28,6 +28,8 @@
 #include <unistd.h>
 
 #include "code/user_frame.h"
+#include "events.h"
+#include "memory_tables.h"
 #include "process/proc_file.h"
 #include "runtimes/hotspot/hotspot_code.h"
 #include "runtimes/hotspot/hotspot_layout.h"
@@ -35,6 +37,7 @@
 #include "runtimes/hotspot/hotspot_unloads.h"
 #include "runtimes/runtime_kind.h"
 #include "thread_registers.h"
+#include "unwind/late_walk.h"
 
 #define MAPS_BYTES (1 << 20)
 #define READS_MAX  100000
@@ -797,6 +800,96 @@ check_unloaded(Java *java, CodeWanted *wanted)
 	runtime_code_fini(&wanted->code);
 }
 
+/* Implements LateRead. */
+static int
+read_stack_word(void *context, uint64_t address, uint64_t *value)
+{
+	(void) context;
+	return read_memory(value, sizeof(*value), address);
+}
+
+/*
+ * Walks from the state in user space, as if HotSpot had unloaded so many classes at the time of the
+ * sample, and names the frames. Returns the walk's status.
+ */
+static int
+name_late(Java *java, const struct pfs_walk_state *at, uint64_t unloaded, char *text, size_t size)
+{
+	ExecImage image = { (uint32_t) java->pid, 1, 1 };
+	UnwindSpan library = { .start = java->target.bias, .end = java->library_end };
+	KernelTables *tables = memory_tables_create();
+	CodePages *pages = code_pages_create();
+	Unwinder *unwinder = NULL;
+	LateWalk from = { .process = &image,
+					  .state = at,
+					  .read = read_stack_word,
+					  .runtime = &world.runtime,
+					  .memory = &java->memory,
+					  .code = pages,
+					  .unloaded = unloaded };
+	int status;
+
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	library.binary = unwinder_binary_create(unwinder);
+	assert_int_equal(unwinder_process_set(unwinder, &image, &library, 1, 0), 0);
+	world.reads = 0;
+	code_pages_begin(pages, &image, 1);
+	java->count = late_walk(unwinder, &from, java->words, WORDS_MAX, &status);
+	unwinder_binary_release(unwinder, library.binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+	code_pages_free(pages);
+	name_stack(java, text, size);
+	return status;
+}
+
+/*
+ * A walk in user space names methods if no classes were unloaded since the sample. Otherwise
+ * interpreted ones have no names, and the walk ends before compiled ones.
+ */
+static void
+check_late_walk(const char *path)
+{
+	for (size_t way = 0; way < WAYS; way++)
+	{
+		static char expected[16384];
+		static char text[16384];
+		struct pfs_walk_state at;
+		uint64_t unloaded;
+		Java java;
+
+		start_program(&java, path, ways[way], "Spin", "3");
+		do
+		{
+			if (java.thread != 0)
+				let_go(&java);
+			while (!stop_thread(&java))
+				(void) usleep(1000);
+			at = world.walk.at;
+			(void) walk_stack(&java);
+			name_stack(&java, expected, sizeof(expected));
+		} while (strncmp(expected, "Spin.spins", 10) != 0);
+		unloaded = hotspot_unloads_read(&java.memory, java.target.entry.hotspot.unloaded);
+		assert_int_equal(unloaded, 0);
+		assert_int_equal(name_late(&java, &at, unloaded, text, sizeof(text)), PFS_WALK_NO_TABLE);
+		assert_memory_equal(text, expected, strlen(expected));
+		(void) name_late(&java, &at, PFS_UNLOADED_UNKNOWN, text, sizeof(text));
+		assert_memory_equal(text, expected, strlen(expected));
+		assert_int_equal(name_late(&java, &at, unloaded + 1, text, sizeof(text)),
+						 ways[way] == interpreted ? PFS_WALK_NO_TABLE : PFS_WALK_STALE);
+		assert_null(strstr(text, "Spin"));
+		let_go(&java);
+		end_program(&java);
+	}
+}
+
+static void
+test_late_walk(void **state)
+{
+	if (each_java(check_late_walk) == 0)
+		skip();
+}
+
 /* A method that is not the sampled one has no name, whatever replaced it. */
 static void
 check_stale(const char *path)
@@ -1046,9 +1139,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spin),		  cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_broken_memory), cmocka_unit_test(test_lying_tables),
-		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_not_yet),		  cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_late_walk),
+		cmocka_unit_test(test_counters),	  cmocka_unit_test(test_not_yet),
+		cmocka_unit_test(test_numbers),		  cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, compile_programs, remove_programs);

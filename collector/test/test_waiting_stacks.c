@@ -190,6 +190,7 @@ static void
 test_one_reading_hangs(void **state)
 {
 	static const uint8_t bytes[3] = { 3, 1, 2 };
+	static const uint64_t number = 7;
 	StackRead reads[40];
 	StackReader reader;
 	const uint8_t *held;
@@ -208,8 +209,10 @@ test_one_reading_hangs(void **state)
 		reads[i] = (StackRead){ .pid = (uint32_t) pids[i % 3],
 								.tid = (uint32_t) pids[i % 3],
 								.address = (uintptr_t) (i == 4 ? held : bytes),
-								.wanted_bytes = sizeof(bytes) };
-	reads[8].address = 8; /* an unreadable address */
+								.wanted_bytes = sizeof(bytes),
+								.number_address = (uintptr_t) (i == 3 ? NULL : &number) };
+	reads[6].number_address = 8; /* an unreadable address */
+	reads[8].address = 8;		 /* an unreadable address */
 	stack_reader_read(&reader, reads, 40);
 	assert_int_equal(reader.timeouts, 1);
 	for (size_t i = 0; i < 40; i++)
@@ -221,6 +224,9 @@ test_one_reading_hangs(void **state)
 		assert_int_equal(reads[i].stuck, i == 4);
 		if (is_read)
 			assert_memory_equal(reads[i].bytes, bytes, sizeof(bytes));
+		assert_int_equal(reads[i].has_number, (is_read || i == 8) && i != 3 && i != 6);
+		if (reads[i].has_number)
+			assert_int_equal(reads[i].number, number);
 		free(reads[i].bytes);
 	}
 	/* in the next round no process of that owner is read */
@@ -492,6 +498,7 @@ typedef struct Sleeper
 	atomic_uint chains;				/* samples of waits with the interpreter's chain */
 	atomic_uint told;				/* number of samples of waits */
 	atomic_uint copied;				/* samples of waits with a copy of the stack */
+	_Atomic uint64_t unloaded;		/* number of unloaded classes in the last one */
 } Sleeper;
 
 #define CROWD 1500
@@ -552,6 +559,8 @@ on_record(void *context, const void *bytes, size_t length_bytes)
 			assert_chain(record.chain, record.chain_words);
 			atomic_fetch_add(&sleepers[i].chains, 1);
 		}
+		if (record.late != NULL)
+			atomic_store(&sleepers[i].unloaded, record.late->unloaded);
 		atomic_fetch_add(&sleepers[i].told, 1);
 		atomic_fetch_add(&sleepers[i].copied, record.late != NULL && record.late->length > 0);
 	}
@@ -698,7 +707,10 @@ test_waits_that_go_on(void **state)
 		close(fd);
 }
 
-/* An ongoing wait has the interpreter's chain, as soon as the process is known. */
+/*
+ * An ongoing wait has the interpreter's chain, as soon as the process is known, or HotSpot's number
+ * of unloaded classes.
+ */
 static void
 test_chain_of_a_wait(void **state)
 {
@@ -709,6 +721,7 @@ test_chain_of_a_wait(void **state)
 												  .off_cpu_rate = 1000000 },
 									 .losses = &losses,
 									 .interval_ns = 300000000 };
+	static const uint64_t unloaded = 12;
 	struct pfs_runtime runtime = make_interpreter();
 	Sleeper *sleeper = &sleepers[0];
 	KernelTables *tables;
@@ -746,6 +759,16 @@ test_chain_of_a_wait(void **state)
 	sampler_tend(sampler);
 	assert_int_equal(atomic_load(&sleeper->copied), 3);
 	assert_int_equal(atomic_load(&sleeper->chains), 1);
+	assert_true(atomic_load(&sleeper->unloaded) == PFS_UNLOADED_UNKNOWN);
+	runtime.exec_id--;
+	runtime.kind = PFS_RUNTIME_HOTSPOT;
+	runtime.hotspot = (struct pfs_hotspot_layout){ .unloaded = (uintptr_t) &unloaded };
+	assert_int_equal(tables->ops->set_runtime(tables, (uint32_t) getpid(), &runtime), 0);
+	(void) usleep(200000);
+	sampler_tend(sampler);
+	assert_int_equal(atomic_load(&sleeper->copied), 4);
+	assert_int_equal(atomic_load(&sleeper->chains), 1);
+	assert_int_equal(atomic_load(&sleeper->unloaded), unloaded);
 	pthread_join(sleeper->thread, NULL);
 	sampler_stop(sampler);
 	sampler_free(sampler);

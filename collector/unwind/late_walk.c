@@ -160,10 +160,55 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 	return -1;
 }
 
+/*
+ * Returns the number of classes that HotSpot had unloaded when the sample was taken. A number that
+ * was not read must be 0, because nobody knows whether a larger one was as large then.
+ */
+static uint64_t
+unloaded_at_sample(const LateWalk *from)
+{
+	return from->unloaded != PFS_UNLOADED_UNKNOWN ? from->unloaded : 0;
+}
+
+/* Returns false if HotSpot may have unloaded classes, and freed their code, since the sample. */
+static bool
+compiled_is_as_sampled(const LateWalk *from)
+{
+	uint64_t address = from->runtime->hotspot.unloaded;
+	const RemotePieces piece = { .address = address, .piece_bytes = 8, .count = 1 };
+	uint64_t unloaded;
+
+	return address == 0 || (remote_memory_read(from->memory, &piece, &unloaded) == 8 &&
+							unloaded == unloaded_at_sample(from));
+}
+
+/* Returns true for a frame of a method that HotSpot compiled, from its two words. */
+static bool
+is_compiled(const uint64_t *frame)
+{
+	return PFS_FRAME_MORE(frame[0]) == 1 &&
+		   PFS_FRAME_INTERPRETER(frame[0]) == PFS_RUNTIME_HOTSPOT &&
+		   PFS_HOTSPOT_FRAME(PFS_FRAME_PAYLOAD(frame[1])) == PFS_HOTSPOT_FRAME_COMPILED;
+}
+
+/*
+ * Begins a walk among frames of HotSpot: interpreted methods are identified by the number of
+ * unloaded classes at the time of the sample.
+ */
+static void
+begin_hotspot(struct pfs_walk *walk, const LateWalk *from)
+{
+	if (from->runtime == NULL || from->runtime->kind != PFS_RUNTIME_HOTSPOT)
+		return;
+	walk->code.has_unloaded = 1;
+	walk->code.unloaded = unloaded_at_sample(from);
+}
+
 size_t
 late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
 		  int *status)
 {
+	size_t first_compiled = SIZE_MAX;
 	struct pfs_walk walk;
 	__u64 frame = 0;
 
@@ -183,6 +228,7 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 	current.code = from->code;
 
 	walk.at = *from->state;
+	begin_hotspot(&walk, from);
 	while (walk.status == PFS_WALK_RUNNING && walk.count < capacity)
 	{
 		size_t at = walk.count;
@@ -197,9 +243,17 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 		for (uint8_t i = 0; i < walk.more_count && walk.count < capacity; i++)
 			frames[walk.count++] = walk.more[i];
 		walk.more_count = 0;
+		if (first_compiled == SIZE_MAX && walk.count == at + 2 && is_compiled(&frames[at]))
+			first_compiled = at;
 		/* after the step walk.at is the caller's position */
 		for (; from->ends != NULL && at < walk.count; at++)
 			from->ends[at] = walk.at.sp;
+	}
+	/* after the walk, because the code that it has read may have been replaced meanwhile */
+	if (first_compiled != SIZE_MAX && !compiled_is_as_sampled(from))
+	{
+		*status = PFS_WALK_STALE;
+		return first_compiled;
 	}
 	/* a walk that still runs has filled the caller's array */
 	*status = walk.status == PFS_WALK_RUNNING ? PFS_WALK_TOO_DEEP : walk.status;

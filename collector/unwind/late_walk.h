@@ -51,11 +51,15 @@ typedef struct LateWalk
 	const struct pfs_runtime *runtime;
 	RemoteMemory *memory; /* memory of the process; used only with runtime */
 	CodePages *code;	  /* code pages of the process; used only with runtime */
+	/* number of classes that HotSpot had unloaded, or PFS_UNLOADED_UNKNOWN; used with runtime */
+	uint64_t unloaded;
 } LateWalk;
 
 /*
- * Walks from the given state on. Stores at most capacity frames in the form in which the kernel
- * records them, with PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
+ * Walks from the given state on. The walk ends before the first compiled method (PFS_WALK_STALE) if
+ * HotSpot has unloaded classes since the sample, or may have done so: the method may have been
+ * replaced. Stores at most capacity frames in the form in which the kernel records them, with
+ * PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
  */
 size_t late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
 				 int *status);

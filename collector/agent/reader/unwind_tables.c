@@ -420,6 +420,7 @@ unwind_tables_walk(UnwindTables *tables, const ExecImage *process, const struct 
 		walk.runtime = runtimes_machine(tables->runtimes, process);
 	if (walk.runtime != NULL)
 		code_pages_begin(tables->code_pages, process, now_ns);
+	walk.unloaded = late->unloaded;
 	walk.memory = &code;
 	walk.code = tables->code_pages;
 	found = late_walk(tables->unwinder, &walk, frames, capacity, status);
