@@ -110,6 +110,16 @@ pfs_relation_smgr(Relation relation)
 }
 #endif
 
+/*
+ * Before 14.3, SPI_commit() leaves the session without a transaction. In later releases
+ * SPI_start_transaction() does nothing.
+ */
+#if PG_VERSION_NUM >= 150000
+#define pfs_spi_commit() SPI_commit()
+#else
+#define pfs_spi_commit() (SPI_commit(), SPI_start_transaction())
+#endif
+
 /* Before 15, all blocks of a generation context have one size. */
 #if PG_VERSION_NUM >= 150000
 #define pfs_generation_context(parent, name) \

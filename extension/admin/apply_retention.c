@@ -197,7 +197,7 @@ attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql
 		FreeErrorData(error);
 	}
 	/* A later failure or cancel must not undo this step. */
-	SPI_commit();
+	pfs_spi_commit();
 	return attempt.outcome;
 }
 

@@ -239,7 +239,7 @@ profstore_compact_in_steps(PG_FUNCTION_ARGS)
 	pfs_require_local(request.relation_id, "compact in steps");
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	SPI_commit();
+	pfs_spi_commit();
 	request_await_worker(request_start_worker(&request));
 	/* SPI_commit() has removed the snapshot of the portal, which the next statements need. */
 	EnsurePortalSnapshotExists();
