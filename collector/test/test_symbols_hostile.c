@@ -486,6 +486,74 @@ leaves_out_what_unpacks_to_much(void **state)
 	symbolizer_free(symbolizer);
 }
 
+/* Answers about a symbol of a file with a worker of 64 MB, and sets the statistics. */
+static void
+ask_small_worker(const char *name, const char *symbol, SymbolLine *line, SymbolizerStats *stats)
+{
+	SymbolizerOptions options = { 1 << 20, "", true, 64 << 20 };
+	Symbolizer *symbolizer;
+	SymbolLines lines;
+	char path[128];
+	Binary *binary;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	assert_int_equal(binary_open(symbolizer, path, path, &binary), 0);
+	assert_int_equal(binary_symbolize(binary, address_of(name, symbol), &lines), 0);
+	assert_int_equal(lines.count, 1);
+	assert_string_equal(lines.lines[0].name, symbol);
+	*line = lines.lines[0];
+	symbolizer_stats(symbolizer, stats);
+	assert_int_equal(stats->worker_failures, 0);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+/*
+ * A section that nobody reads stays compressed, however large it is: places of variables are a
+ * third of the debug information of a large program.
+ */
+static void
+unpacks_what_it_reads(void **state)
+{
+	SymbolizerStats stats;
+	char command[512];
+	SymbolLine line;
+
+	snprintf(command, sizeof(command),
+			 "cd %s && printf '%%s\\n' '.section .debug_loc,\"\",@progbits' '.fill 104857600,1,0'"
+			 " '.section .note.GNU-stack,\"\",@progbits' >places.S &&"
+			 " echo 'int answer(void) { return 42; }' >answer.c &&"
+			 " gcc -g -shared -fPIC -Wl,--compress-debug-sections=zlib -o places answer.c places.S",
+			 directory);
+	assert_int_equal(system(command), 0);
+	ask_small_worker("places", "answer", &line, &stats);
+	assert_int_equal(line.line, 1);
+	assert_int_equal(stats.debug_info_left_out, 0);
+}
+
+/* A list of units that does not fit into the worker's memory is left out, and counted. */
+static void
+leaves_out_too_many_units(void **state)
+{
+	SymbolizerStats stats;
+	char command[1024];
+	SymbolLine line;
+
+	snprintf(
+		command, sizeof(command),
+		"cd %s && printf '%%s\\n' '.section .debug_abbrev,\"\",@progbits' '.byte 1,0x11,0, 0,0, 0'"
+		" '.section .debug_info,\"\",@progbits' '.rept 1000000' '.long 8' '.short 4' '.long 0'"
+		" '.byte 8, 1' '.endr' '.text' '.globl crowd' '.type crowd,@function' 'crowd: nop' 'ret'"
+		" '.size crowd,.-crowd' '.section .note.GNU-stack,\"\",@progbits' >crowd.S &&"
+		" gcc -shared -nostdlib -o crowd crowd.S",
+		directory);
+	assert_int_equal(system(command), 0);
+	ask_small_worker("crowd", "crowd", &line, &stats);
+	assert_int_equal(line.line, 0);
+	assert_int_equal(stats.debug_info_left_out, 1);
+}
+
 /*
  * Files that take the worker all the time that a query may have use up their owner's allowance, and
  * no other's.
@@ -896,6 +964,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(stands_a_sleeping_worker),
 		cmocka_unit_test(leaves_a_slow_answer_for_later),
 		cmocka_unit_test(leaves_out_what_unpacks_to_much),
+		cmocka_unit_test(unpacks_what_it_reads),
+		cmocka_unit_test(leaves_out_too_many_units),
 		cmocka_unit_test(charges_the_owner),
 		cmocka_unit_test(keeps_answers_of_files_apart),
 		cmocka_unit_test(refuses_lying_replies),

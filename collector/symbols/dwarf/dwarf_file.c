@@ -93,7 +93,7 @@ dwarf_section_unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const cha
 }
 
 bool
-dwarf_elf_fits(Elf *elf, uint64_t *room_bytes)
+dwarf_elf_fits(Elf *elf, bool split, uint64_t *room_bytes)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -105,11 +105,15 @@ dwarf_elf_fits(Elf *elf, uint64_t *room_bytes)
 		GElf_Shdr header;
 		const char *name;
 		uint64_t size_bytes;
+		bool is_old;
 
 		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(elf, names, header.sh_name);
-		size_bytes = name != NULL ? dwarf_section_unpacked_size(section, &header, name) : 0;
+		/* the other sections, such as those of variables' places, stay compressed */
+		if (name == NULL || section_of_name(name, split, &is_old) == DWARF_SECTIONS)
+			continue;
+		size_bytes = dwarf_section_unpacked_size(section, &header, name);
 		if (size_bytes > *room_bytes)
 			return false;
 		*room_bytes -= size_bytes;

@@ -43,10 +43,10 @@ typedef struct DwarfFile
 } DwarfFile;
 
 /*
- * Subtracts from the room the size of the compressed debug sections of a file, which are unpacked
- * when it is opened. Returns false if they do not fit.
+ * Subtracts from the room the size of those compressed sections that dwarf_file_init() with the
+ * same split unpacks. Returns false if they do not fit.
  */
-bool dwarf_elf_fits(Elf *elf, uint64_t *room_bytes);
+bool dwarf_elf_fits(Elf *elf, bool split, uint64_t *room_bytes);
 
 /*
  * Reads the sections of an ELF file, which must stay open, or those of split units (.dwo).

@@ -152,7 +152,9 @@ dwarf_package_open(DwarfPackage *package, int fd, uint64_t *room_bytes)
 		return -ENOMEM;
 	}
 	package->elf = elf_memory(package->bytes, package->size_bytes);
-	err = package->elf == NULL ? -ENODATA : !dwarf_elf_fits(package->elf, room_bytes) ? -EFBIG : 0;
+	err = package->elf == NULL								? -ENODATA
+		  : !dwarf_elf_fits(package->elf, true, room_bytes) ? -EFBIG
+															: 0;
 	if (err == 0)
 		err = dwarf_file_init(&package->file, package->elf, true);
 	if (err != 0)

@@ -157,7 +157,7 @@ session_open_supplement(DwarfSession *session)
 	session->alt_elf = elf_begin(session->fds.alternative, ELF_C_READ_MMAP, NULL);
 	if (session->alt_elf == NULL)
 		return 0;
-	if (!dwarf_elf_fits(session->alt_elf, &session->room_bytes))
+	if (!dwarf_elf_fits(session->alt_elf, false, &session->room_bytes))
 		return -EFBIG;
 	if (dwarf_file_init(&session->alt, session->alt_elf, false) != 0)
 		return 0;
@@ -174,7 +174,7 @@ open_files(DwarfSession *session)
 	session->elf = elf_begin(session->fds.file, ELF_C_READ_MMAP, NULL);
 	if (session->elf == NULL)
 		return -ENODATA;
-	if (!dwarf_elf_fits(session->elf, &session->room_bytes))
+	if (!dwarf_elf_fits(session->elf, false, &session->room_bytes))
 		return -EFBIG;
 	err = dwarf_file_init(&session->file, session->elf, false);
 	if (err == 0)

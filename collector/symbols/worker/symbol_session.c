@@ -69,6 +69,7 @@ open_dwarf(SymbolSession *session, size_t room_bytes)
 {
 	bool is_separate = !session->binary.has_dwarf;
 	int from = is_separate ? session->files.debug : session->files.binary;
+	int err;
 	int fd;
 
 	if (is_separate && (from < 0 || !session->debug.has_dwarf))
@@ -76,9 +77,10 @@ open_dwarf(SymbolSession *session, size_t room_bytes)
 	fd = dup(from);
 	if (fd < 0)
 		return;
-	session->left_out =
-		dwarf_session_open(&(DwarfFds){ fd, session->files.alternative, session->files.package },
-						   room_bytes / 2, &session->dwarf) == -EFBIG;
+	err = dwarf_session_open(&(DwarfFds){ fd, session->files.alternative, session->files.package },
+							 room_bytes / 2, &session->dwarf);
+	/* the sections, or the list of the units, would take too much memory */
+	session->left_out = err == -EFBIG || err == -ENOMEM;
 	session->files.alternative = -1;
 	session->files.package = -1;
 }
