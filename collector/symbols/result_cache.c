@@ -38,6 +38,7 @@ typedef struct Generation
 	Arena arena;
 	Table blobs;
 	Table entries;
+	SymbolLines last; /* the lines that were added last; none at first */
 } Generation;
 
 struct ResultCache
@@ -65,6 +66,7 @@ generation_fini(Generation *generation)
 	table_fini(&generation->entries);
 	table_fini(&generation->blobs);
 	arena_fini(&generation->arena);
+	generation->last = (SymbolLines){ 0 };
 }
 
 static bool
@@ -107,9 +109,15 @@ generation_intern(Generation *generation, const void *bytes, size_t size_bytes)
 	return copy;
 }
 
+/*
+ * Returns the generation's copy of a string; NULL if out of memory. likely is such a copy that may
+ * be equal, or NULL: comparing takes a fraction of the time of hashing.
+ */
 static const char *
-intern_string(Generation *generation, const char *string)
+intern_string(Generation *generation, const char *string, const char *likely)
 {
+	if (likely != NULL && strcmp(likely, string) == 0)
+		return likely;
 	return generation_intern(generation, string, strlen(string) + 1);
 }
 
@@ -117,20 +125,32 @@ intern_string(Generation *generation, const char *string)
 static const SymbolLine *
 intern_lines(Generation *generation, const SymbolLines *lines)
 {
+	const SymbolLine none = { 0 };
 	const SymbolLine *stored = NULL;
 	SymbolLine *copy = malloc((lines->count + 1) * sizeof(*copy));
 	bool whole = copy != NULL;
 
 	for (uint32_t i = 0; i < lines->count && whole; i++)
 	{
+		/* addresses are mostly asked about in their order, so that outer frames recur */
+		uint32_t from_end = lines->count - i;
+		const SymbolLine *likely = from_end <= generation->last.count
+									   ? &generation->last.lines[generation->last.count - from_end]
+									   : &none;
+
 		copy[i] = lines->lines[i];
-		copy[i].name = intern_string(generation, lines->lines[i].name);
-		copy[i].system_name = intern_string(generation, lines->lines[i].system_name);
-		copy[i].filename = intern_string(generation, lines->lines[i].filename);
+		copy[i].name = intern_string(generation, lines->lines[i].name, likely->name);
+		copy[i].system_name =
+			lines->lines[i].system_name == lines->lines[i].name
+				? copy[i].name
+				: intern_string(generation, lines->lines[i].system_name, likely->system_name);
+		copy[i].filename = intern_string(generation, lines->lines[i].filename, likely->filename);
 		whole = copy[i].name != NULL && copy[i].system_name != NULL && copy[i].filename != NULL;
 	}
 	if (whole)
 		stored = generation_intern(generation, copy, lines->count * sizeof(*copy));
+	if (stored != NULL)
+		generation->last = (SymbolLines){ lines->count, stored };
 	free(copy);
 	return stored;
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,21 +89,66 @@ agrees_with_the_oracles(void **state)
 {
 	static Demangler demangler;
 
-	demangler_init(&demangler);
+	demangler_init(&demangler, NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 	{
-		char *full = demangler_name(&demangler, names[i].mangled, NAME_STYLE_FULL);
-		char *simple = demangler_name(&demangler, names[i].mangled, NAME_STYLE_SIMPLE);
-		char *again = demangler_name(&demangler, names[i].mangled, NAME_STYLE_FULL);
+		const char *full = demangler_name(&demangler, names[i].mangled, NAME_STYLE_FULL);
+		const char *simple = demangler_name(&demangler, names[i].mangled, NAME_STYLE_SIMPLE);
+		const char *again = demangler_name(&demangler, names[i].mangled, NAME_STYLE_FULL);
 
 		assert_string_equal(full, names[i].full);
 		assert_string_equal(simple, names[i].simple);
 		assert_string_equal(again, names[i].full);
-		free(full);
-		free(simple);
-		free(again);
+		demangler_release(&demangler);
 	}
 	assert_null(demangler_name(&demangler, "main", NAME_STYLE_SIMPLE));
+}
+
+static int limits_set;
+static int limits_ended;
+
+static void
+count_limits(bool is_demangling)
+{
+	limits_set += is_demangling;
+	limits_ended += !is_demangling;
+}
+
+/*
+ * The forms of an answer stay valid although later names take their slots. The time of an answer is
+ * limited once, and only if it has a name that is not in the cache.
+ */
+static void
+keeps_the_forms_of_an_answer(void **state)
+{
+	enum
+	{
+		NAMES = 4 * DEMANGLED_KEPT
+	};
+	static const char *forms[NAMES];
+	static Demangler demangler;
+	char name[32];
+	char form[32];
+
+	demangler_init(&demangler, count_limits);
+	for (int i = 0; i < NAMES; i++)
+	{
+		snprintf(name, sizeof(name), "_Z5f%04di", i);
+		forms[i] = demangler_name(&demangler, name, NAME_STYLE_FULL);
+	}
+	for (int i = 0; i < NAMES; i++)
+	{
+		snprintf(form, sizeof(form), "f%04d(int)", i);
+		assert_string_equal(forms[i], form);
+	}
+	assert_int_equal(limits_set, 1);
+	assert_int_equal(limits_ended, 0);
+	demangler_release(&demangler);
+	assert_int_equal(limits_ended, 1);
+	assert_string_equal(demangler_name(&demangler, name, NAME_STYLE_FULL), form);
+	demangler_release(&demangler);
+	assert_int_equal(limits_set, 1);
+	assert_int_equal(limits_ended, 1);
 }
 
 /* libiberty overflows the stack at a long name of D whose type is a pointer to a pointer to ... */
@@ -112,11 +158,11 @@ leaves_long_names_of_d(void **state)
 	static const size_t pointers[] = { 16, 4000, 4 << 20 };
 	static Demangler demangler;
 
-	demangler_init(&demangler);
+	demangler_init(&demangler, NULL);
 	for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++)
 	{
 		char *name = calloc(1, pointers[i] + sizeof("_D1ai"));
-		char *text;
+		const char *text;
 
 		assert_non_null(name);
 		memcpy(name, "_D1a", 4);
@@ -127,7 +173,7 @@ leaves_long_names_of_d(void **state)
 			assert_null(text);
 		else
 			assert_string_equal(text, "a");
-		free(text);
+		demangler_release(&demangler);
 		free(name);
 	}
 }
@@ -157,6 +203,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_the_oracles),
+		cmocka_unit_test(keeps_the_forms_of_an_answer),
 		cmocka_unit_test(leaves_long_names_of_d),
 		cmocka_unit_test(shortens_broken_names),
 	};

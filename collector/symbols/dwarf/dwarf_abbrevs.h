@@ -56,6 +56,12 @@ typedef struct DwarfAbbrev
 	uint64_t code;
 	uint32_t first; /* index of its first step */
 	uint32_t count;
+	/*
+	 * Steps that read only address ranges and the sibling, for an inlined call or a block of fixed
+	 * size; no steps: all attributes must be read.
+	 */
+	uint32_t range_first;
+	uint32_t range_count;
 	int32_t fixed_bytes;   /* size of all attributes; -1 if it varies */
 	int32_t sibling_bytes; /* position of DW_AT_sibling in them, if it is a ref4; otherwise -1 */
 	uint16_t tag;
@@ -74,6 +80,17 @@ typedef struct DwarfSizes
 	uint8_t offset_bytes;
 } DwarfSizes;
 
+/* How a search for functions steps over an entry. */
+typedef struct DwarfSkip
+{
+	int32_t bytes;	 /* size of the attributes; DWARF_LOOK: the entry must be looked at */
+	int32_t sibling; /* position of DW_AT_sibling; or one of the values below */
+} DwarfSkip;
+
+#define DWARF_LOOK		  (-1)
+#define DWARF_NO_CHILDREN (-1) /* no children, or children among which functions are searched */
+#define DWARF_BY_CHILD	  (-2) /* children that are skipped one by one */
+
 typedef struct DwarfAbbrevs
 {
 	uint64_t offset;
@@ -82,7 +99,10 @@ typedef struct DwarfAbbrevs
 	DwarfStep *steps;
 	uint32_t count;
 	uint32_t step_count;
-	bool is_dense; /* codes are 1, 2, ... */
+	bool is_dense;	  /* codes are 1, 2, ... */
+	DwarfSkip *skips; /* by code, if codes are dense; code 0 ends a list of children */
+	uint32_t skip_count;
+	uint32_t skip_room_bytes; /* largest size of an entry that skips can step over */
 } DwarfAbbrevs;
 
 /* Returns the size of a form in bytes; -1 if it varies, -2 if the form is not known. */

@@ -69,6 +69,7 @@ dwarf_cursor_number(DwarfCursor *cursor, unsigned size_bytes)
 {
 	uint64_t number = 0;
 	uint32_t word;
+	uint16_t half;
 
 	if (size_bytes > dwarf_cursor_left(cursor))
 	{
@@ -79,6 +80,10 @@ dwarf_cursor_number(DwarfCursor *cursor, unsigned size_bytes)
 	{
 		case 1:
 			number = *cursor->at;
+			break;
+		case 2:
+			memcpy(&half, cursor->at, sizeof(half));
+			number = half;
 			break;
 		case 4:
 			memcpy(&word, cursor->at, sizeof(word));

@@ -239,8 +239,7 @@ line_table_fini(LineTable *table)
 typedef struct LineRun
 {
 	LineRows *rows;
-	size_t room;
-	size_t line_room;
+	size_t room;	 /* of each of the arrays */
 	size_t sequence; /* index of the sequence's first row */
 	bool is_unordered;
 	uint64_t begin; /* address of the sequence's first row */
@@ -259,6 +258,18 @@ begin_sequence(LineRun *run)
 	run->line = 1;
 }
 
+/* Makes room for another row. Returns false if memory is exhausted. */
+static bool
+line_run_grow(LineRun *run)
+{
+	LineRows *rows = run->rows;
+	size_t line_room = run->room;
+
+	/* both arrays have the same room, so that a row needs one comparison */
+	return grow_array(&rows->line_nums, &line_room, rows->count, sizeof(*rows->line_nums)) == 0 &&
+		   grow_array(&rows->places, &run->room, rows->count, sizeof(*rows->places)) == 0;
+}
+
 /* Appends a row. Returns false if memory is exhausted. */
 static bool
 line_program_append_row(LineRun *run, uint64_t place, int32_t line_num)
@@ -267,36 +278,39 @@ line_program_append_row(LineRun *run, uint64_t place, int32_t line_num)
 
 	if (rows->count > 0 && rows->places[rows->count - 1] >> 16 > place >> 16)
 		run->is_unordered = true;
-	if (grow_array(&rows->places, &run->room, rows->count, sizeof(place)) != 0 ||
-		grow_array(&rows->line_nums, &run->line_room, rows->count, sizeof(line_num)) != 0)
+	if (rows->count == run->room && !line_run_grow(run))
 		return false;
 	rows->places[rows->count] = place;
 	rows->line_nums[rows->count++] = line_num;
 	return true;
 }
 
-/* Appends the row of the present state. Returns false if memory is exhausted. */
-static bool
+/*
+ * Appends the row of the present state, unless file and line are those of the row before. Returns
+ * false if memory is exhausted.
+ */
+static inline bool
 note_row(LineRun *run, bool is_end)
 {
 	LineRows *rows = run->rows;
-	uint16_t file = run->file < LINE_FILE_NONE ? (uint16_t) run->file : LINE_FILE_NONE;
+	uint64_t file = is_end ? LINE_END : run->file < LINE_FILE_NONE ? run->file : LINE_FILE_NONE;
 	int32_t line_num = !is_end && run->line <= INT32_MAX ? (int32_t) run->line : 0;
-	size_t last;
+	uint64_t place = run->address << 16 | file;
+	uint64_t last;
 
 	if (run->begin == DWARF_NOWHERE)
 		run->begin = run->address;
 	if (run->address >> ADDRESS_BITS != 0)
 		return true;
+	/* of several rows at one address the last one counts */
+	if (rows->count > run->sequence && (rows->places[rows->count - 1] ^ place) >> 16 == 0)
+		rows->count--;
+	if (rows->count == run->sequence)
+		return line_program_append_row(run, place, line_num);
 	last = rows->count - 1;
-	if (rows->count > run->sequence && rows->places[last] >> 16 == run->address)
-		rows->count = last--;
-	if (is_end)
-		file = LINE_END;
-	if (rows->count > run->sequence && (uint16_t) rows->places[last] == file &&
-		rows->line_nums[last] == line_num)
+	if ((uint16_t) rows->places[last] == file && rows->line_nums[last] == line_num)
 		return true;
-	return line_program_append_row(run, run->address << 16 | file, line_num);
+	return line_program_append_row(run, place, line_num);
 }
 
 /*
@@ -368,6 +382,10 @@ run_standard(LineTable *table, LineRun *run, unsigned opcode)
 			return true;
 		case DW_LNS_set_file:
 			run->file = dwarf_cursor_uleb(cursor);
+			return true;
+		case DW_LNS_set_column:
+			/* columns are in most programs, so their operands are skipped here and not below */
+			(void) dwarf_cursor_uleb(cursor);
 			return true;
 		case DW_LNS_const_add_pc:
 			run->address += (255U - table->opcode_base) / table->line_range *

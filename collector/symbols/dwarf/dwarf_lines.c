@@ -32,10 +32,11 @@ typedef struct KeptTable
 
 struct DwarfLines
 {
-	Budget budget; /* only counts memory */
-	Arena arena;   /* memory of paths */
-	Table paths;   /* table of const char *, each once */
-	Table tables;  /* table of KeptTable *, by key */
+	Budget budget;	 /* only counts memory */
+	Arena arena;	 /* memory of paths */
+	Table paths;	 /* table of const char *, each once */
+	Table tables;	 /* table of KeptTable *, by key */
+	KeptTable *last; /* table that was found last; NULL: none */
 };
 
 int
@@ -153,12 +154,16 @@ static KeptTable *
 find_table(DwarfLines *lines, const DwarfUnit *unit)
 {
 	const TableKey key = { unit->file, unit->line_table };
-	uint64_t hash = hash_bytes(lines->tables.seed, &key, sizeof(key));
+	KeptTable *kept = lines->last;
 	uint32_t position;
-	KeptTable *kept;
+	uint64_t hash;
 
+	/* the address and all call sites of its chain are usually in one table */
+	if (kept != NULL && key_equal(&kept, &key))
+		return kept;
+	hash = hash_bytes(lines->tables.seed, &key, sizeof(key));
 	if (table_find(&lines->tables, hash, key_equal, &key, &position))
-		return *(KeptTable **) table_item(&lines->tables, position);
+		return lines->last = *(KeptTable **) table_item(&lines->tables, position);
 	if (table_reserve(&lines->tables) != 0)
 		return NULL;
 	kept = calloc(1, sizeof(*kept));
@@ -167,7 +172,7 @@ find_table(DwarfLines *lines, const DwarfUnit *unit)
 	kept->key = key;
 	kept->rows_read = !line_table_read(&kept->table, unit);
 	*(KeptTable **) table_append(&lines->tables, hash) = kept;
-	return kept;
+	return lines->last = kept;
 }
 
 /* Finds the last row at or before an address. Returns false if there is none. */

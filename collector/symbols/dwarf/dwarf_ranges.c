@@ -10,16 +10,16 @@
 #define LIST_READS_MAX 64
 #define LIST_BYTES_MIN 4096 /* smaller sections count as large as this */
 
-/* Finds the end of the range of an entry that has low_pc. */
-static bool
-range_end(const DwarfEntry *entry, uint64_t low, uint64_t *high)
+bool
+dwarf_entry_range(const DwarfEntry *entry, uint64_t *low, uint64_t *high)
 {
-	if (!dwarf_entry_has(entry, DWARF_HIGH_PC))
+	if (!dwarf_entry_has(entry, DWARF_HIGH_PC) || !dwarf_entry_address(entry, DWARF_LOW_PC, low))
 		return false;
 	if (dwarf_entry_address(entry, DWARF_HIGH_PC, high))
 		return true;
-	*high = low + entry->values[DWARF_HIGH_PC].number;
-	return *high >= low;
+	/* a constant is the size of the range; one that wraps around is damaged */
+	*high = *low + entry->values[DWARF_HIGH_PC].number;
+	return *high >= *low;
 }
 
 /*
@@ -63,8 +63,7 @@ void
 dwarf_ranges_begin(DwarfRanges *ranges, const DwarfEntry *entry)
 {
 	*ranges = (DwarfRanges){ .unit = entry->unit };
-	if (dwarf_entry_address(entry, DWARF_LOW_PC, &ranges->low) &&
-		range_end(entry, ranges->low, &ranges->high))
+	if (dwarf_entry_range(entry, &ranges->low, &ranges->high))
 		return;
 	ranges->low = ranges->high = 0;
 	if (dwarf_entry_has(entry, DWARF_RANGES_AT))

@@ -19,6 +19,12 @@ typedef struct DwarfRanges
 } DwarfRanges;
 
 /*
+ * Sets *low and *high (exclusive) to the range of an entry that has two addresses, or an address
+ * and a size. Returns false if it has not.
+ */
+bool dwarf_entry_range(const DwarfEntry *entry, uint64_t *low, uint64_t *high);
+
+/*
  * Begins a walk. If the entry has no ranges, the walk has none; likewise if the file's lists were
  * read too often, which happens only if many entries of a hostile file share long lists.
  */

@@ -85,9 +85,12 @@ abbrevs_equal(const void *item, const void *key)
 		   memcmp(&abbrevs->sizes, &unit->sizes, sizeof(unit->sizes)) == 0;
 }
 
-/* Sets the abbreviations of a unit. Returns false if there are none. */
+/*
+ * Sets the abbreviations of a unit, which units that have one offset of .debug_abbrev share.
+ * Returns false if there are none.
+ */
 static bool
-find_abbrevs(DwarfUnit *unit)
+read_abbrevs(DwarfUnit *unit)
 {
 	DwarfFile *file = unit->file;
 	uint64_t hash =
@@ -95,8 +98,6 @@ find_abbrevs(DwarfUnit *unit)
 	DwarfAbbrevs *made;
 	uint32_t position;
 
-	if (unit->abbrevs != NULL)
-		return true;
 	if (table_find(&file->abbrevs, hash, abbrevs_equal, unit, &position))
 	{
 		unit->abbrevs = *(DwarfAbbrevs **) table_item(&file->abbrevs, position);
@@ -110,6 +111,12 @@ find_abbrevs(DwarfUnit *unit)
 	*(DwarfAbbrevs **) table_append(&file->abbrevs, hash) = made;
 	unit->abbrevs = made;
 	return true;
+}
+
+static inline bool
+find_abbrevs(DwarfUnit *unit)
+{
+	return unit->abbrevs != NULL || read_abbrevs(unit);
 }
 
 bool
@@ -165,14 +172,14 @@ dwarf_value_read(DwarfCursor *cursor, const uint8_t *section, unsigned form,
 	return !cursor->failed;
 }
 
-/* Reads an entry's attributes by the steps of its abbreviation. */
-static bool
+/* Reads an entry's attributes by steps of its abbreviation. */
+static inline bool
 unit_read_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbrevs,
-					 const DwarfAbbrev *abbrev, DwarfEntry *entry)
+					 uint32_t first, uint32_t count, DwarfEntry *entry)
 {
-	const DwarfStep *step = abbrevs->steps + abbrev->first;
+	const DwarfStep *step = abbrevs->steps + first;
 
-	for (uint32_t i = 0; i < abbrev->count; i++, step++)
+	for (uint32_t i = 0; i < count; i++, step++)
 	{
 		DwarfValue *value = &entry->values[step->slot];
 
@@ -215,7 +222,8 @@ dwarf_unit_read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t off
 	if (code != 0)
 	{
 		abbrev = dwarf_abbrevs_find(abbrevs, code);
-		if (abbrev == NULL || !unit_read_attributes(&cursor, section, abbrevs, abbrev, entry))
+		if (abbrev == NULL ||
+			!unit_read_attributes(&cursor, section, abbrevs, abbrev->first, abbrev->count, entry))
 			return false;
 		entry->tag = abbrev->tag;
 		entry->has_children = abbrev->has_children;
@@ -257,6 +265,8 @@ skip_steps(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs *abbr
 			dwarf_cursor_skip(cursor, (uint64_t) step->size_bytes);
 		else if (step->form == DW_FORM_exprloc)
 			dwarf_cursor_skip(cursor, dwarf_cursor_uleb(cursor));
+		else if (step->form == DW_FORM_string)
+			(void) dwarf_cursor_string(cursor);
 		else if (!dwarf_value_read(cursor, section, step->form, &abbrevs->sizes, &value))
 			return false;
 	}
@@ -284,6 +294,33 @@ skip_attributes(DwarfCursor *cursor, const uint8_t *section, const DwarfAbbrevs 
 		memcpy(&offset, cursor->at + abbrev->sibling_bytes, sizeof(offset));
 	*sibling = offset;
 	cursor->at += abbrev->fixed_bytes;
+	return true;
+}
+
+/*
+ * Reads an entry whose code has been read: if its abbreviation has steps for that, only its ranges
+ * and sibling; otherwise all of it.
+ */
+static bool
+unit_read_ranges(DwarfUnit *unit, DwarfCursor *cursor, uint64_t offset, const DwarfAbbrev *abbrev,
+				 DwarfEntry *entry)
+{
+	const uint8_t *section = unit->file->sections[DWARF_INFO].bytes;
+	const uint8_t *begin = cursor->at;
+
+	if (abbrev == NULL || abbrev->range_count == 0)
+		return dwarf_unit_read_entry(unit, unit->abbrevs, offset, entry);
+	entry->unit = unit;
+	entry->offset = offset;
+	entry->has = 0;
+	entry->tag = abbrev->tag;
+	entry->has_children = abbrev->has_children;
+	if ((uint64_t) abbrev->fixed_bytes > dwarf_cursor_left(cursor) ||
+		!unit_read_attributes(cursor, section, unit->abbrevs, abbrev->range_first,
+							  abbrev->range_count, entry))
+		return false;
+	/* attributes may follow those that were read */
+	entry->next = (uint64_t) (begin - section) + (uint64_t) abbrev->fixed_bytes;
 	return true;
 }
 
@@ -354,12 +391,57 @@ dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfE
 		if (abbrev == NULL || !abbrev->is_plain)
 		{
 			*depth += inside;
-			return dwarf_unit_read_entry(unit, unit->abbrevs, (uint64_t) (before - section), entry);
+			return unit_read_ranges(unit, &cursor, (uint64_t) (before - section), abbrev, entry);
 		}
 		if (!skip_attributes(&cursor, section, unit->abbrevs, abbrev, &sibling))
 			return false;
 		inside += abbrev->has_children;
 	}
+}
+
+/*
+ * Steps over entries of fixed size in which a search for functions finds nothing. Stops before the
+ * first other entry, and near the end of the unit.
+ */
+static void
+skip_uniform(const DwarfUnit *unit, bool everywhere, DwarfCursor *cursor)
+{
+	const uint8_t *begin = unit->file->sections[DWARF_INFO].bytes + unit->offset;
+	const DwarfSkip *skips = unit->abbrevs->skips;
+	const uint32_t skip_count = unit->abbrevs->skip_count;
+	/* with this much room a code of two bytes and the attributes are within the unit */
+	const int64_t room_bytes = 2 + (int64_t) unit->abbrevs->skip_room_bytes;
+	const uint8_t *at = cursor->at;
+
+	while (cursor->end - at >= room_bytes)
+	{
+		const uint8_t *attributes = at + 1;
+		uint32_t code = *at;
+		DwarfSkip skip;
+		uint32_t sibling;
+
+		/* if a third byte follows, the second one makes the code too large for the table */
+		if (code >= 0x80)
+			code = (code & 0x7f) | (uint32_t) *attributes++ << 7;
+		if (code >= skip_count)
+			break;
+		skip = skips[code];
+		if (skip.bytes == DWARF_LOOK)
+			break;
+		if (skip.sibling == DWARF_NO_CHILDREN || everywhere)
+		{
+			at = attributes + skip.bytes;
+			continue;
+		}
+		if (skip.sibling == DWARF_BY_CHILD)
+			break;
+		memcpy(&sibling, attributes + skip.sibling, sizeof(sibling));
+		/* a sibling must lie ahead, so that damaged references cannot make an endless loop */
+		if (sibling > unit->end - unit->offset || begin + sibling <= attributes + skip.bytes)
+			break;
+		at = begin + sibling;
+	}
+	cursor->at = at;
 }
 
 bool
@@ -372,11 +454,14 @@ dwarf_entry_next_function(DwarfUnit *unit, uint64_t offset, bool everywhere, Dwa
 		return false;
 	while (cursor.at < cursor.end)
 	{
-		const uint8_t *before = cursor.at;
-		uint64_t code = dwarf_cursor_uleb(&cursor);
 		const DwarfAbbrev *abbrev;
+		const uint8_t *before;
 		uint64_t sibling;
+		uint64_t code;
 
+		skip_uniform(unit, everywhere, &cursor);
+		before = cursor.at;
+		code = dwarf_cursor_uleb(&cursor);
 		if (code == 0)
 			continue;
 		abbrev = dwarf_abbrevs_find(unit->abbrevs, code);

@@ -97,8 +97,9 @@ bool dwarf_entry_read(DwarfUnit *unit, uint64_t offset, DwarfEntry *entry);
 /*
  * Reads the next entry at or after an offset that is a function, an inlined call, the end of a list
  * of children, or may contain functions. Other entries are skipped, which takes a fraction of the
- * time; *depth is increased by the number of skipped entries around the result. Returns false at
- * the end of the unit, or if it is damaged.
+ * time; *depth is increased by the number of skipped entries around the result. Of an inlined call
+ * or a block *entry may have only the ranges and the sibling. Returns false at the end of the unit,
+ * or if it is damaged.
  */
 bool dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfEntry *entry);
 

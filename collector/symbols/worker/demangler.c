@@ -20,10 +20,17 @@
 #define D_NAME_MAX	   4096
 #define OPTIONS		   (DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO)
 
+struct LooseForm
+{
+	LooseForm *next;
+	char *text;
+};
+
 void
-demangler_init(Demangler *demangler)
+demangler_init(Demangler *demangler, DemanglerLimit limit)
 {
 	demangler->seed = hash_seed();
+	demangler->limit = limit;
 }
 
 /* Demangles a name without mark. libiberty finds out every scheme by itself but that of D. */
@@ -57,38 +64,6 @@ demangle(const char *name)
 	return marked;
 }
 
-/* Stores a form in a slot, replacing an older one. */
-static void
-keep(Demangled *slot, const char *name, const char *text)
-{
-	if (strlen(name) + (text != NULL ? strlen(text) : 0) > KEPT_MAX_BYTES)
-		return;
-	free(slot->mangled);
-	free(slot->text);
-	slot->mangled = strdup(name);
-	slot->text = text != NULL ? strdup(text) : NULL;
-	if (slot->mangled != NULL && (slot->text != NULL || text == NULL))
-		return;
-	free(slot->mangled);
-	free(slot->text);
-	*slot = (Demangled){ NULL, NULL };
-}
-
-/* Returns the full form of a name, which the caller frees. */
-static char *
-demangler_full_name(Demangler *demangler, const char *name)
-{
-	uint64_t hash = hash_bytes(demangler->seed, name, strlen(name));
-	Demangled *slot = &demangler->kept[hash % DEMANGLED_KEPT];
-	char *text;
-
-	if (slot->mangled != NULL && strcmp(slot->mangled, name) == 0)
-		return slot->text != NULL ? strdup(slot->text) : NULL;
-	text = demangle(name);
-	keep(slot, name, text);
-	return text;
-}
-
 /* Returns true for mangled names of C++, but not for those of Rust, which begin like them. */
 static bool
 is_cpp(const char *name)
@@ -102,12 +77,86 @@ is_cpp(const char *name)
 	return rust == NULL;
 }
 
-char *
-demangler_name(Demangler *demangler, const char *name, NameStyle style)
+/* Returns the form of a name in a style, which the caller frees. */
+static char *
+demangle_in_style(const char *name, NameStyle style)
 {
-	char *text = demangler_full_name(demangler, name);
+	char *text = demangle(name);
 
 	if (text != NULL && style == NAME_STYLE_SIMPLE && is_cpp(name))
 		simple_name(text);
 	return text;
+}
+
+/*
+ * Frees a form at the next demangler_release(), because an answer that is being written may contain
+ * it. Returns false if memory is exhausted.
+ */
+static bool
+demangler_loosen(Demangler *demangler, char *text)
+{
+	LooseForm *loose = malloc(sizeof(*loose));
+
+	if (loose == NULL)
+		return false;
+	*loose = (LooseForm){ demangler->loose, text };
+	demangler->loose = loose;
+	return true;
+}
+
+void
+demangler_release(Demangler *demangler)
+{
+	if (demangler->limit != NULL && demangler->is_limited)
+		demangler->limit(false);
+	demangler->is_limited = false;
+	while (demangler->loose != NULL)
+	{
+		LooseForm *loose = demangler->loose;
+
+		demangler->loose = loose->next;
+		free(loose->text);
+		free(loose);
+	}
+}
+
+/*
+ * Stores a form in a slot, replacing an older one; the slot then owns text. Returns false if the
+ * form is not stored, because it is long or memory is exhausted.
+ */
+static bool
+demangler_keep(Demangler *demangler, Demangled *slot, const char *name, char *text, NameStyle style)
+{
+	bool is_long = strlen(name) + (text != NULL ? strlen(text) : 0) > KEPT_MAX_BYTES;
+	char *mangled = is_long ? NULL : strdup(name);
+
+	if (mangled == NULL || (slot->text != NULL && !demangler_loosen(demangler, slot->text)))
+	{
+		free(mangled);
+		return false;
+	}
+	free(slot->mangled);
+	*slot = (Demangled){ mangled, text, style };
+	return true;
+}
+
+const char *
+demangler_name(Demangler *demangler, const char *name, NameStyle style)
+{
+	uint64_t hash = hash_bytes(demangler->seed, name, strlen(name));
+	Demangled *slot = &demangler->kept[hash % DEMANGLED_KEPT];
+	char *text;
+
+	if (slot->mangled != NULL && slot->style == style && strcmp(slot->mangled, name) == 0)
+		return slot->text;
+	/* one limit for all names of an answer, because a hostile file chooses their number */
+	if (demangler->limit != NULL && !demangler->is_limited)
+		demangler->limit(true);
+	demangler->is_limited = true;
+	text = demangle_in_style(name, style);
+	if (demangler_keep(demangler, slot, name, text, style) || text == NULL ||
+		demangler_loosen(demangler, text))
+		return text;
+	free(text);
+	return NULL;
 }

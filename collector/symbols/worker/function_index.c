@@ -61,6 +61,16 @@ code_ranges_add(const AddressRanges *code, const DwarfEntry *entry, AddressRange
 	uint64_t high;
 	int err = 0;
 
+	/* most entries have one range, which needs no walk */
+	if (dwarf_entry_range(entry, &low, &high))
+	{
+		if (high <= low)
+			return 0;
+		*any = true;
+		return code == NULL || address_ranges_find(code, low, &section)
+				   ? address_ranges_add(ranges, low, high, value)
+				   : 0;
+	}
 	dwarf_ranges_begin(&walk, entry);
 	while (err == 0 && dwarf_ranges_next(&walk, &low, &high))
 	{

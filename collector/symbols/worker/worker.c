@@ -41,7 +41,7 @@
 #define DESCRIPTORS_MAX		   (5 * WORKER_SESSIONS + 16)
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
-#define WORKER_CPU_MS		   2000 /* limit of CPU time for one file or address */
+#define WORKER_CPU_MS		   2000 /* limit of CPU time of a question */
 #define WORKER_CPU_DEMANGLE_MS 250
 /* Time for answering as many addresses as possible in one message. */
 #define WORKER_ANSWER_NS	   INT64_C(20000000)
@@ -177,6 +177,13 @@ limit_cpu_time(int ms)
 	struct itimerval timer = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
 
 	(void) setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+/* A DemanglerLimit: after the names of an answer the limit is again that of a question. */
+static void
+limit_demangling(bool is_demangling)
+{
+	limit_cpu_time(is_demangling ? WORKER_CPU_DEMANGLE_MS : WORKER_CPU_MS);
 }
 
 static Session *
@@ -421,18 +428,16 @@ give_back(Worker *worker)
 	malloc_trim(0); /* return free memory between remaining allocations to the kernel */
 }
 
-/*
- * Makes the line of a frame. Returns the demangled name, which the caller frees; NULL if there is
- * none.
- */
-static char *
+/* Makes the line of a frame; its names are valid until demangler_release(). */
+static void
 make_line(Worker *worker, int index, const DwarfFrame *frame, const Session *session,
 		  SymbolLine *line)
 {
 	bool is_mangled = frame->linkage_name != NULL && !session->raw_names;
-	char *demangled = is_mangled && session->style != NAME_STYLE_NONE
-						  ? demangler_name(&worker->demangler, frame->linkage_name, session->style)
-						  : NULL;
+	const char *demangled =
+		is_mangled && session->style != NAME_STYLE_NONE
+			? demangler_name(&worker->demangler, frame->linkage_name, session->style)
+			: NULL;
 
 	line->name = demangled != NULL ? demangled : frame->name;
 	/* the linkage name of an unnamed function ends with keys, which must not be shown */
@@ -448,7 +453,6 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, const Session *ses
 						frame->directory, frame->filename);
 		line->filename = worker->paths[index];
 	}
-	return demangled;
 }
 
 /* Writes the answer that requests the file of a split unit. */
@@ -477,23 +481,19 @@ answer_address(Worker *worker, Session *session, uint64_t address, char *reply, 
 {
 	DwarfFrame frames[WORKER_FRAMES_MAX];
 	SymbolLine lines[WORKER_FRAMES_MAX];
-	char *demangled[WORKER_FRAMES_MAX];
 	size_t size_bytes;
 	int count;
 
-	limit_cpu_time(WORKER_CPU_MS);
 	count = symbol_session_lookup(session->symbols, address, frames, WORKER_FRAMES_MAX);
 	*wants_split = count == -ENOLINK;
 	if (*wants_split)
 		return ask_for_split(session->symbols, reply);
 	if (count < 0)
 		return worker_reply_encode(reply, count, NULL, 0);
-	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
 	for (int i = 0; i < count; i++)
-		demangled[i] = make_line(worker, i, &frames[i], session, &lines[i]);
+		make_line(worker, i, &frames[i], session, &lines[i]);
 	size_bytes = worker_reply_encode(reply, 0, lines, (uint32_t) count);
-	for (int i = 0; i < count; i++)
-		free(demangled[i]);
+	demangler_release(&worker->demangler);
 	return size_bytes;
 }
 
@@ -627,17 +627,16 @@ answer_demangle(Worker *worker, const WorkerRequest *request)
 		request->size_bytes == NAME_STYLE_SIMPLE ? NAME_STYLE_SIMPLE : NAME_STYLE_FULL;
 	char name[WORKER_NAME_BYTES + 1];
 	SymbolLine line = { .name = name, .system_name = name, .filename = "" };
-	char *demangled;
+	const char *demangled;
 	size_t size_bytes;
 
 	memcpy(name, worker->message + sizeof(*request), request->argument);
 	name[request->argument] = '\0';
-	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
 	demangled = demangler_name(&worker->demangler, name, style);
 	if (demangled != NULL)
 		line.name = demangled;
 	size_bytes = worker_reply_encode(worker->message, 0, &line, 1);
-	free(demangled);
+	demangler_release(&worker->demangler);
 	return size_bytes;
 }
 
@@ -757,7 +756,7 @@ worker_serve(void)
 
 	if (worker == NULL)
 		return EXIT_FAILURE;
-	demangler_init(&worker->demangler);
+	demangler_init(&worker->demangler, limit_demangling);
 	set_patience(WORKER_IDLE_TRIM_MS);
 	size_bytes = (ssize_t) worker_reply_encode(worker->message, 0, NULL, 0);
 	if (send(WORKER_SOCKET, worker->message, (size_t) size_bytes, MSG_NOSIGNAL) < 0)

@@ -20,32 +20,49 @@ protocol_put_string(char *text, uint32_t *text_bytes, const char *string, size_t
 	return offset;
 }
 
+/*
+ * Returns the offset of a path. Inlined calls of one file have one path at one address, which is
+ * written once.
+ */
+static uint32_t
+protocol_put_path(char *text, uint32_t *text_bytes, const SymbolLine *lines,
+				  const WorkerFrame *frames, uint32_t number, size_t limit_bytes)
+{
+	for (uint32_t i = number; i > 0; i--)
+	{
+		if (lines[i - 1].filename == lines[number].filename)
+			return frames[i - 1].filename;
+	}
+	return protocol_put_string(text, text_bytes, lines[number].filename, limit_bytes);
+}
+
 size_t
 worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count)
 {
 	WorkerReply reply = { .status = status, .frame_count = count };
-	WorkerFrame frame;
-	char *text = (char *) message + sizeof(reply) + count * sizeof(frame);
-	size_t room = WORKER_MESSAGE_BYTES - sizeof(reply) - count * sizeof(frame);
+	WorkerFrame frames[WORKER_FRAMES_MAX];
+	char *text = (char *) message + sizeof(reply) + count * sizeof(*frames);
+	size_t room = WORKER_MESSAGE_BYTES - sizeof(reply) - count * sizeof(*frames);
 	size_t limit_bytes = count > 0 ? room / (3 * count) : 0;
 
 	if (limit_bytes > WORKER_STRING_MAX)
 		limit_bytes = WORKER_STRING_MAX;
 	for (uint32_t i = 0; i < count; i++)
 	{
-		frame.name = protocol_put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
-		frame.system_name =
+		WorkerFrame *frame = &frames[i];
+
+		frame->name = protocol_put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
+		frame->system_name =
 			strcmp(lines[i].system_name, lines[i].name) == 0
-				? frame.name
+				? frame->name
 				: protocol_put_string(text, &reply.text_bytes, lines[i].system_name, limit_bytes);
-		frame.filename =
-			protocol_put_string(text, &reply.text_bytes, lines[i].filename, limit_bytes);
-		frame.start_line = lines[i].start_line;
-		frame.line = lines[i].line;
-		memcpy((char *) message + sizeof(reply) + i * sizeof(frame), &frame, sizeof(frame));
+		frame->filename = protocol_put_path(text, &reply.text_bytes, lines, frames, i, limit_bytes);
+		frame->start_line = lines[i].start_line;
+		frame->line = lines[i].line;
 	}
 	memcpy(message, &reply, sizeof(reply));
-	return sizeof(reply) + count * sizeof(frame) + reply.text_bytes;
+	memcpy((char *) message + sizeof(reply), frames, count * sizeof(*frames));
+	return sizeof(reply) + count * sizeof(*frames) + reply.text_bytes;
 }
 
 int
