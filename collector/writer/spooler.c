@@ -18,8 +18,11 @@
 
 #define MODULE "writer"
 
-/* Pause after a failed write. */
+/* Time after a failed write in which the batch is not tried again. */
 #define SPOOL_REST_NS (INT64_C(10) * 1000 * NS_PER_MS)
+
+/* Time after a failed write in which no batch is tried. */
+#define SPOOL_PAUSE_NS (INT64_C(1000) * NS_PER_MS)
 
 /* Limit of the number of files; each takes some 300 bytes of memory. */
 #define SPOOL_FILES_MAX 100000
@@ -72,7 +75,7 @@ find_due(const Writer *writer, int64_t now_ns, int64_t *next_ns)
 		if (!may_be_spooled(item))
 			continue;
 		/* also if urgent: a full disk would be written to without a pause */
-		due_ns = MAX(due_ns, item->spool_retry_ns);
+		due_ns = MAX(due_ns, MAX(item->spool_retry_ns, writer->spool_pause_ns));
 		if (due_ns <= now_ns)
 			return item;
 		*next_ns = MIN(*next_ns, due_ns);
@@ -104,7 +107,18 @@ note_failure(Writer *writer, QueuedBatch *item, int err)
 		log_failure(writer, err);
 	writer->spool_is_failing = err != -EFBIG;
 	writer->stats.spool_failures++;
-	item->spool_retry_ns = err == -EFBIG ? INT64_MAX : clock_ns(CLOCK_MONOTONIC) + SPOOL_REST_NS;
+	if (err == -EFBIG)
+	{
+		item->spool_retry_ns = INT64_MAX;
+		return;
+	}
+	item->spool_retry_ns = clock_ns(CLOCK_MONOTONIC) + SPOOL_REST_NS;
+	/*
+	 * Each attempt compresses a batch, and thousands may wait while the disk is full. At the end
+	 * there is no time to pause.
+	 */
+	if (!writer->spooler_must_end)
+		writer->spool_pause_ns = clock_ns(CLOCK_MONOTONIC) + SPOOL_PAUSE_NS;
 }
 
 /* Notifies the submitter that its batch is on disk; for the submitter, the batch has ended then. */
@@ -327,6 +341,7 @@ spooler_finish(Writer *writer, int deadline_ms)
 	for (QueuedBatch *item = writer->queue.first_in_memory; item != NULL; item = item->next)
 		if (item->spool_retry_ns != INT64_MAX)
 			item->spool_retry_ns = 0;
+	writer->spool_pause_ns = 0;
 	writer->spooler_must_end = true;
 	pthread_cond_broadcast(&writer->changed);
 	while (!writer->spooler_ended &&

@@ -50,8 +50,9 @@ struct Writer
 	bool spooler_ended;
 	/* the spooler did not end in time, so nothing that it uses may be freed */
 	bool spooler_is_left;
-	bool spool_is_failing; /* the last write failed */
-	Batch *unreported;	   /* losses that no queued batch contains yet; NULL: none */
+	bool spool_is_failing;	/* the last write failed */
+	int64_t spool_pause_ns; /* time before which no batch is written to the spool */
+	Batch *unreported;		/* losses that no queued batch contains yet; NULL: none */
 	WriterStats stats;
 	Failure failure; /* its code is EXIT_OK if there is none */
 };
