@@ -28,7 +28,8 @@ writer_figures_add(Figures *figures, const WriterStats *writer)
 	figures_add_gauge(figures, "spool_limit_bytes", "Limit of spooled_bytes; 0: no spool.",
 					  writer->spool_limit_bytes);
 	figures_add_counter(figures, "spool_failures_total",
-						"Writes to the spool directory that failed.", writer->spool_failures);
+						"Writes to the spool directory, and removals, that failed.",
+						writer->spool_failures);
 	figures_add_counter(figures, "rows_dropped_total",
 						"Rows dropped from queue or spool, or left at the end.",
 						writer->samples_dropped);

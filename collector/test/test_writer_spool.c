@@ -7,8 +7,11 @@
 #include "writer_fixture.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "spool/spool.h"
@@ -488,6 +491,39 @@ test_disk_is_full(void **state)
 	assert_stored_once("disk", 20);
 }
 
+static atomic_bool unlinking_fails;
+
+/* The linker prefers this function to that of libc, so the spool calls it. */
+int
+unlinkat(int fd, const char *name, int flags)
+{
+	if (atomic_load(&unlinking_fails))
+	{
+		errno = EROFS;
+		return -1;
+	}
+	return (int) syscall(SYS_unlinkat, fd, name, flags);
+}
+
+/* A file that cannot be removed is counted. The next process finds it and stores it no more. */
+static void
+test_files_stay(void **state)
+{
+	WriterStats stats;
+
+	create_database("stay");
+	kill_after_spooling(0, 3);
+	atomic_store(&unlinking_fails, true);
+	stats = drain_and_free(open_spooling("dbname=stay"));
+	atomic_store(&unlinking_fails, false);
+	assert_int_equal(stats.batches_written, 3);
+	assert_int_equal(stats.spool_failures, 3);
+	assert_int_equal(count_files(), 3);
+	(void) drain_and_free(open_spooling("dbname=stay"));
+	assert_int_equal(count_files(), 0);
+	assert_stored_once("stay", 3);
+}
+
 typedef struct Taken
 {
 	atomic_int count;
@@ -578,6 +614,7 @@ main(void)
 		cmocka_unit_test_setup(test_divided, empty_spool),
 		cmocka_unit_test_setup(test_pieces_of_memory, empty_spool),
 		cmocka_unit_test_setup(test_disk_is_full, empty_spool),
+		cmocka_unit_test_setup(test_files_stay, empty_spool),
 		cmocka_unit_test_setup(test_acknowledged, empty_spool),
 	};
 

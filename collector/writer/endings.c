@@ -4,6 +4,9 @@
  */
 #include "writer/endings.h"
 
+#include <string.h>
+
+#include "base/log.h"
 #include "batch/losses.h"
 
 /* Limit of the losses of dropped batches, by reason. */
@@ -76,6 +79,21 @@ endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item)
 }
 
 void
+endings_remove_file(struct Writer *writer, const SpooledBatch *file)
+{
+	int err = spool_remove(writer->spool, file);
+
+	if (err == 0)
+		return;
+	log_event(LOG_ERROR, "writer", "could not remove the file of a batch from the spool directory",
+			  log_text("target", writer->name), log_text("reason", strerror(-err)),
+			  log_number("batch", (int64_t) file->id.number));
+	pthread_mutex_lock(&writer->lock);
+	writer->stats.spool_failures++;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+void
 endings_notify(struct Writer *writer, const Endings *endings)
 {
 	for (QueuedBatch *item = endings->head, *next; item != NULL; item = next)
@@ -106,7 +124,7 @@ endings_notify(struct Writer *writer, const Endings *endings)
 		if (is_spooling)
 			continue; /* the spooler will free it */
 		if (item->is_on_disk)
-			(void) spool_remove(writer->spool, &item->on_disk);
+			endings_remove_file(writer, &item->on_disk);
 		queued_batch_free(item);
 	}
 }

@@ -33,6 +33,13 @@ void endings_add(struct Writer *writer, Endings *endings, QueuedBatch *item);
 void endings_notify(struct Writer *writer, const Endings *endings);
 
 /*
+ * Removes the file of a batch from the spool. A failure is logged and counted: the file takes room
+ * until the next process finds it, whose database recognizes the batch. The caller must not hold
+ * the lock.
+ */
+void endings_remove_file(struct Writer *writer, const SpooledBatch *file);
+
+/*
  * Adds count lost rows, and the losses in batch (NULL: none), to the next report. Losses for which
  * there is no room (64 kB of reasons, or out of memory) are counted in the statistics only. The
  * caller must hold the lock.

@@ -188,7 +188,7 @@ spool_one(Writer *writer, QueuedBatch *item)
 	if (has_ended)
 	{
 		if (err == 0)
-			(void) spool_remove(writer->spool, &file);
+			endings_remove_file(writer, &file);
 		queued_batch_free(item);
 	}
 	pthread_mutex_lock(&writer->lock);
@@ -451,7 +451,7 @@ spooler_divide(Writer *writer, const SpooledBatch *whole, QueuedBatch *pieces[2]
 	 * The whole batch is removed after both pieces were written: in a crash before, it still
 	 * exists, and spool_open() removes its pieces.
 	 */
-	(void) spool_remove(writer->spool, whole);
+	endings_remove_file(writer, whole);
 	if (spool_sync(writer->spool) != 0 && err == 0)
 		err = -EIO;
 	pthread_mutex_lock(&writer->lock);

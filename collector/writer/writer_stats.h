@@ -33,7 +33,7 @@ typedef struct WriterStats
 	uint64_t spooled_bytes;	  /* size of all its files */
 	uint64_t spool_limit_bytes;
 	uint64_t batches_spooled; /* batches that were written to the spool */
-	uint64_t spool_failures;  /* batches that could not be written to the spool */
+	uint64_t spool_failures;  /* batches that could not be written to the spool, or removed */
 	bool spool_is_nearly_full;
 	/* time of the newest stored sample, microseconds since 1970 UTC; 0: there is none */
 	int64_t newest_sample_us;
