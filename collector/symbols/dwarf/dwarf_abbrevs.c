@@ -232,6 +232,7 @@ add_attribute(Reading *reading, const DwarfAbbrev *abbrev, uint64_t attribute, u
 
 	if (size_bytes == -2)
 		return false;
+	/* adjacent attributes that nobody reads become one step, which is passed at once */
 	if (step.slot == DWARF_NO_SLOT && size_bytes >= 0)
 	{
 		if (size_bytes == 0)
@@ -246,6 +247,7 @@ add_attribute(Reading *reading, const DwarfAbbrev *abbrev, uint64_t attribute, u
 	}
 	step.form = (uint16_t) form;
 	step.size_bytes = (int8_t) size_bytes;
+	/* only implicit constants have a value here: small numbers such as files and lines */
 	step.value = (int32_t) (value < INT32_MIN || value > INT32_MAX ? 0 : value);
 	return add_step(reading, &step);
 }
@@ -263,6 +265,7 @@ set_sizes(const DwarfAbbrevs *made, DwarfAbbrev *abbrev)
 		const DwarfStep *step = &made->steps[abbrev->first + i];
 		int32_t step_bytes = step->form == 0 ? step->value : step->size_bytes;
 
+		/* only a damaged table has a size that overflows; its attributes are read one by one */
 		if (step_bytes < 0 || step_bytes > INT32_MAX - size_bytes)
 			return;
 		if (step->slot == DWARF_SIBLING && step->form == DW_FORM_ref4)
@@ -323,9 +326,11 @@ read_abbrev(Reading *reading, DwarfCursor *cursor)
 	DwarfAbbrev abbrev = { .code = dwarf_cursor_uleb(cursor), .first = made->step_count };
 	uint64_t tag;
 
+	/* code 0 ends the table */
 	if (abbrev.code == 0)
 		return false;
 	tag = dwarf_cursor_uleb(cursor);
+	/* a tag that does not fit is no tag of ours, and 0 is none */
 	abbrev.tag = tag <= UINT16_MAX ? (uint16_t) tag : 0;
 	abbrev.has_children = dwarf_cursor_number(cursor, 1) != 0;
 	abbrev.is_plain = !holds_scopes(abbrev.tag);
@@ -340,8 +345,10 @@ read_abbrev(Reading *reading, DwarfCursor *cursor)
 			break;
 		if (!add_attribute(reading, &abbrev, attribute, form, value))
 			dwarf_cursor_fail(cursor);
+		/* the reference passes all children at once, so such an entry is not plain */
 		if (attribute == DW_AT_sibling)
 			abbrev.is_plain = false;
+		/* declarations and abstract functions have no address */
 		if (attribute == DW_AT_low_pc || attribute == DW_AT_ranges)
 			abbrev.is_code = abbrev.tag == DW_TAG_subprogram;
 	}
@@ -353,6 +360,7 @@ read_abbrev(Reading *reading, DwarfCursor *cursor)
 		cursor->failed = true;
 		return false;
 	}
+	/* compilers number abbreviations from 1, so that most tables need no search */
 	made->is_dense = made->is_dense && abbrev.code == made->count + 1;
 	made->items[made->count++] = abbrev;
 	return true;
@@ -445,6 +453,7 @@ dwarf_abbrevs_read(const DwarfSpan *section, uint64_t offset, const DwarfSizes *
 	shrink(&reading);
 	if (last == 0)
 		list_skips(reading.made);
+	/* the order of codes matters only if they are searched */
 	if (!reading.made->is_dense)
 		qsort(reading.made->items, reading.made->count, sizeof(DwarfAbbrev), compare_codes);
 	return reading.made;

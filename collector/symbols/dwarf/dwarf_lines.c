@@ -114,6 +114,7 @@ make_path(DwarfLines *lines, const LineTable *table, const LineFile *file)
 
 	if (file->name == NULL)
 		return NULL;
+	/* an absolute name has no directory, whatever its number is */
 	if (file->name[0] == '/' || directory == NULL)
 		return intern_path(lines, file->name);
 	room = strlen(directory) + 1 + strlen(file->name) + 1;
@@ -170,6 +171,7 @@ find_table(DwarfLines *lines, const DwarfUnit *unit)
 	if (kept == NULL)
 		return NULL;
 	kept->key = key;
+	/* a damaged header has no program, so that there is nothing to run later */
 	kept->rows_read = !line_table_read(&kept->table, unit);
 	*(KeptTable **) table_append(&lines->tables, hash) = kept;
 	return lines->last = kept;
@@ -211,6 +213,7 @@ dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, con
 	if (!search_rows(&kept->rows, address, &row))
 		return false;
 	number = (uint16_t) kept->rows.places[row];
+	/* the address is after the end of a sequence, and before the next one */
 	if (number == LINE_END)
 		return false;
 	*path = kept_path(lines, kept, number);

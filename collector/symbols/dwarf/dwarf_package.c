@@ -71,6 +71,7 @@ package_read_index(const DwarfSpan *span, Index *index)
 		index->columns > COLUMNS_MAX || index->slots == 0 ||
 		(index->slots & (index->slots - 1)) != 0)
 		return false;
+	/* none of these sums overflows: slots and rows have 32 bits, columns are at most 16 */
 	index->row_numbers = 16 + 8 * index->slots;
 	index->sections = index->row_numbers + 4 * index->slots;
 	index->offsets = index->sections + 4 * index->columns;
@@ -94,6 +95,7 @@ find_row(const Index *index, uint64_t id, uint64_t *row)
 {
 	uint64_t mask = index->slots - 1;
 	uint64_t slot = id & mask;
+	/* an odd step visits all slots of a table whose size is a power of two */
 	uint64_t step = (id >> 32 & mask) | 1;
 
 	for (uint64_t i = 0; i < index->slots; i++)
@@ -124,6 +126,7 @@ cut_parts(const Index *index, uint64_t row, DwarfFile *part)
 		uint64_t size_bytes = index_number(index, index->sizes + place, 4);
 		DwarfSection section = section_of_column(index->version, column);
 
+		/* the index may list sections that nobody reads, or that the file lacks */
 		if (section == DWARF_SECTIONS || part->sections[section].bytes == NULL)
 			continue;
 		if (offset > part->sections[section].size_bytes ||
@@ -204,6 +207,7 @@ dwarf_package_find(const DwarfPackage *package, const DwarfUnit *skeleton, Dwarf
 	Index index;
 
 	dwarf_file_init_part(part, &package->file);
+	/* without an index the file has one unit, and its sections are used whole */
 	if (span->bytes == NULL ||
 		(package_read_index(span, &index) && find_row(&index, skeleton->split_id, &row) &&
 		 cut_parts(&index, row, part)))

@@ -49,7 +49,9 @@ begin_list(DwarfRanges *ranges, const DwarfUnit *unit, const DwarfValue *value)
 	const DwarfSpan *lists = &owner->file->sections[is_new ? DWARF_RNGLISTS : DWARF_RANGES];
 
 	ranges->file = owner->file;
+	/* pairs are relative to the unit until the list selects another base */
 	ranges->base = unit->low_pc;
+	/* each entry of a hostile file may refer to one long list */
 	if (owner->file->list_bytes_read / LIST_READS_MAX > lists->size_bytes + LIST_BYTES_MIN)
 		ranges->cursor = (DwarfCursor){ .failed = true };
 	else if (is_new)
@@ -81,8 +83,10 @@ next_pair(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 	{
 		*low = dwarf_cursor_number(&ranges->cursor, address_bytes);
 		*high = dwarf_cursor_number(&ranges->cursor, address_bytes);
+		/* the format has no empty range at 0: two zeros are the end of the list */
 		if (ranges->cursor.failed || (*low == 0 && *high == 0))
 			return false;
+		/* the largest address selects a base and is no range */
 		if (*low != escape)
 			break;
 		ranges->base = *high;
@@ -115,6 +119,7 @@ next_entry(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 		switch (dwarf_cursor_number(cursor, 1))
 		{
 			case DW_RLE_base_addressx:
+				/* an index that is outside fails the cursor, which ends the loop */
 				ranges->base = indexed(ranges);
 				continue;
 			case DW_RLE_base_address:
@@ -162,6 +167,7 @@ dwarf_ranges_next(DwarfRanges *ranges, uint64_t *low, uint64_t *high)
 	}
 	*low = ranges->low;
 	*high = ranges->high;
+	/* the only range was returned, so the next call ends the walk */
 	ranges->low = ranges->high = 0;
 	return *low < *high;
 }

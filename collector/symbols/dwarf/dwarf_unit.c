@@ -30,6 +30,7 @@ dwarf_unit_read_header(DwarfFile *file, DwarfCursor *cursor, DwarfUnit *unit)
 		dwarf_cursor_fail(cursor);
 		return false;
 	}
+	/* the length of the header leads to the next unit, whatever this one contains */
 	cursor->at = inside.end;
 	unit->end = (uint64_t) (inside.end - begin);
 	unit->sizes.version = (uint8_t) dwarf_cursor_number(&inside, 2);
@@ -51,6 +52,7 @@ dwarf_unit_read_header(DwarfFile *file, DwarfCursor *cursor, DwarfUnit *unit)
 		unit->sizes.address_bytes = (uint8_t) dwarf_cursor_number(&inside, 1);
 	}
 	unit->root = (uint64_t) (inside.at - begin);
+	/* the root decides the kind, when it is read */
 	unit->kind = DWARF_UNIT_OTHER;
 	return !inside.failed && (unit->sizes.address_bytes == 4 || unit->sizes.address_bytes == 8);
 }
@@ -65,6 +67,7 @@ dwarf_units_read(DwarfFile *file)
 	{
 		DwarfUnit unit;
 
+		/* a unit of an unknown version is left out; the units after it can be read */
 		if (!dwarf_unit_read_header(file, &cursor, &unit))
 			continue;
 		if (grow_array(&file->units, &room, file->unit_count, sizeof(unit)) != 0)
@@ -128,6 +131,7 @@ dwarf_value_read(DwarfCursor *cursor, const uint8_t *section, unsigned form,
 	if (form == DW_FORM_indirect)
 	{
 		form = (unsigned) dwarf_cursor_uleb(cursor);
+		/* a form that names another form could be nested without end; a constant is in no entry */
 		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const)
 			return false;
 	}
@@ -211,6 +215,7 @@ dwarf_unit_read_entry(DwarfUnit *unit, const DwarfAbbrevs *abbrevs, uint64_t off
 	const DwarfAbbrev *abbrev;
 	uint64_t code;
 
+	/* references come from the file, so that they may lead anywhere */
 	if (offset < unit->root || offset >= unit->end)
 		return false;
 	entry->unit = unit;
@@ -360,6 +365,7 @@ skip_children(const DwarfUnit *unit, DwarfCursor *cursor, uint64_t sibling)
 		abbrev = dwarf_abbrevs_find(unit->abbrevs, code);
 		if (abbrev == NULL || !skip_attributes(cursor, section, unit->abbrevs, abbrev, &sibling))
 			return false;
+		/* without children a sibling is the next entry in any case */
 		depth += abbrev->has_children;
 		if (!abbrev->has_children)
 			sibling = 0;
@@ -382,6 +388,7 @@ dwarf_entry_next_scope(DwarfUnit *unit, uint64_t offset, unsigned *depth, DwarfE
 		uint64_t code = dwarf_cursor_uleb(&cursor);
 		uint64_t sibling;
 
+		/* this ends the children of a skipped entry; the caller sees only ends of its own lists */
 		if (code == 0 && inside > 0)
 		{
 			inside--;
@@ -552,6 +559,7 @@ dwarf_unit_read_root(DwarfUnit *unit, const DwarfUnit *skeleton)
 		return false;
 	unit->root_read = true;
 	set_kind(unit, &root);
+	/* the strings below need the bases, so these come first */
 	unit->skeleton = skeleton;
 	unit->str_base = base_of(&root, DWARF_STR_BASE, STR_OFFSETS_HEADER);
 	unit->addr_base = base_of(&root, DWARF_ADDR_BASE, 4);
@@ -567,6 +575,7 @@ dwarf_unit_read_root(DwarfUnit *unit, const DwarfUnit *skeleton)
 		unit->language = (uint16_t) number;
 	if (dwarf_entry_number(&root, DWARF_SPLIT_ID, &number))
 		unit->split_id = number;
+	/* a split unit has no address of its own */
 	if (!dwarf_entry_address(&root, DWARF_LOW_PC, &unit->low_pc))
 		unit->low_pc = skeleton != NULL ? skeleton->low_pc : 0;
 	return true;
@@ -611,6 +620,7 @@ dwarf_entry_target(const DwarfEntry *entry, DwarfSlot slot, DwarfUnit **unit, ui
 		case DW_FORM_ref4:
 		case DW_FORM_ref8:
 		case DW_FORM_ref_udata:
+			/* the sum may wrap around; dwarf_entry_read() refuses an offset outside of the unit */
 			*unit = entry->unit;
 			*offset += entry->unit->offset;
 			break;
@@ -645,6 +655,7 @@ array_item(const DwarfSpan *span, uint64_t base, uint64_t index, unsigned item_b
 {
 	DwarfCursor cursor = dwarf_cursor(span, base);
 
+	/* dividing cannot overflow, as multiplying the index could */
 	if (cursor.failed || index >= dwarf_cursor_left(&cursor) / item_bytes)
 		return false;
 	dwarf_cursor_skip(&cursor, index * item_bytes);
@@ -702,6 +713,7 @@ dwarf_entry_number(const DwarfEntry *entry, DwarfSlot slot, uint64_t *number)
 bool
 dwarf_unit_address(const DwarfUnit *unit, uint64_t index, uint64_t *address)
 {
+	/* linkers relocate addresses in the program only, so a split unit uses those of its skeleton */
 	const DwarfUnit *owner = unit->skeleton != NULL ? unit->skeleton : unit;
 
 	return array_item(&owner->file->sections[DWARF_ADDR], owner->addr_base, index,

@@ -25,6 +25,7 @@ address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint32_t 
 		ranges->items = items;
 		ranges->room = room;
 	}
+	/* a range that is larger than 4 GiB is damaged; its begin may still be right */
 	if (high - low > UINT32_MAX)
 		high = low + UINT32_MAX;
 	ranges->items[ranges->count++] = (AddressRange){ low, (uint32_t) (high - low), value };
@@ -88,6 +89,7 @@ sort_items(AddressRange *items, size_t count)
 
 	if (other == NULL)
 		return -ENOMEM;
+	/* ranges of a scope follow each other, so that short blocks are nearly sorted */
 	for (size_t i = 0; i < count; i += BLOCK)
 		sort_block(&items[i], count - i < BLOCK ? count - i : BLOCK);
 	for (size_t width = BLOCK; width < count; width *= 2)
@@ -137,6 +139,7 @@ cutting_advance(RangeCutting *cutting, uint64_t limit)
 				(AddressRange){ cutting->at, (uint32_t) (high - cutting->at), range->value };
 			cutting->at = high;
 		}
+		/* a range that ended before the one inside it did is dropped here, without a part */
 		if (end <= limit)
 			cutting->open_count--;
 	}
@@ -174,6 +177,7 @@ address_ranges_cut(AddressRanges *ranges)
 		cutting_advance(&cutting, ranges->items[i].low);
 		cutting.open[cutting.open_count++] = i;
 	}
+	/* no range begins after the last one, so the open ones last up to their ends */
 	cutting_advance(&cutting, UINT64_MAX);
 	free(cutting.open);
 	free(ranges->items);
@@ -191,6 +195,7 @@ address_ranges_sort(AddressRanges *ranges)
 	if (sort_items(ranges->items, ranges->count) != 0 ||
 		(address_ranges_overlap(ranges) && address_ranges_cut(ranges) != 0))
 		return -ENOMEM;
+	/* the index of a unit lives as long as its file is open */
 	items = realloc(ranges->items, ranges->count * sizeof(*items));
 	if (items != NULL)
 	{

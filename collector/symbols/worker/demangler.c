@@ -39,6 +39,7 @@ demangle_plain(const char *name)
 {
 	char *demangled = cplus_demangle(name, OPTIONS);
 
+	/* libiberty does not try D by itself */
 	if (demangled == NULL && strncmp(name, "_D", 2) == 0 && strlen(name) <= D_NAME_MAX)
 		demangled = dlang_demangle(name, OPTIONS);
 	return demangled;
@@ -147,6 +148,7 @@ demangler_name(Demangler *demangler, const char *name, NameStyle style)
 	Demangled *slot = &demangler->kept[hash % DEMANGLED_KEPT];
 	char *text;
 
+	/* names that are not mangled are in slots, too, because C functions recur */
 	if (slot->mangled != NULL && slot->style == style && strcmp(slot->mangled, name) == 0)
 		return slot->text;
 	/* one limit for all names of an answer, because a hostile file chooses their number */

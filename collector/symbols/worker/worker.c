@@ -111,6 +111,7 @@ memory_use(void)
 	size_t shared;
 	size_t data;
 
+	/* without the figures no binary is closed early; RLIMIT_DATA still holds */
 	if (length <= 0)
 		return use;
 	text[length] = '\0';
@@ -152,10 +153,12 @@ set_limits(void)
 	 */
 	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
+	/* the only files that the worker writes are symbol tables */
 	set_limit(RLIMIT_FSIZE, SYMBOL_TABLE_FILE_MAX);
 	set_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX);
 	data_limit =
 		(size_t) strtoull(getenv(WORKER_MARK) != NULL ? getenv(WORKER_MARK) : "", NULL, 10);
+	/* a value that is no number is 0, which means the default */
 	if (data_limit < WORKER_DATA_MIN)
 		data_limit = data_limit == 0 ? WORKER_DATA_DEFAULT : WORKER_DATA_MIN;
 	/* a sanitizer uses more address space than the limit from the start */
@@ -254,6 +257,7 @@ close_down_to(Worker *worker, size_t limit_bytes)
 {
 	if (memory_use().private <= limit_bytes)
 		return;
+	/* free slots have 0 as their last use and come first */
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
 	for (int i = 0; i < WORKER_SESSIONS && memory_use().private > limit_bytes; i++)
 	{
@@ -350,11 +354,13 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 		worker_close_fds(fds);
 		return -EINVAL;
 	}
+	/* the binary is open with other descriptors of the same files */
 	if (add_dwarf(worker, request))
 	{
 		worker_close_fds(fds);
 		return 0;
 	}
+	/* the first slot is then free, or that of the binary that was used least recently */
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
 	close_down_to(worker, limit_eighths(WORKER_BUSY_SHARE));
 	close_session(session);
@@ -513,6 +519,7 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 	}
 	if (session == NULL)
 		return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
+	/* the answers overwrite the request */
 	memcpy(addresses, worker->message + sizeof(*request), request->argument * sizeof(*addresses));
 	for (uint64_t i = 0; i < request->argument; i++)
 	{
@@ -520,12 +527,14 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 		size_t more = answer_address(worker, session, addresses[i], worker->message + size_bytes,
 									 &wants_split);
 
+		/* a request for a file must be the only answer, so the collector repeats that address */
 		if (i > 0 && (wants_split || size_bytes + more > WORKER_MESSAGE_BYTES))
 			break;
 		size_bytes += more;
 		if (wants_split || clock_ns(CLOCK_MONOTONIC) >= until_ns)
 			break;
 	}
+	/* the file may have been modified while it was read */
 	if (is_unchanged(session))
 		return size_bytes;
 	close_session(session);
@@ -716,6 +725,7 @@ receive_request(Worker *worker, int fds[WORKER_FILES_MAX])
 		fds[i] = -1;
 	if (got < 0 && errno == EAGAIN)
 		return -1;
+	/* the collector has closed the socket */
 	if (got < (ssize_t) sizeof(WorkerRequest))
 		return 0;
 	header = CMSG_FIRSTHDR(&message);

@@ -36,6 +36,7 @@ worker_accounts_used(const WorkerAccounts *accounts, uint64_t owners, int64_t no
 {
 	const Allowance *account = cheapest_account(accounts, owners);
 
+	/* nobody is charged for a question without owners */
 	if (account == NULL)
 		return 0;
 	return (int64_t) (account_ahead_ns(account, (uint64_t) now_ns) / WORKER_ACCOUNT_SHARE);

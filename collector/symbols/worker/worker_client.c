@@ -184,6 +184,7 @@ would_hang(const WorkerClient *client, uint64_t owners)
 				return true;
 		}
 	}
+	/* if some owner is not blamed, the file is not that owner's means to block workers */
 	return owners != 0 && (owners & ~blamed) == 0;
 }
 
@@ -238,6 +239,7 @@ end_worker(WorkerClient *client, const Blame *known)
 
 	if (client->socket < 0)
 		return 0;
+	/* a worker that is taken over may ignore every other signal */
 	(void) kill(client->pid, SIGKILL);
 	close(client->socket);
 	client->socket = -1;
@@ -247,8 +249,10 @@ end_worker(WorkerClient *client, const Blame *known)
 	client->notice = (WorkerNotice){ 0 };
 	client->outstanding.head.kind = 0;
 	client->pid = 0;
+	/* a worker that was killed ends within milliseconds, unless it waits for a file system */
 	for (int i = 0; i < REAP_TRIES && !stuck_reap(stuck, &status); i++)
 		(void) nanosleep(&pause, NULL);
+	/* its memory would otherwise be held as long as the file system does not answer */
 	if (stuck->pid != 0)
 		child_release_memory(stuck->pid);
 	return status;
@@ -363,6 +367,7 @@ start_worker(WorkerClient *client)
 		return 0;
 	if (!may_start())
 		return -EAGAIN;
+	/* without a free slot a worker that hangs could not be abandoned */
 	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || client_free_slot(client) == NULL)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
@@ -434,6 +439,7 @@ wait_for_answer(const WorkerClient *client, int64_t deadline_ns)
 
 		if (ready > 0)
 			return 0;
+		/* poll() fails if memory is exhausted; waiting without it could last for ever */
 		if (ready < 0 && errno != EINTR)
 			return -ETIMEDOUT;
 		if (clock_ns(CLOCK_MONOTONIC) >= until_ns)
@@ -500,6 +506,7 @@ receive_message(WorkerClient *client, int64_t deadline_ns)
 
 		if (err != 0)
 			return err;
+		/* 0 means that the worker ended; messages are never empty */
 		got = recv(client->socket, client->message, sizeof(client->message), MSG_DONTWAIT);
 		if (got <= 0)
 			return -EPIPE;
@@ -528,6 +535,7 @@ receive_answers(WorkerClient *client, int64_t deadline_ns)
 
 	if (err != 0)
 		return err;
+	/* all answers are checked before the first one is used */
 	client->answers = 0;
 	while (client->answer_bytes > 0)
 	{
@@ -635,11 +643,13 @@ settle_question(WorkerClient *client, int64_t deadline_ns)
 	client->outstanding.blame = hanging;
 	charge_question(client, err == -ETIMEDOUT ? ANSWER_TIMEOUT_NS : FAILURE_COST_NS);
 	status = end_worker(client, err == -ETIMEDOUT ? &hanging : NULL);
+	/* no question is to blame if a worker does not start */
 	if (starting)
 	{
 		count_failed_start(client);
 		return -EIO;
 	}
+	/* the question is asked again by another worker, and no failure is counted */
 	if (err == -EPIPE && ended_quietly(status))
 		return -ECONNRESET;
 	client->failures++;
@@ -732,6 +742,7 @@ make_free(WorkerClient *client, int64_t deadline_ns)
 		err = settle_question(client, deadline_ns);
 		if (err == -EINPROGRESS || (head.kind == WORKER_HELLO && err != 0))
 			return err;
+		/* the caller of that question has stopped waiting and will repeat it */
 		keep_outcome(client, &head, err);
 	}
 }
@@ -767,6 +778,7 @@ client_ask_worker(WorkerClient *client, const Question *question, const int *fds
 			err = ended_quietly(end_worker(client, NULL)) ? -ECONNRESET : -EIO;
 		if (err != -ECONNRESET)
 			return err;
+		/* a second end in a row is no coincidence, so it counts as a failure */
 		if (attempt > 0)
 		{
 			client->failures++;
@@ -800,6 +812,7 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 		open.head.argument |= WORKER_LINKAGE_NAMES;
 	if (files->debug >= 0)
 	{
+		/* the order of descriptors is that of the flags in open_session() */
 		open.head.argument |= WORKER_WITH_DEBUG;
 		fds[count++] = files->debug;
 	}
@@ -882,6 +895,7 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 	}
 	memcpy(lookup.addresses, addresses, count * sizeof(*addresses));
 	err = client_ask_worker(client, &lookup, NULL, 0, terms);
+	/* the worker is new, or closed the binary to save memory */
 	if (err == -ESTALE)
 	{
 		err = open_binary(client, binary, files, terms);

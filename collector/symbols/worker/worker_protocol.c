@@ -45,6 +45,7 @@ worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint
 	size_t room = WORKER_MESSAGE_BYTES - sizeof(reply) - count * sizeof(*frames);
 	size_t limit_bytes = count > 0 ? room / (3 * count) : 0;
 
+	/* an equal share for each string keeps every reply within a message */
 	if (limit_bytes > WORKER_STRING_MAX)
 		limit_bytes = WORKER_STRING_MAX;
 	for (uint32_t i = 0; i < count; i++)
@@ -52,6 +53,7 @@ worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint
 		WorkerFrame *frame = &frames[i];
 
 		frame->name = protocol_put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
+		/* names of C and names that are not mangled are sent once */
 		frame->system_name =
 			strcmp(lines[i].system_name, lines[i].name) == 0
 				? frame->name
@@ -78,9 +80,11 @@ worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_
 	memcpy(&reply, message, sizeof(reply));
 	needed_bytes =
 		sizeof(reply) + (uint64_t) reply.frame_count * sizeof(WorkerFrame) + reply.text_bytes;
+	/* the worker may have been taken over by a file that it read */
 	if (reply.status > 0 || reply.frame_count > WORKER_FRAMES_MAX || size_bytes < needed_bytes)
 		return -EPROTO;
 	text = (char *) message + sizeof(reply) + reply.frame_count * sizeof(WorkerFrame);
+	/* with a NUL at the end no string can be read beyond the text */
 	if (reply.frame_count > 0 && (reply.text_bytes == 0 || text[reply.text_bytes - 1] != '\0'))
 		return -EPROTO;
 	for (uint32_t i = 0; i < reply.frame_count; i++)
