@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "process/perf_records.h"
 
 /*
  * A benchmark that starts more processes, or maps more files in one or in all of them, loses names
@@ -46,31 +47,7 @@ typedef struct Replay
 	size_t mapping_count; /* number of mappings of all processes */
 } Replay;
 
-/* Formats of the kernel, without the header (perf_event_open(2)). */
-typedef struct TaskRecord
-{
-	struct perf_event_header header;
-	uint32_t pid;
-	uint32_t parent_pid;
-} TaskRecord;
-
-typedef struct MapRecord
-{
-	struct perf_event_header header;
-	uint32_t pid;
-	uint32_t tid;
-	uint64_t address;
-	uint64_t length;
-	uint64_t file_offset;
-	uint32_t major;
-	uint32_t minor;
-	uint64_t inode;
-	uint64_t inode_generation;
-	uint32_t protection;
-	uint32_t flags;
-	char name[];
-} MapRecord;
-
+/* PERF_RECORD_SAMPLE with the fields that event_attributes() requests. */
 typedef struct SampleRecord
 {
 	struct perf_event_header header;

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
+#include "process/perf_records.h"
 
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
 
@@ -59,41 +60,13 @@ struct Sideband
 	uint8_t *record; /* MAX_RECORD_BYTES: a contiguous copy of the current record */
 };
 
-/*
- * Layouts of perf's records up to the sample_id_all trailer, which consists of pid, tid and time.
- */
-typedef struct TaskRecord
-{
-	struct perf_event_header header;
-	uint32_t pid;
-	uint32_t parent_pid;
-	uint32_t tid;
-	uint32_t parent_tid;
-} TaskRecord;
-
+/* Further records of perf, without the trailer of sample_id_all. */
 typedef struct CommRecord
 {
 	struct perf_event_header header;
 	uint32_t pid;
 	uint32_t tid;
 } CommRecord;
-
-typedef struct MapRecord
-{
-	struct perf_event_header header;
-	uint32_t pid;
-	uint32_t tid;
-	uint64_t address;
-	uint64_t length;
-	uint64_t file_offset;
-	uint32_t major;
-	uint32_t minor;
-	uint64_t inode;
-	uint64_t inode_generation;
-	uint32_t protection;
-	uint32_t flags;
-	char name[];
-} MapRecord;
 
 typedef struct LostRecord
 {

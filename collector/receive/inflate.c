@@ -4,6 +4,7 @@
  */
 #include "receive/inflate.h"
 
+#include <stdlib.h>
 #include <sys/param.h>
 #include <zstd.h>
 
@@ -110,4 +111,25 @@ inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length,
 {
 	return encoding == ENCODING_GZIP ? gunzip(bytes, length, limits, result, result_length)
 									 : unzstd(bytes, length, limits, result, result_length);
+}
+
+InflateEnd
+inflate_call(Call *call, size_t max_bytes)
+{
+	const InflateLimits limits = { max_bytes, call->memory };
+	uint8_t *unpacked;
+	size_t length;
+	InflateEnd end;
+
+	/* An empty body is not unpacked, although some clients set the header of a compressed one. */
+	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0 ||
+		(call->content == CONTENT_GRPC && !call->is_compressed))
+		return INFLATE_OK;
+	end = inflate_body(call->encoding, call->body, call->body_length, &limits, &unpacked, &length);
+	if (end != INFLATE_OK)
+		return end;
+	free(call->body);
+	call->body = unpacked;
+	call->body_length = call->body_capacity = length;
+	return INFLATE_OK;
 }

@@ -28,4 +28,10 @@ typedef struct InflateLimits
 InflateEnd inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length,
 						const InflateLimits *limits, uint8_t **result, size_t *result_length);
 
+/*
+ * Unpacks the body of a call in place. Leaves a body as it is if it is empty, if it is not
+ * compressed, or if it is a gRPC message without the flag of a compressed one.
+ */
+InflateEnd inflate_call(Call *call, size_t max_bytes);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <openssl/sha.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -129,21 +128,9 @@ submit_identify(Call *call, const void *identity, size_t length)
 bool
 submit_inflate(Receiver *receiver, Call *call)
 {
-	const InflateLimits limits = { receiver->options->host.max_message, call->memory };
-	uint8_t *unpacked;
-	size_t length;
-
-	/* an empty body is not unpacked, although some clients set the header of a compressed one */
-	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0 ||
-		(call->content == CONTENT_GRPC && !call->is_compressed))
-		return true;
-	switch (
-		inflate_body(call->encoding, call->body, call->body_length, &limits, &unpacked, &length))
+	switch (inflate_call(call, receiver->options->host.max_message))
 	{
 		case INFLATE_OK:
-			free(call->body);
-			call->body = unpacked;
-			call->body_length = call->body_capacity = length;
 			return true;
 		case INFLATE_TOO_LARGE:
 			submit_too_large(receiver, call, "the unpacked request is larger than --max-message");

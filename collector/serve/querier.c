@@ -4,7 +4,6 @@
  *
  * JSON requests are converted to protobuf before a method runs, and its answer to JSON afterwards.
  */
-#include <stdlib.h>
 
 #include "http_server/json_body.h"
 #include "http_server/protobuf.h"
@@ -32,20 +31,9 @@ typedef bool (*QuerierMethod)(Asked *asked, const SelectRequest *request);
 static bool
 querier_inflate(Asked *asked)
 {
-	Call *call = asked->call;
-	const InflateLimits limits = { asked->serving->options->host.max_message, call->memory };
-	uint8_t *unpacked;
-	size_t length;
-
-	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0)
-		return true;
-	switch (
-		inflate_body(call->encoding, call->body, call->body_length, &limits, &unpacked, &length))
+	switch (inflate_call(asked->call, asked->serving->options->host.max_message))
 	{
 		case INFLATE_OK:
-			free(call->body);
-			call->body = unpacked;
-			call->body_length = call->body_capacity = length;
 			return true;
 		case INFLATE_TOO_LARGE:
 			return asked_refuse(asked, GRPC_RESOURCE_EXHAUSTED,
