@@ -129,11 +129,13 @@ consul_make_url(const ConsulQuery *query)
 			is_list ? "catalog/services" : "health/service/");
 	percent_encode(out, query->name, "");
 	fprintf(out, "?wait=%ds", WAIT_S);
+	/* A query with the last index waits for a change. */
 	consul_put_param(out, "index", query->index);
 	consul_put_param(out, "dc", settings->datacenter);
 	consul_put_param(out, "ns", settings->space);
 	consul_put_param(out, "partition", settings->partition);
 	consul_put_param(out, "filter", is_list ? settings->filter : settings->health_filter);
+	/* Then any server may answer, not only the leader. */
 	if (!settings->not_stale)
 		fputs("&stale=", out);
 	for (size_t i = 0; !is_list && i < settings->tags.count; i++)
@@ -217,6 +219,7 @@ join_tags(const json_t *tags, const char *separator)
 
 	if (out == NULL)
 		return NULL;
+	/* A separator at both ends lets rules match whole tags. */
 	fputs(separator, out);
 	json_array_foreach(tags, i, tag)
 	{
@@ -234,6 +237,7 @@ health_of(const json_t *checks)
 	json_t *check;
 	size_t j;
 
+	/* States are searched from the worst one on, so the first match is the result. */
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		json_array_foreach(checks, j, check)
 		{
@@ -254,6 +258,7 @@ add_instance(const ConsulDiscovery *discovery, TargetGroup *group, const json_t 
 {
 	const json_t *node = json_object_get(instance, "Node");
 	const json_t *service = json_object_get(instance, "Service");
+	/* A service without an address has that of its node. */
 	const char *host =
 		text(service, "Address") != NULL ? text(service, "Address") : text(node, "Address");
 	long long port = json_integer_value(json_object_get(service, "Port"));
@@ -380,6 +385,7 @@ take_services(ConsulDiscovery *discovery, const json_t *services)
 
 	if (!json_is_object(services))
 		return "The answer is not a list of services.";
+	/* Services that are not listed again are removed below. */
 	for (query = discovery->services; query != NULL; query = query->hh.next)
 		query->listed = false;
 	json_object_foreach((json_t *) (uintptr_t) services, name, tags)
@@ -423,6 +429,9 @@ take_index(ConsulQuery *query, const char *index)
 	bool back = strtoull(index, NULL, 10) < strtoull(query->index, NULL, 10) ||
 				strtoull(index, NULL, 10) == 0;
 
+	/*
+	 * A server that has restarted begins with a lower index, for which a query would wait in vain.
+	 */
 	snprintf(query->index, sizeof(query->index), "%s", back ? "" : index);
 }
 
@@ -450,6 +459,7 @@ consul_on_answer(void *context, HttpAnswer *answer)
 		take_index(query, answer->index);
 	else
 	{
+		/* After a failure the next answer is read, whatever its index is. */
 		query->index[0] = '\0';
 		discovery_warn(&query->discovery->base, query->name, wrong);
 	}

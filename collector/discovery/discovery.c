@@ -23,6 +23,9 @@ discovery_update(Discovery *discovery, TargetGroup *group)
 {
 	if (group != NULL && !group->failed)
 		return discovery->parts.sink.update(discovery->parts.sink.context, group);
+	/*
+	 * A group that is too large is dropped as a whole, because a part of it would remove targets.
+	 */
 	discovery_warn(discovery, group == NULL ? "" : group->source,
 				   "It exceeds the memory of a group of targets.");
 	target_group_free(group);
@@ -40,6 +43,7 @@ discovery_warn(const Discovery *discovery, const char *where, const char *detail
 void
 discovery_remove(Discovery *discovery, const char *source)
 {
+	/* A group without targets removes the former targets of this source. */
 	(void) discovery_update(discovery, target_group_create(source));
 }
 

@@ -121,6 +121,7 @@ dns_release(Lookup *lookup)
 {
 	int left;
 
+	/* The thread may outlive the discovery, so the last holder frees the memory. */
 	pthread_mutex_lock(&lookup->lock);
 	left = --lookup->holders;
 	pthread_mutex_unlock(&lookup->lock);
@@ -180,15 +181,18 @@ dns_take_record(const Lookup *lookup, const char *name, const ns_msg *message, c
 	{
 		case ns_t_a:
 		case ns_t_aaaa:
+			/* The length of an address must match its type. */
 			if (ns_rr_rdlen(*record) == (lookup->type == ns_t_a ? 4 : 16) &&
 				inet_ntop(lookup->type == ns_t_a ? AF_INET : AF_INET6, data, host, sizeof(host)))
 				dns_add_target(group, name, host, lookup->port, "");
 			break;
 		case ns_t_srv:
+			/* Priority, weight and port come before the name. */
 			if (dns_read_name(message, record, 6, host))
 				dns_add_target(group, name, host, ns_get16(data + 4), "srv_record_target");
 			break;
 		case ns_t_mx:
+			/* The preference comes before the name. */
 			if (dns_read_name(message, record, 2, host))
 				dns_add_target(group, name, host, lookup->port, "mx_record_target");
 			break;
@@ -209,12 +213,16 @@ dns_take_answer(const Lookup *lookup, const char *name, const unsigned char *byt
 	ns_msg message;
 	ns_rr record;
 
+	/*
+	 * res_nsearch() returns the length of the whole answer, even if the buffer holds only a part.
+	 */
 	if (length > ANSWER_BYTES || ns_initparse(bytes, length, &message) != 0)
 		return false;
 	for (int i = 0; i < ns_msg_count(message, ns_s_an); i++)
 	{
 		if (ns_parserr(&message, ns_s_an, i, &record) != 0)
 			return false;
+		/* The answer may contain CNAME records, too. */
 		if ((int) ns_rr_type(record) == lookup->type)
 			dns_take_record(lookup, name, &message, &record, group);
 	}
@@ -241,6 +249,7 @@ dns_ask(const Lookup *lookup, struct __res_state *resolver, const char *name, Ta
 		return "Out of memory.";
 	}
 	length = res_nsearch(resolver, name, ns_c_in, lookup->type, bytes, ANSWER_BYTES);
+	/* A name without records gives a group without targets, not an error. */
 	if (length < 0 && !is_none(resolver))
 		error = "No server answers.";
 	else if (length >= 0 && !dns_take_answer(lookup, name, bytes, length, group))
@@ -331,10 +340,12 @@ dns_begin(DnsDiscovery *discovery)
 		discovery_warn(&discovery->base, "", "Out of memory.");
 		return;
 	}
+	/* The thread has a reference of its own. */
 	lookup->holders++;
 	if (pthread_create(&thread, NULL, lookup_main, lookup) != 0)
 	{
 		discovery_warn(&discovery->base, "", "Could not start a thread.");
+		/* One reference is that of the thread, which does not run. */
 		dns_release(lookup);
 		dns_release(lookup);
 		return;

@@ -46,6 +46,7 @@ read_pattern(ConfigReader *reader, const Node *node, void *field)
 	const char *slash = node->kind == NODE_SCALAR ? strrchr(node->text, '/') : NULL;
 	const char *star = node->kind == NODE_SCALAR ? strpbrk(node->text, "*?[") : NULL;
 
+	/* Prometheus accepts no other names and patterns, either. */
 	if (dot == NULL ||
 		(strcmp(dot, ".json") != 0 && strcmp(dot, ".yml") != 0 && strcmp(dot, ".yaml") != 0))
 		return config_fail(reader, node, "Names of files must end in .json, .yml or .yaml");
@@ -134,6 +135,7 @@ tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *group
 										  discovery_make_group(&settings[i], source, &meta));
 		free(source);
 	}
+	/* Groups beyond the present number are those of the former content. */
 	remove_groups(discovery, file, groups->count);
 	file->group_count = groups->count;
 	return all_taken;
@@ -154,12 +156,14 @@ sd_file_read_file(FileDiscovery *discovery, WatchedFile *file)
 	bool was_read = code != EXIT_IO;
 	bool all_taken = true;
 
+	/* A file that cannot be opened is logged once, a malformed one after each change. */
 	if (code == EXIT_OK && read_groups(&reader, document.root, &groups))
 		all_taken = tell_groups(discovery, file, &groups);
 	else if (was_read || !file->is_unreadable)
 		discovery_warn(&discovery->base, file->path, failure.detail);
 	file->is_unreadable = !was_read;
 	document_free(&document);
+	/* If this is false, the file is read again at the next check. */
 	return was_read && all_taken;
 }
 

@@ -141,6 +141,10 @@ take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 
 	if (!json_is_array(groups))
 		return "The answer is not a list of groups in JSON.";
+	/*
+	 * All groups are checked before the first is used, because a part of an answer would remove
+	 * targets.
+	 */
 	json_array_foreach(groups, i, group)
 	{
 		if (!is_group(group))
@@ -151,6 +155,7 @@ take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 	{
 		*all_taken &= pass_group(discovery, group, i);
 	}
+	/* Groups beyond the present number are those of an earlier answer. */
 	for (i = count; i < discovery->group_count; i++)
 	{
 		char source[32];
@@ -171,6 +176,7 @@ http_sd_take_body(HttpSd *discovery, const HttpBody *body)
 	bool all_taken = false;
 	json_t *groups;
 
+	/* Most answers equal the one before. */
 	if (hash == discovery->body_hash)
 		return NULL;
 	groups = json_read_body(body, JSON_REJECT_DUPLICATES, JSON_BYTES_MAX, &wrong);
@@ -222,6 +228,7 @@ http_sd_tick(Discovery *base, int64_t now_ns)
 								  .context = discovery };
 
 	base->due_ns = now_ns + settings->refresh_ms * 1000000;
+	/* A request that takes longer than the interval is not repeated. */
 	if (discovery->transfer != NULL)
 		return;
 	snprintf(seconds, sizeof(seconds), "%g", (double) settings->refresh_ms / 1000);

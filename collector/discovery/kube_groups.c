@@ -69,6 +69,7 @@ kube_group_set_map(Making *making, const char *role, const char *kind, const jso
 	json_object_foreach((json_t *) (uintptr_t) map, key, value)
 	{
 		target_group_meta(making->group, making->labels, prefix, key, json_string_value(value));
+		/* The second label shows that the first exists, even if its value is empty. */
 		target_group_meta(making->group, making->labels, present, key, "true");
 	}
 }
@@ -217,6 +218,7 @@ add_containers(Making *making, const json_t *pod, const char *list, bool init)
 
 	json_array_foreach(kube_group_get(kube_group_get(pod, "spec"), list), i, container)
 	{
+		/* A container without ports is one target, whose address has no port. */
 		if (json_array_size(kube_group_get(container, "ports")) == 0)
 		{
 			begin_target(making, ip, NULL);
@@ -236,6 +238,7 @@ kube_pod_group(const char *source, const json_t *pod)
 {
 	Making making = kube_group_begin(source, pod);
 
+	/* A pod without an address cannot be scraped. */
 	if (making.group == NULL || kube_group_value(kube_group_get(pod, "status"), "podIP") == NULL)
 		return making.group;
 	set_pod(&making, pod);
@@ -262,6 +265,7 @@ kube_service_group(const char *source, const json_t *service)
 		kube_group_value(meta, "namespace") == NULL)
 		return making.group;
 	set_metadata(&making, "service", service);
+	/* The cluster's DNS resolves this name. */
 	snprintf(host, sizeof(host), "%s.%s.svc", kube_group_value(meta, "name"),
 			 kube_group_value(meta, "namespace"));
 	json_array_foreach(kube_group_get(spec, "ports"), i, port)
@@ -321,6 +325,7 @@ kube_node_group(const char *source, const json_t *node)
 				 kube_group_get(kube_group_get(kube_group_get(status, "daemonEndpoints"),
 											   "kubeletEndpoint"),
 								"Port"));
+	/* Nodes are distinguished by their names, as in Prometheus. */
 	target_group_label(making.group, making.labels, "instance",
 					   kube_group_value(kube_group_get(node, "metadata"), "name"));
 	json_array_foreach(kube_group_get(status, "addresses"), i, address)
@@ -343,6 +348,7 @@ matches_host(const char *pattern, const char *host)
 
 	if (strcmp(pattern, host) == 0)
 		return true;
+	/* A wildcard stands for one component. */
 	return strncmp(pattern, "*.", 2) == 0 && rest != NULL && strcmp(pattern + 1, rest) == 0;
 }
 
@@ -415,6 +421,7 @@ kube_group_find_pod(const json_t *target, const json_t *object, const KubeKnown 
 
 	if (kind == NULL || name == NULL || strcmp(kind, "Pod") != 0)
 		return NULL;
+	/* The target is in the namespace of the object unless it names another one. */
 	if (space == NULL)
 		space = kube_group_value(kube_group_get(object, "metadata"), "namespace");
 	snprintf(key, sizeof(key), "%s/%s", space != NULL ? space : "", name);
@@ -498,6 +505,7 @@ kube_endpoints_group(const char *source, const json_t *endpoints, const KubeKnow
 	json_array_foreach(kube_group_get(endpoints, "subsets"), i, subset)
 		json_array_foreach(kube_group_get(subset, "ports"), j, port)
 	{
+		/* Addresses that are not ready are targets, too, with a label that says so. */
 		json_array_foreach(kube_group_get(subset, "addresses"), k, address)
 			add_endpoint(&making, endpoints, address, port, true, known);
 		json_array_foreach(kube_group_get(subset, "notReadyAddresses"), k, address)

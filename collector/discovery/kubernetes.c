@@ -181,6 +181,7 @@ kubernetes_pods_of(ConfigReader *reader, const KubeAccess *access, const char *s
 	*settings = (KubeSettings){ .role = kinds[KUBE_POD].role,
 								.access = *access,
 								.selectors = { selectors, selector != NULL ? 1 : 0 } };
+	/* The namespace of the resource replaces those of the settings. */
 	settings->access.own_namespace = false;
 	settings->access.namespaces = (ConfigList){ spaces, 1 };
 	return settings;
@@ -202,6 +203,7 @@ add_reference(KubeDiscovery *discovery, KubeKind kind, const char *key)
 
 	if (making == NULL)
 		return;
+	/* A missing reference could leave the group outdated, so all groups are made again. */
 	if (grow_array(&making->references, &making->reference_capacity, making->reference_count,
 				   sizeof(uint64_t)) != 0)
 		discovery->all_dirty = true;
@@ -296,6 +298,7 @@ static void
 note_change(KubeDiscovery *discovery, KubeKind kind, const char *key)
 {
 	discovery->dirty = true;
+	/* An object of the role itself is marked by has_changed. */
 	if (kind == discovery->role)
 		return;
 	if (discovery->changed_count == CHANGED_MAX ||
@@ -371,12 +374,14 @@ remake_groups(KubeDiscovery *discovery)
 
 	discovery->dirty = false;
 	discovery->all_dirty = false;
+	/* is_outdated() searches the changes by bsearch(). */
 	if (discovery->changed_count > 0)
 		qsort(discovery->changed, discovery->changed_count, sizeof(uint64_t), compare_hashes);
 	for (KubeObject *kept = discovery->objects[discovery->role]; kept != NULL; kept = kept->hh.next)
 		if (are_all_outdated || is_outdated(discovery, kept))
 			remake_group(discovery, kept);
 	discovery->changed_count = 0;
+	/* References may not have been recorded, so all groups are made again later. */
 	discovery->dirty |= discovery->all_dirty;
 }
 
@@ -410,6 +415,7 @@ add_part(KubeDiscovery *discovery, KubeKind kind, const char *space)
 									   .on_failure = kube_sd_on_failure,
 									   .context = part };
 
+	/* Nodes belong to no namespace. */
 	if (space == NULL || kind == KUBE_NODE)
 		snprintf(path, sizeof(path), "%s/%s", kinds[kind].api, kinds[kind].resource);
 	else
@@ -494,6 +500,7 @@ kube_sd_tick(Discovery *base, int64_t now_ns)
 		base->due_ns = MIN(base->due_ns, kube_watch_tick(discovery->parts[i].watch, now_ns));
 	if (!discovery->dirty || now_ns < discovery->remade_ns + SOON_NS)
 		return;
+	/* Until all objects are listed, groups would lack labels of pods and services. */
 	for (size_t i = 0; i < discovery->part_count; i++)
 		if (!kube_watch_is_synced(discovery->parts[i].watch))
 			return;

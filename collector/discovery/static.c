@@ -29,6 +29,7 @@ static_sd_tick(Discovery *base, int64_t now_ns)
 {
 	StaticDiscovery *discovery = (StaticDiscovery *) base;
 
+	/* The targets never change. */
 	base->due_ns = INT64_MAX;
 	discovery_update(base, discovery_make_group(discovery->settings, "", NULL));
 }

@@ -50,6 +50,7 @@ grow(TargetGroup *group, void *items, size_t *capacity, size_t count, size_t ite
 
 	if (count < *capacity)
 		return items;
+	/* The former array stays in the arena until the group is freed. */
 	grown = arena_alloc(&group->arena, wanted * item_bytes);
 	if (grown == NULL)
 	{
@@ -120,6 +121,7 @@ target_group_meta(TargetGroup *group, TargetLabels *labels, const char *prefix, 
 	if (labels == NULL || value == NULL)
 		return;
 	full = group_copy_text(group, prefix, name);
+	/* Characters that label names must not have become '_', as in Prometheus. */
 	for (char *at = full == NULL ? NULL : full + strlen(prefix); at != NULL && *at != '\0'; at++)
 		if (!isalnum((unsigned char) *at))
 			*at = '_';

@@ -27,6 +27,7 @@ kube_access_check(ConfigReader *reader, const Node *node, const KubeAccess *acce
 {
 	static const HttpSettings none;
 
+	/* Without api_server, the pod's own account decides how the server is reached. */
 	if (access->server == NULL && memcmp(&access->http, &none, sizeof(none)) != 0)
 		return config_fail(reader, node, "Settings of the HTTP client require api_server");
 	if (access->own_namespace && access->server != NULL)
@@ -59,6 +60,7 @@ set_server(KubeReach *reach, const KubeAccess *access)
 		reach->problem = "Not running inside a pod: set api_server.";
 	reach->http = access->server != NULL ? access->http : kube_account_settings();
 	length = strlen(reach->server);
+	/* Paths of requests begin with a slash. */
 	if (length > 0 && reach->server[length - 1] == '/')
 		reach->server[length - 1] = '\0';
 }

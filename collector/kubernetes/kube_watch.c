@@ -183,6 +183,7 @@ take_object(KubeWatch *watch, json_t *object, bool is_gone)
 	HASH_FIND_STR(watch->known, key, known);
 	if (is_gone && known != NULL)
 		forget_key(watch, known);
+	/* If this fails, the removal of the object between two lists is not noticed. */
 	if (!is_gone && known == NULL && (known = calloc(1, sizeof(KnownKey))) != NULL)
 	{
 		known->key = strdup(key);
@@ -208,6 +209,7 @@ end_list(KubeWatch *watch)
 
 	HASH_ITER(hh, watch->known, known, next)
 	{
+		/* The list did not contain these objects, so they were removed meanwhile. */
 		if (known->list == watch->lists)
 			continue;
 		watch->options.on_object(watch->options.context, known->key, NULL);
@@ -226,6 +228,7 @@ take_page(KubeWatch *watch, const json_t *page)
 	json_t *object;
 	size_t i;
 
+	/* All pages of a list have one number. */
 	if (watch->next_page == NULL)
 		watch->lists++;
 	json_array_foreach(json_object_get(page, "items"), i, object)
@@ -278,6 +281,7 @@ take_event(KubeWatch *watch, const char *line, size_t length)
 		take_object(watch, object, true);
 	else if (strcmp(type, "BOOKMARK") != 0)
 		good = false;
+	/* The next watch continues after this version. */
 	if (good)
 		watch_set_text(&watch->version,
 					   watch_text(json_object_get(object, "metadata"), "resourceVersion"));
@@ -291,6 +295,7 @@ add_to_line(KubeWatch *watch, const char *bytes, size_t length)
 	size_t wanted = watch->line_length + length;
 	char *grown;
 
+	/* A line without an end must not use all memory. */
 	if (wanted > LINE_BYTES_MAX)
 		return false;
 	if (wanted > watch->line_capacity)
@@ -339,6 +344,7 @@ watch_fail(KubeWatch *watch, const char *detail)
 	watch->options.on_failure(watch->options.context, watch->path, detail);
 	watch->back_off_ms =
 		watch->back_off_ms == 0 ? BACK_OFF_MS : MIN(watch->back_off_ms * 2, BACK_OFF_MS_MAX);
+	/* The random part keeps many clients from asking at the same time. */
 	watch->due_ns =
 		clock_ns(CLOCK_MONOTONIC) +
 		(watch->back_off_ms / 2 + (int64_t) (hash_seed() % (uint64_t) (watch->back_off_ms / 2))) *
@@ -393,6 +399,7 @@ on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 		watch_fail(watch, answer->error);
 	else
 	{
+		/* The server ends each watch after its time, so this is no failure. */
 		watch->back_off_ms = 0;
 		watch->due_ns = clock_ns(CLOCK_MONOTONIC) + SOON_MS * NS_PER_MS;
 	}
@@ -450,6 +457,10 @@ watch_make_url(const KubeWatch *watch, uint32_t watch_s)
 	put_query(out, "fieldSelector", watch->fields);
 	if (watch->listing)
 		put_query(out, "continue", watch->next_page);
+	/*
+	 * Only the first list may come from the server's cache: later ones must not be older than the
+	 * watch.
+	 */
 	if (watch->listing && watch->options.from_cache && watch->lists == 0)
 		put_query(out, "resourceVersion", "0");
 	else if (!watch->listing)
@@ -475,6 +486,7 @@ watch_begin(KubeWatch *watch)
 							.on_end = watch_on_end,
 							.context = watch };
 
+	/* With random times, the watches of many clients end at different moments. */
 	watch_s = WATCH_S_MIN + (uint32_t) (hash_seed() % WATCH_S_MIN);
 	url = watch_make_url(watch, watch_s);
 	request.url = url;
@@ -482,6 +494,7 @@ watch_begin(KubeWatch *watch)
 	{
 		request.timeout_ms = (int64_t) watch_s * 1000 + WATCH_MS_MORE;
 		request.on_data = watch_on_data;
+		/* An incomplete line of the previous watch is void. */
 		watch->line_length = 0;
 		watch->ended_by_error = false;
 	}

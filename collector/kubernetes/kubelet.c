@@ -112,6 +112,7 @@ take_pod(Kubelet *kubelet, char *key, json_t *pod)
 	if (told != NULL)
 		kubelet_forget(kubelet, told);
 	told = calloc(1, sizeof(*told));
+	/* The callback may change its copy; the next answer is compared with the original. */
 	copy = json_deep_copy(pod);
 	if (told == NULL || copy == NULL)
 	{
@@ -145,6 +146,7 @@ take_pods(Kubelet *kubelet, const json_t *items)
 	}
 	HASH_ITER(hh, kubelet->told, told, next)
 	{
+		/* The answer contains all pods of the node, so this one is gone. */
 		if (!told->seen)
 		{
 			kubelet->options.on_object(kubelet->options.context, told->key, NULL);

@@ -109,6 +109,7 @@ guess_deployment(const json_t *pod, const Workload *set)
 	size_t tail = hash != NULL ? strlen(hash) + 1 : 0;
 	Workload guess = *set;
 
+	/* The name of a Deployment's ReplicaSet ends with the hash that its pods have as a label. */
 	if (tail < 2 || length <= tail || set->name[length - tail] != '-' ||
 		strcmp(set->name + length - tail + 1, hash) != 0)
 		return guess;
@@ -123,6 +124,7 @@ guess_cron_job(const Workload *job)
 	size_t length = strlen(job->name);
 	Workload guess = *job;
 
+	/* The name of a CronJob's Job ends with its minute. */
 	if (length <= JOB_DIGITS + 1 || job->name[length - JOB_DIGITS - 1] != '-')
 		return guess;
 	for (size_t i = length - JOB_DIGITS; i < length; i++)
@@ -142,6 +144,7 @@ guess_cron_job(const Workload *job)
 static bool
 is_failure(const HttpAnswer *answer)
 {
+	/* Status 401 may end when the token is renewed. */
 	return answer->error[0] != '\0' || answer->status == 401 || answer->status == 429 ||
 		   answer->status >= 500;
 }
@@ -251,6 +254,7 @@ owners_make_room(Owners *owners)
 		return;
 	HASH_ITER(hh, owners->known, owner, next)
 	{
+		/* An owner whose request is in progress is still needed. */
 		if (owner->state == OWNER_KNOWN)
 			owners_forget(owners, owner);
 	}
@@ -297,6 +301,7 @@ owners_add(Owners *owners, const json_t *pod, const Workload *controller, const 
 		free(owner);
 		return NULL;
 	}
+	/* Without the API server, the workload can only be derived from names. */
 	if (owners->options.server == NULL)
 	{
 		owner->workload = owner->guess;
@@ -315,6 +320,7 @@ owners_find(Owners *owners, const json_t *pod, Workload *workload)
 	const char *uid;
 	Owner *owner;
 
+	/* Names become parts of a URL. */
 	if (!kube_controller(pod, workload, &uid) || uid[0] == '\0' || space == NULL ||
 		!owners_is_name(space) || !owners_is_name(workload->name) ||
 		(strcmp(workload->kind, "ReplicaSet") != 0 && strcmp(workload->kind, "Job") != 0))

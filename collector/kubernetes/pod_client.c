@@ -173,6 +173,7 @@ read_some(PodClient *client, int output)
 {
 	char bytes[READ_BYTES];
 
+	/* The number of reads is limited, so that the table is swept in between. */
 	for (int i = 0; i < READS_MAX; i++)
 	{
 		ssize_t got = read(output, bytes, sizeof(bytes));
@@ -239,6 +240,7 @@ client_run(void *argument)
 		int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
 		run_one(client);
+		/* A watch that ran for some time was good, so its end needs no long pause. */
 		if (clock_ns(CLOCK_MONOTONIC) - began_ns > GOOD_NS)
 			pause_ms = PAUSE_MS;
 		(void) wait_for(client, -1, pause_ms);
@@ -252,6 +254,7 @@ pod_client_start(const PodClientOptions *options, Failure *failure)
 {
 	PodClient *client = calloc(1, sizeof(*client));
 
+	/* The failure is out of memory unless another one replaces it. */
 	(void) failure_out_of_memory(failure);
 	if (client == NULL)
 		return NULL;

@@ -48,6 +48,7 @@ pod_lines_take_line(PodLines *lines, const char *line, uint64_t now_ns)
 	if ((rest = after_word(line, "pod ")) != NULL)
 	{
 		result = pod_table_set(lines->table, rest);
+		/* 1 means that the pod is new or has changed. */
 		lines->news |= result == 1;
 		lines->refused += result == -ENOSPC || result == -ENOMEM;
 		return result == -EINVAL ? result : 0;
@@ -57,6 +58,7 @@ pod_lines_take_line(PodLines *lines, const char *line, uint64_t now_ns)
 	else if (strcmp(line, "synced") == 0)
 	{
 		lines->synced = true;
+		/* Pods that were not listed before this line are gone. */
 		pod_table_end(lines->table, now_ns);
 	}
 	else
@@ -69,6 +71,7 @@ pod_lines_take(PodLines *lines, const char *bytes, size_t length, uint64_t now_n
 {
 	for (size_t i = 0; i < length; i++)
 	{
+		/* The program writes neither longer lines nor zero bytes. */
 		if (lines->length == POD_LINE_BYTES || bytes[i] == '\0')
 			return -EINVAL;
 		lines->line[lines->length++] = bytes[i];

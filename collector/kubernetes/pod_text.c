@@ -90,6 +90,7 @@ put_field(Line *line, const char *prefix, const char *key, const char *value)
 		line->fields++;
 		return;
 	}
+	/* Of a field that does not fit, no part stays. */
 	line->length = before;
 	line->left_out++;
 }
@@ -157,6 +158,7 @@ put_containers(Line *line, const json_t *pod, const char *list, bool init)
 			pod_text_value(pod_text_get(pod_text_get(status, "lastState"), "terminated"),
 						   "containerID");
 
+		/* Samples of a container may arrive after its end, so its former IDs are sent, too. */
 		put_container(line, status, id, init);
 		if (strcmp(ended, id) != 0)
 			put_container(line, status, ended, init);
@@ -175,6 +177,7 @@ kube_controller(const json_t *object, Workload *result, const char **uid)
 
 	json_array_foreach(pod_text_get(pod_text_get(object, "metadata"), "ownerReferences"), i, owner)
 	{
+		/* An object has at most one controller. */
 		if (!json_is_true(pod_text_get(owner, "controller")))
 			continue;
 		snprintf(result->kind, sizeof(result->kind), "%s", pod_text_value(owner, "kind"));
@@ -232,6 +235,7 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 
 	if (line == NULL)
 		return NULL;
+	/* The UID is the first word of the line. */
 	if (pod_text_value(meta, "uid")[0] == '\0' || !pod_text_is_word(pod_text_value(meta, "uid")))
 	{
 		free(line);
@@ -239,6 +243,7 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 	}
 	(void) line_put_bytes(line, "pod ", 4);
 	(void) line_put_bytes(line, pod_text_value(meta, "uid"), strlen(pod_text_value(meta, "uid")));
+	/* Containers come first, because labels may use up the room. */
 	put_containers(line, pod, "containerStatuses", false);
 	put_containers(line, pod, "initContainerStatuses", true);
 	put_containers(line, pod, "ephemeralContainerStatuses", false);

@@ -83,6 +83,7 @@ pods_flags(PodsOptions *options, Flag *flags)
 static void
 pods_say(Pods *pods, const char *text)
 {
+	/* The agent waits for each line. */
 	if (fputs(text, stdout) < 0 || fflush(stdout) != 0)
 		pods->broken = true;
 }
@@ -117,6 +118,7 @@ say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload
 	size_t left_out = 0;
 	char *line = pod_text(pod, workload, pods->options->annotations, &left_out);
 
+	/* A pod of this name with another UID is another pod. */
 	if (known->uid != NULL && strcmp(known->uid, uid_of(pod)) != 0)
 		say_gone(pods, known);
 	if (line == NULL)
@@ -235,6 +237,7 @@ on_known(void *context)
 
 		if (pod == NULL)
 			continue;
+		/* tell() may store the pod again, so this reference keeps it. */
 		json_incref(pod);
 		wait_no_longer(pods, known);
 		tell(pods, known, pod, guessed);
@@ -304,6 +307,7 @@ pods_start(Pods *pods, Failure *failure)
 	if (choose_server(pods, failure) != EXIT_OK)
 		return failure->code;
 	snprintf(fields, sizeof(fields), "spec.nodeName=%s", pods->options->node);
+	/* The calls below fail on out of memory only. */
 	failure_out_of_memory(failure);
 	if (http_client_create(HELD_MAX, &pods->client) != 0)
 		return failure->code;
@@ -367,6 +371,10 @@ pods_loop(Pods *pods)
 		int64_t wait_ms = STEP_MS;
 
 		owners_tick(pods->owners);
+		/*
+		 * The agent removes pods that were not printed before "synced", so all must be printed
+		 * first.
+		 */
 		if (!pods->told_synced && pods_is_synced(pods) && pods->waiting == 0)
 		{
 			pods_say(pods, "synced\n");
@@ -388,6 +396,7 @@ pods_run(const PodsOptions *options)
 	int result = child_become_nobody();
 	ExitCode code;
 
+	/* The server decides how large its answers are. */
 	if (setrlimit(RLIMIT_DATA, &memory) != 0)
 		log_event(LOG_WARNING, MODULE, "could not limit memory",
 				  log_text("detail", strerror(errno)));
