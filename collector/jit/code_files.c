@@ -198,11 +198,16 @@ code_files_open_map(uint32_t pid, struct stat *status)
 	root = open_root(pid);
 	if (root < 0)
 		return root;
+	/* A runtime knows its pid only in its own namespace, and names the file by that. */
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", process.own_pid);
 	fd = open_file_inside(root, path, status);
 	close(root);
 	if (fd < 0)
 		return fd;
+	/*
+	 * Any user can write to /tmp, so the owner and the time must fit, or the process must hold the
+	 * file.
+	 */
 	if ((status->st_uid == process.user || status->st_uid == 0) &&
 		((is_of_lifetime(pid, status) && !is_shared(&process, path, status)) ||
 		 holds_open(pid, path, status)))
@@ -237,6 +242,7 @@ code_files_open_dump(uint32_t pid, struct stat *status)
 
 	if (result != 0)
 		return result;
+	/* perf's convention makes the process map the file, so a dump can be at any path. */
 	snprintf(name, sizeof(name), "jit-%" PRIu32 ".dump", process.own_pid);
 	result = mapping_list_read(pid, MAPPINGS_MAX, &list);
 	if (result == 0)

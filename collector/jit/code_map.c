@@ -51,6 +51,7 @@ array_reserve(CodeMap *map, void *array, size_t *capacity, size_t wanted, size_t
 		return 0;
 	while (grown < wanted)
 		grown = grown == 0 ? 64 : 2 * grown;
+	/* Charged before the allocation, so that a refusal by the budget needs no undoing. */
 	if (!budget_charge(map->budget, (grown - *capacity) * item_bytes))
 		return -ENOMEM;
 	moved = reallocarray(*items, grown, item_bytes);
@@ -111,6 +112,9 @@ region_bury(CodeMap *map, const CodeRegion *region)
 	if (array_reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1,
 					  sizeof(GoneRegion)) != 0)
 	{
+		/*
+		 * Without this region a lookup could find a wrong name, so all lookups up to now must fail.
+		 */
 		map->forgot_ns = map->told_ns;
 		code_object_release(region->code);
 		return;
@@ -174,6 +178,7 @@ bury_old(CodeMap *map, uint64_t start, uint64_t end)
 		}
 		behind += map->old[behind].seen_ns;
 	}
+	/* Gives each slot of the run its distance to the end of the run, for the next walk. */
 	while (first < behind)
 	{
 		size_t next = first + map->old[first].seen_ns;
@@ -261,6 +266,7 @@ code_map_told_by(CodeMap *map, uint64_t time_ns)
 void
 code_map_at(CodeMap *map, uint64_t time_ns)
 {
+	/* A runtime's clock may go back, but regions must stay sorted by time. */
 	if (time_ns < map->looked_ns)
 		time_ns = map->looked_ns;
 	begin_look(map, time_ns, time_ns);
@@ -273,6 +279,7 @@ code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code)
 	bool reused = bury_old(map, start, end);
 	size_t at;
 
+	/* Reused memory makes jit_source wait for reads rather than skip them. */
 	if (bury_young(map, start, end) || reused)
 		map->reused_ns = map->looked_ns;
 	if (map->old_count + map->young_count >= CODE_MAP_REGIONS_MAX ||
@@ -317,6 +324,7 @@ code_map_move(CodeMap *map, uint64_t address, uint64_t start, uint64_t end)
 
 	if (now == NULL)
 		return -ENOENT;
+	/* Retained first, because the burials release the references of the regions. */
 	code = code_object_retain(now->code);
 	(void) bury_old(map, address, address + 1);
 	(void) bury_young(map, address, address + 1);
@@ -355,6 +363,10 @@ code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
 		if (address < gone->region.start || address >= gone->region.end ||
 			gone->region.unseen_ns >= time_ns)
 			continue;
+		/*
+		 * Two pieces of code may have been there, and it is unknown which one: no name beats a
+		 * wrong one.
+		 */
 		if (found != NULL && found != gone->region.code)
 			return NULL;
 		found = gone->region.code;

@@ -58,6 +58,7 @@ dump_take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record
 		result = take_load(reader, sink, record);
 	else if (record->start < record->end)
 		result = code_map_move(sink->map, record->from, record->start, record->end);
+	/* A DEBUG record describes only the code that is loaded next. */
 	reader->has_debug = false;
 	if (result != 0)
 		code_tally_one(&sink->tally->bad);
@@ -104,6 +105,7 @@ dump_reader_take(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes,
 		dump_take_record(reader, sink, &record, now_ns);
 		reader->at += record.length;
 	}
+	/* Behind a bad record there is no telling where the next one begins. */
 	reader->is_broken = result != 0 && result != -EAGAIN;
 }
 

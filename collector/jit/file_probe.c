@@ -165,6 +165,7 @@ file_probe_create(CodeFileOpen open, uint32_t pid)
 
 	if (probe == NULL)
 		return NULL;
+	/* The probe's thread may outlive a timeout, so the probe frees itself then (discard). */
 	probe->probe =
 		(Probe){ .run = run_file_probe, .discard = discard_file_probe, .subject.pid = pid };
 	probe->open = open;
@@ -188,6 +189,7 @@ void
 file_probe_go_to(FileProbe *probe, uint64_t offset)
 {
 	probe->offset = offset;
+	/* The bytes before the new offset are not the ones that tail holds. */
 	probe->tail_length = 0;
 }
 
@@ -197,8 +199,13 @@ file_probe_read(Prober *prober, FileProbe *probe, char *bytes, uint64_t wait_ns)
 	int result;
 
 	probe->bytes = bytes;
+	/* For the limit of hanging calls per device; before the first open, the device is unknown. */
 	probe->probe.subject.device = probe->fd >= 0 ? probe->device : 0;
 	result = prober_run(prober, &probe->probe, wait_ns);
+	/*
+	 * The caller owns the buffer again; after a timeout the probe keeps it, because its thread
+	 * writes to it.
+	 */
 	if (result == 0)
 		probe->bytes = NULL;
 	return result;

@@ -142,6 +142,7 @@ jit_name_frame(void *context, const ExecImage *image, const UserFrame *frame, ui
 	const JitProcess *process = jit_find_process(names, image);
 	CodeObject *code = NULL;
 
+	/* Frames that an interpreter's walker found already have names. */
 	if (process != NULL && frame->more_count == 0)
 	{
 		for (size_t i = 0; i < JIT_SOURCE_KINDS && code == NULL; i++)
@@ -162,6 +163,7 @@ jit_sweep(void *context, uint64_t now_ns)
 {
 	JitNames *names = context;
 
+	/* From the end, because forget_at() moves the last process into the gap. */
 	for (size_t i = names->count; i > 0; i--)
 	{
 		if (names->processes[i - 1]->asked_ns + UNUSED_NS < now_ns)

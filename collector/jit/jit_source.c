@@ -49,6 +49,7 @@ jit_source_fini(JitSource *source)
 static void
 begin_anew(JitSource *source, uint64_t now_ns)
 {
+	/* A dump that is written anew does not say when the old code went, so it ends now. */
 	if (source->kind == JIT_SOURCE_DUMP)
 	{
 		dump_reader_begin(&source->reader.dump);
@@ -77,7 +78,12 @@ source_take(JitSource *source, JitReading *reading, const char *bytes)
 	begin = dump->at;
 	dump_reader_take(dump, &sink, (const uint8_t *) bytes, probe->length,
 					 (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	/* A record that was read in part is read again as a whole. */
 	file_probe_go_to(probe, dump->at);
+	/*
+	 * Without progress the next record is incomplete, so reading on at once would bring nothing
+	 * new.
+	 */
 	source->is_behind = !dump->is_broken && dump->at > begin && dump->at < probe->size;
 }
 
@@ -142,6 +148,7 @@ source_look(JitSource *source, JitReading *reading, uint64_t now_ns)
 	if (source->probe == NULL)
 		return;
 	known = source->probe->fd >= 0;
+	/* Looking for another file costs an open() along the path, so it is done only now and then. */
 	source->probe->look_for_another = now_ns - source->another_ns >= ANOTHER_NS;
 	if (source->probe->look_for_another)
 		source->another_ns = now_ns;
@@ -149,11 +156,16 @@ source_look(JitSource *source, JitReading *reading, uint64_t now_ns)
 		code_map_look(&source->map, now_ns);
 	source->looked_ns = now_ns;
 	source->spent_ns = 0;
+	/* Only the first part of a look can find another file. */
 	while (jit_source_read_on(source, reading) && (bytes += FILE_PROBE_BYTES) < LOOK_BYTES_MAX)
 		source->probe->look_for_another = false;
 	source->spent_ns += (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	pause_ns = TIME_SHARE * source->spent_ns;
 	reading->looks.paid_ns += pause_ns;
+	/*
+	 * A timeout or an error counts as absence, so a file system that hangs is asked less and less
+	 * often.
+	 */
 	if (source->probe == NULL || source->probe->error != 0)
 	{
 		note_absence(source, reading, now_ns);
@@ -191,6 +203,7 @@ sleep_until(uint64_t time_ns)
 void
 jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns)
 {
+	/* Where memory is reused, an outdated name is likely, so waiting out the pause is worth it. */
 	uint64_t wait_ns = reuses_memory(source) ? LOOK_PAUSE_NS : 0;
 
 	if (source->looked_ns >= time_ns || now_ns + wait_ns < source->again_ns ||
@@ -211,8 +224,13 @@ is_read_to(const JitSource *source, uint64_t time_ns)
 {
 	const DumpReader *dump = &source->reader.dump;
 
+	/* Code may have been replaced since the last read. */
 	if (time_ns > source->looked_ns && reuses_memory(source))
 		return false;
+	/*
+	 * Records of a dump are in order of time, so a later record proves that all earlier ones
+	 * were read.
+	 */
 	if (source->kind == JIT_SOURCE_DUMP)
 		return time_ns < dump->told_ns || (!source->is_behind && !dump->is_broken);
 	return !source->is_behind;

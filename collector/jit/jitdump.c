@@ -41,12 +41,14 @@ jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_lengt
 	if (length < JITDUMP_HEADER_BYTES)
 		return -EAGAIN;
 	magic = bytes_u32_at(bytes, 0);
+	/* A dump of a machine with the other byte order is sound, but not readable here. */
 	if (magic == __builtin_bswap32(MAGIC))
 		return -ENOTSUP;
 	*header_length = bytes_u32_at(bytes, 8);
 	if (magic != MAGIC || *header_length < JITDUMP_HEADER_BYTES ||
 		*header_length > HEADER_BYTES_MAX)
 		return -EBADMSG;
+	/* With the process's own clock (FLAG_OWN_CLOCK) no record could be compared with a sample. */
 	if (bytes_u32_at(bytes, 4) != VERSION || bytes_u32_at(bytes, 12) != MACHINE ||
 		(bytes_u64_at(bytes, 32) & FLAG_OWN_CLOCK) != 0)
 		return -ENOTSUP;
@@ -69,6 +71,7 @@ take_text(const uint8_t *bytes, size_t length, uint64_t at, JitdumpRecord *recor
 	if (here > most)
 		here = (size_t) most;
 	text = strnlen((const char *) bytes + at, here);
+	/* Without a NUL, the rest of the string may not have been written yet. */
 	if (text == here && here < most)
 		return -EAGAIN;
 	memcpy(record->text, bytes + at, text);
@@ -121,6 +124,7 @@ parse_debug(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 	if (length < DEBUG_BYTES)
 		return record->length < DEBUG_BYTES ? -EBADMSG : -EAGAIN;
 	entries = bytes_u64_at(bytes, 24);
+	/* Each entry takes at least its fixed part and the NUL of its file name. */
 	if (entries > (record->length - DEBUG_BYTES) / (DEBUG_ENTRY_BYTES + 1) ||
 		!set_code(record, bytes_u64_at(bytes, 16), 0))
 		return -EBADMSG;
@@ -129,6 +133,7 @@ parse_debug(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 	if (length < DEBUG_BYTES + DEBUG_ENTRY_BYTES)
 		return -EAGAIN;
 	line = bytes_u32_at(bytes, DEBUG_BYTES + 8);
+	/* A line that does not fit is dropped rather than the record, which still names the code. */
 	record->line = line <= INT32_MAX ? (int32_t) line : 0;
 	return take_text(bytes, length, DEBUG_BYTES + DEBUG_ENTRY_BYTES, record);
 }
@@ -154,6 +159,7 @@ jitdump_parse_record(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 		record->kind = JITDUMP_DEBUG;
 	else
 		return 0;
+	/* Bytes behind the record belong to the next one. */
 	if (length > record->length)
 		length = (size_t) record->length;
 	if (record->kind == JITDUMP_LOAD)

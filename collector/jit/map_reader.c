@@ -37,6 +37,7 @@ map_reader_take(MapReader *reader, const CodeSink *sink, const char *bytes, size
 		size_t part = newline != NULL ? (size_t) (newline - bytes) : length;
 		size_t room = sizeof(reader->line) - 1 - reader->length;
 
+		/* A line that is too long is cut, and refused as a whole when its end arrives. */
 		reader->is_long |= part > room;
 		memcpy(reader->line + reader->length, bytes, part < room ? part : room);
 		reader->length += part < room ? part : room;

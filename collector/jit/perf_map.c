@@ -31,6 +31,7 @@ perf_map_take_number(char **line, uint64_t *number)
 			digit = (unsigned) ((*at | 0x20) - 'a' + 10);
 		else
 			break;
+		/* More digits do not fit into 64 bits. */
 		if (at - first == DIGITS_MAX)
 			return false;
 		*number = *number << 4 | digit;
@@ -51,6 +52,7 @@ perf_map_parse_line(char *line, PerfMapLine *parsed)
 	if (!perf_map_take_number(&line, &parsed->start) || !perf_map_take_number(&line, &size))
 		return false;
 	length = strlen(line);
+	/* Some writers end lines with CR LF. */
 	if (length > 0 && line[length - 1] == '\r')
 		line[--length] = '\0';
 	if (length == 0 || size == 0 || size > ADDRESS_MAX || parsed->start > ADDRESS_MAX - size)
@@ -86,6 +88,7 @@ name_javascript(char *text, CodeName *name)
 	int32_t column;
 
 	name->runtime = "[javascript]";
+	/* V8 marks the tier that compiled the function by one character before the name. */
 	if (text[0] != '\0' && strchr("*~^+", text[0]) != NULL)
 		text++;
 	file = strchr(text, ' ');
