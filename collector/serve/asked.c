@@ -30,6 +30,7 @@ bool
 asked_no_memory(Asked *asked)
 {
 	metric_add(&asked->serving->host.metrics.requests_throttled_total, 1);
+	/* A retry helps only if the memory is in use by other requests. */
 	if (asked->call->memory->is_beyond)
 	{
 		call_fail(asked->call, GRPC_RESOURCE_EXHAUSTED, "the answer is larger than --max-memory");
@@ -64,6 +65,7 @@ asked_charge_answer(Asked *asked)
 
 	asked_trim(&call->answer.body);
 	bytes = call->answer.body.capacity;
+	/* One client that reads slowly must not hold the memory of all others. */
 	if (bytes > asked->serving->host.memory.limit_bytes / ANSWER_PARTS)
 		return asked_refuse(asked, GRPC_RESOURCE_EXHAUSTED, ANSWER_TOO_LARGE);
 	if (!share_charge(call->memory, bytes))
@@ -78,6 +80,7 @@ asked_end(Asked *asked, bool is_good)
 {
 	Call *call = asked->call;
 
+	/* Before the answer is sent, so that a slow client does not keep a session. */
 	reader_pool_release(&asked->serving->pool, asked->session);
 	if (is_good && call->answer.body.failed)
 		is_good = asked_no_memory(asked);
@@ -191,6 +194,7 @@ asked_open(Asked *asked)
 		identity_login(asked->call->authorization, text, &reader.user, &reader.password))
 		outcome = reader_pool_take(&asked->serving->pool, &reader, &asked->call->is_unwanted,
 								   &asked->session, &error);
+	/* The text holds a password. */
 	OPENSSL_cleanse(text, sizeof(text));
 	if (outcome != DB_OK)
 		asked_fail_login(asked, outcome, &error);
@@ -234,6 +238,10 @@ asked_run(Asked *asked, const Statement *statement, Result **result, DbError *er
 	const bool is_reused = asked->session->is_reused;
 	DbOutcome outcome = reader_pool_run(pool, asked->session, role, statement, result, error);
 
+	/*
+	 * A second failure is answered, because a server that ends each connection would be asked
+	 * forever.
+	 */
 	if (outcome != DB_AWAY || !asked_is_unlucky(error, is_reused))
 		return outcome;
 	return asked_open(asked) ? reader_pool_run(pool, asked->session, role, statement, result, error)
@@ -256,6 +264,7 @@ asked_query(Asked *asked, const Statement *statement)
 			asked_fail(asked, outcome, &error);
 		return NULL;
 	}
+	/* The rows are in memory already, so this limits what the answer adds to them. */
 	if (share_charge(asked->call->memory, result_memory(result)))
 		return result;
 	result_free(result);

@@ -134,6 +134,7 @@ flame_add_node(FlameLevels *levels, const FlameRow *row)
 	level = &levels->levels[row->level];
 	for (int i = 0; i < sides; i++)
 	{
+		/* The format stores the gap to the node before, not the position. */
 		if (!flame_put_number(levels, level, level->next[i] - level->end[i]) ||
 			!flame_put_number(levels, level, row->value[i]) ||
 			!flame_put_number(levels, level, row->self[i]))
@@ -167,6 +168,9 @@ walk_takes(FlameWalk *walk, const FlameRow *row)
 
 	if (depth == 0 || depth > walk->path->count)
 		return depth == 0 || walk->matched == walk->path->count;
+	/*
+	 * The walk has come back to this depth, so functions matched deeper belong to another branch.
+	 */
 	if (walk->matched >= depth)
 		walk->matched = depth - 1;
 	if (walk->matched == depth - 1 &&
@@ -203,6 +207,7 @@ flame_rows_before_padding(const FlameLevels *levels, const Result *result, Flame
 	const FlameRow last = flame_row(levels, result, count - 1);
 
 	*root = flame_row(levels, result, 0);
+	/* The padding is no function; it makes the totals equal for the colours of Grafana's panel. */
 	if (!levels->is_diff || last.level != 1 ||
 		!flame_is_named(&last.label, PADDING_LABEL, strlen(PADDING_LABEL)))
 		return count;
@@ -226,6 +231,7 @@ flame_levels_read(FlameLevels *levels, const Result *result, bool is_diff, const
 	if (result_rows(result) <= 1 || !flame_find_end(levels, result, path, &end))
 		return true; /* there is only the root, or no row at all */
 	count = flame_rows_before_padding(levels, result, &row);
+	/* Without a path the root is the end, and its padding is already subtracted. */
 	if (path->count == 0)
 		end = row;
 	levels->left_ticks = end.value[0];
@@ -238,6 +244,7 @@ flame_levels_read(FlameLevels *levels, const Result *result, bool is_diff, const
 			continue;
 		if (row.level == 0)
 			row.label = (FlameName){ ROOT_LABEL, strlen(ROOT_LABEL) };
+		/* Nodes on the path show only what passes through its end. */
 		for (int side = 0; row.level <= path->count && side < SIDES; side++)
 		{
 			row.value[side] = end.value[side];
@@ -293,7 +300,7 @@ flame_levels_put_message(const FlameLevels *levels, Buffer *out)
 {
 	Buffer scratch = { NULL };
 
-	/* write an empty level, because clients do not accept a graph without levels */
+	/* An empty graph is left out, because clients do not accept one without levels. */
 	if (levels->level_count == 0)
 		return;
 	for (uint32_t i = 0; i < levels->names.count; i++)

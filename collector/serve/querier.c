@@ -84,6 +84,7 @@ querier_write_json(Asked *asked, const JsonMessage *schema)
 		return no_memory ? asked_no_memory(asked)
 						 : asked_refuse(asked, GRPC_INTERNAL, "the answer is malformed");
 	}
+	/* The protobuf goes before the answer is charged, so only the JSON counts. */
 	buffer_fini(&call->answer.body);
 	call->answer.body = text;
 	return true;
@@ -119,6 +120,7 @@ querier_answer(Host *host, Call *call, const QuerierKind *kind)
 {
 	Asked asked = { .serving = serving_of(host), .call = call };
 	SelectRequest request;
+	/* The request points into the body, which therefore stays until the method has returned. */
 	const bool good =
 		querier_inflate(&asked) && querier_read_json(&asked, kind->request) &&
 		querier_read(&asked, (Span){ call->body, call->body_length }, kind->fields, &request) &&
@@ -316,6 +318,7 @@ step_is_good(Asked *asked, const SelectRequest *request)
 
 	if (request->start_ms == 0 || request->end_ms == 0)
 		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the range must have a start and an end");
+	/* Written so that NaN is refused, too. */
 	if (!(request->step_s >= 0.001 && request->step_s <= 1e9))
 		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the step must be 1 ms to 1e9 s");
 	if (length_s / request->step_s > POINTS_MAX)
@@ -374,6 +377,7 @@ querier_put_series(Buffer *out, const SeriesSteps *steps, const Selection *selec
 	{
 		const double value = result_float8_at(result, i, 3);
 
+		/* Only the first row of a series has its labels. */
 		if (!result_is_null_at(result, i, 1))
 		{
 			if (i > 0)
@@ -410,6 +414,7 @@ method_select_series(Asked *asked, const SelectRequest *request)
 	if (good && request->is_average && selection.is_delta)
 		good = asked_refuse(asked, GRPC_UNIMPLEMENTED,
 							"profiles are not stored individually, so averages are not available");
+	/* A selection that can match nothing is answered without asking the database. */
 	if (good && !selection.is_empty)
 	{
 		result = query_timeseries(asked, request, &selection, &steps);

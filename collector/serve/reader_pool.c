@@ -89,6 +89,7 @@ pool_choose(ReaderPool *pool, const uint8_t key[READER_KEY_BYTES])
 {
 	ReaderSession *chosen = NULL;
 
+	/* Only is_busy and used_ns need the lock: a busy session belongs to one worker. */
 	pthread_mutex_lock(&pool->lock);
 	for (size_t i = 0; i < pool->count; i++)
 	{
@@ -96,6 +97,7 @@ pool_choose(ReaderPool *pool, const uint8_t key[READER_KEY_BYTES])
 
 		if (session->is_busy)
 			continue;
+		/* Compared in constant time, because the key depends on a password. */
 		if (session->connection.pg != NULL &&
 			CRYPTO_memcmp(session->key, key, READER_KEY_BYTES) == 0)
 		{
@@ -151,6 +153,10 @@ reader_pool_run(const ReaderPool *pool, ReaderSession *session, const char *role
 										   .params = { { WIRE_TEXT, &name } } };
 	if (query != NULL)
 		statements[count++] = *query;
+	/*
+	 * All in one transaction, so the settings and the role end with it, and no session keeps a
+	 * role.
+	 */
 	outcome = connection_run(&session->connection, statements, count, results, error);
 	if (query != NULL)
 		*result = results[--count];
@@ -209,8 +215,12 @@ reader_pool_take(ReaderPool *pool, const Reader *reader, const atomic_bool *is_u
 		return DB_AWAY;
 	}
 	chosen->connection.is_unwanted = is_unwanted;
+	/* Until a connection is opened below: a reused one may have been ended by the server. */
 	chosen->is_reused = true;
 	is_own = memcmp(chosen->key, key, sizeof(key)) == 0;
+	/*
+	 * An old session is opened again, so that a changed password or a revoked right takes effect.
+	 */
 	if (!connection_stands(&chosen->connection) || !is_own ||
 		clock_ns(CLOCK_MONOTONIC) - chosen->opened_ns > SESSION_AGE_NS)
 	{
