@@ -46,7 +46,7 @@ public class Made {
 		int made = 0;
 
 		while (clock.getCurrentThreadCpuTime() < until) {
-			int number = ++made % 89;
+			int number = ++made % 41;
 			IntUnaryOperator outer = (IntUnaryOperator) new Loader().make(numbered(template, number)).getDeclaredConstructor().newInstance();
 
 			name.write(("made_" + number).getBytes());

@@ -8,7 +8,7 @@ const threadName = fs.openSync('/proc/self/comm', 'w');
 const until = process.cpuUsage().user + Number(process.argv[2]) * 1e6;
 let made = 0;
 while (process.cpuUsage().user < until) {
-	const name = ++made % 89;
+	const name = ++made % 41;
 	const outer = new Function(`
 		function made_${name}_inner(rounds) {
 			let value = 1;

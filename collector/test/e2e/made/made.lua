@@ -15,12 +15,13 @@ local made = 0
 local rounds = { 20000, 100000, 400000, 1600000 }
 while os.clock() < tonumber(arg[1]) do
 	made = made + 1
-	local name = "made_" .. made % 89
-	local outer = loadstring(text, "=" .. name .. "_")()
+	local name = "made_" .. made % 41
+	local chunk = loadstring(text, "=" .. name .. "_")
 	thread_name:write(name)
+	local outer = chunk() -- has the name, too
 	outer(rounds[made % 4 + 1])
 	thread_name:write("none")
-	outer = nil
+	chunk, outer = nil
 	if made % 4 == 0 then collectgarbage() end
 end
 print(made)

@@ -7,7 +7,7 @@ $comm = fopen('/proc/self/comm', 'w');
 stream_set_write_buffer($comm, 0);
 $made = 0;
 while (getrusage()['ru_utime.tv_sec'] + getrusage()['ru_utime.tv_usec'] / 1e6 < $argv[1]) {
-	$name = ++$made % 89;
+	$name = ++$made % 41;
 	$outer = eval(str_repeat("\n", 10 * $name) . 'return function ($rounds, $inner) { return $inner($rounds); };');
 	$inner = eval(str_repeat("\n", 10 * $name + 4) .
 		'return function ($rounds) { for ($value = 1, $i = 0; $i < $rounds; $i++) $value = ($value * 1664525 + 1013904223) & 0xFFFFFFF; return $value; };');

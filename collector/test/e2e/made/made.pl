@@ -7,7 +7,7 @@ use warnings;
 open my $thread_name, '>:unix', '/proc/self/comm' or die;
 my $made = 0;
 while ((times)[0] < $ARGV[0]) {
-	my $name = ++$made % 89;
+	my $name = ++$made % 41;
 	eval "
 		sub made_${name}_outer { my \$value = made_${name}_inner(\@_); return \$value }
 		sub made_${name}_inner {
