@@ -26,8 +26,20 @@ make_context()
 	(cd "$top" && tar -c Makefile VERSION .dev/version.mk .dev/pg-config-for bpf collector docker extension) | tar -x -C "$build/context"
 }
 
+# Sets limits to the flags that give a build the limits of this shell. buildah 1.39 would raise them, which root may do only with
+# CAP_SYS_RESOURCE.
+set_limits()
+{
+	local of
+	limits=()
+	for of in n=nofile u=nproc; do
+		[ "$(ulimit "-H${of%=*}")" = unlimited ] || limits+=(--ulimit "${of#*=}=$(ulimit "-S${of%=*}"):$(ulimit "-H${of%=*}")")
+	done
+}
+
 # build_image CONTAINERFILE IMAGE LOG FLAG...
 build_image()
 {
-	store bud -q --isolation chroot -f "$top/docker/$1" -t "$2" "${@:4}" "$build/context" >"$build/$3.log" 2>&1
+	set_limits
+	store bud -q --isolation chroot "${limits[@]}" -f "$top/docker/$1" -t "$2" "${@:4}" "$build/context" >"$build/$3.log" 2>&1
 }
