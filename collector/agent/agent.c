@@ -24,12 +24,12 @@
 #include <unistd.h>
 
 #include "agent/agent_figures.h"
+#include "agent/agent_report.h"
 #include "agent/flusher/flusher.h"
 #include "agent/flusher/minute.h"
 #include "agent/gpu_meter.h"
 #include "agent/reader/reader.h"
 #include "agent/reload.h"
-#include "agent/report.h"
 #include "agent/restraint.h"
 #include "agent/tender.h"
 #include "base/child.h"

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_AGENT_H
 #define COLLECTOR_AGENT_H
 
-#include "agent/options.h"
+#include "agent/agent_options.h"
 #include "program/exit_code.h"
 
 /*

@@ -14,7 +14,7 @@
 #ifndef COLLECTOR_AGENT_CONFIG_H
 #define COLLECTOR_AGENT_CONFIG_H
 
-#include "agent/options.h"
+#include "agent/agent_options.h"
 #include "labels/pod_table.h"
 #include "labels/process_rules.h"
 

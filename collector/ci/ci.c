@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "ci/benchmark.h"
-#include "ci/report.h"
+#include "ci/ci_report.h"
 #include "ci/run_profile.h"
 #include "ci/run_store.h"
 #include "ci/verdict.h"

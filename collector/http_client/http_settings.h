@@ -7,7 +7,7 @@
 #ifndef COLLECTOR_HTTP_SETTINGS_H
 #define COLLECTOR_HTTP_SETTINGS_H
 
-#include "config/reader.h"
+#include "config/config_reader.h"
 
 /* A secret: its text, or the file that contains it. */
 typedef struct HttpSecret

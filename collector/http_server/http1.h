@@ -6,7 +6,7 @@
 #ifndef COLLECTOR_HTTP_SERVER_HTTP1_H
 #define COLLECTOR_HTTP_SERVER_HTTP1_H
 
-#include "http_server/connection.h"
+#include "http_server/http_connection.h"
 
 extern const Protocol http1_protocol;
 

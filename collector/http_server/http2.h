@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_HTTP_SERVER_HTTP2_H
 #define COLLECTOR_HTTP_SERVER_HTTP2_H
 
-#include "http_server/connection.h"
+#include "http_server/http_connection.h"
 
 extern const Protocol http2_protocol;
 

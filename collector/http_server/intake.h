@@ -9,7 +9,7 @@
 #ifndef COLLECTOR_HTTP_SERVER_INTAKE_H
 #define COLLECTOR_HTTP_SERVER_INTAKE_H
 
-#include "http_server/connection.h"
+#include "http_server/http_connection.h"
 
 /* A service gets up to this many bytes at once of a stream without messages. */
 #define INTAKE_PART_BYTES ((size_t) 1024 * 1024)

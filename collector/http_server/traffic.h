@@ -6,7 +6,7 @@
 #ifndef COLLECTOR_HTTP_SERVER_TRAFFIC_H
 #define COLLECTOR_HTTP_SERVER_TRAFFIC_H
 
-#include "http_server/connection.h"
+#include "http_server/http_connection.h"
 
 /* Handles an event; the connection may be closed afterwards. */
 void traffic_handle(Connection *connection, uint32_t events);

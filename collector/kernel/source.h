@@ -9,7 +9,7 @@
  * 1. Add its kinds and counters to bpf/events.h, and its programs to bpf/, in a header that
  *    profiler.bpf.c includes.
  * 2. Add its settings to SourceSettings and its row to SAMPLE_SOURCES, below, and the flags of its
- *    settings to agent/options.c.
+ *    settings to agent/agent_options.c.
  * 3. Define its SampleSource in a file of its own in this directory.
  */
 #ifndef COLLECTOR_SOURCE_H

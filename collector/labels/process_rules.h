@@ -9,7 +9,7 @@
 #ifndef COLLECTOR_PROCESS_RULES_H
 #define COLLECTOR_PROCESS_RULES_H
 
-#include "config/reader.h"
+#include "config/config_reader.h"
 #include "labels/label_builder.h"
 #include "labels/labeller.h"
 

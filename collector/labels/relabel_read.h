@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_RELABEL_READ_H
 #define COLLECTOR_RELABEL_READ_H
 
-#include "config/reader.h"
+#include "config/config_reader.h"
 #include "labels/relabel.h"
 
 /* A ConfigRead into a ConfigList of RelabelRule *, which the document owns. */

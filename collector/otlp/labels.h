@@ -17,7 +17,7 @@
 #include "batch/batch.h"
 #include "formats/profile.h"
 #include "formats/trace_ids.h"
-#include "otlp/notes.h"
+#include "otlp/otlp_notes.h"
 
 #define LABEL_NAME_MAX	100
 #define LABEL_VALUE_MAX 1024

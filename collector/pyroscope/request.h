@@ -6,7 +6,7 @@
 #ifndef COLLECTOR_PYROSCOPE_REQUEST_H
 #define COLLECTOR_PYROSCOPE_REQUEST_H
 
-#include "pyroscope/dialect.h"
+#include "pyroscope/pyroscope_dialect.h"
 
 /*
  * SHA-256 of each part of a request: sender, name, labels, numbers, profile, types of the profile,

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "arrow/decode.h"
+#include "arrow/arrow_decode.h"
 #include "http_server/protobuf.h"
 #include "otlp/json.h"
 #include "receive/services.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "http_server/protobuf.h"
-#include "otlp/decode.h"
 #include "otlp/fields.h"
+#include "otlp/otlp_decode.h"
 #include "receive/services.h"
 #include "receive/submit.h"
 

@@ -8,7 +8,7 @@
 #ifndef COLLECTOR_RECEIVE_H
 #define COLLECTOR_RECEIVE_H
 
-#include "receive/options.h"
+#include "receive/receive_options.h"
 
 /* Runs until SIGTERM or SIGINT; SIGHUP reads certificates and tokens again. */
 ExitCode receive_run(const ReceiveOptions *options);

@@ -9,8 +9,8 @@
 
 #include "http_server/host.h"
 #include "otlp/labels.h"
-#include "receive/options.h"
 #include "receive/receive_metrics.h"
+#include "receive/receive_options.h"
 #include "receive/repeats.h"
 #include "receive/series_limit.h"
 #include "receive/store_line.h"

@@ -11,7 +11,7 @@ extern const ServiceTable receive_services;
 
 /*
  * Defined in otlp_service.c, parca_service.c, arrow_service.c, pyroscope_service.c, parca_upload.c,
- * connect_upload.c, upload_answers.c and pages.c. The host must be that of a Receiver.
+ * connect_upload.c, upload_answers.c and receive_pages.c. The host must be that of a Receiver.
  */
 void otlp_export(Host *host, Call *call);
 void parca_write_raw(Host *host, Call *call);

@@ -12,7 +12,7 @@
 #ifndef COLLECTOR_SCRAPE_FOUND_GROUP_H
 #define COLLECTOR_SCRAPE_FOUND_GROUP_H
 
-#include "scrape/target.h"
+#include "scrape/scrape_target.h"
 
 /* A label set. Its targets, one for each profile of the job, are in the version's slots. */
 typedef struct FoundMember

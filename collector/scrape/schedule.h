@@ -8,7 +8,7 @@
 #ifndef COLLECTOR_SCRAPE_SCHEDULE_H
 #define COLLECTOR_SCRAPE_SCHEDULE_H
 
-#include "scrape/target.h"
+#include "scrape/scrape_target.h"
 
 /* The resources for which a target's next request competes. Earlier kinds start first. */
 typedef enum DueKind

@@ -19,7 +19,7 @@
 #include "program/descriptors.h"
 #include "program/health.h"
 #include "program/stop_signals.h"
-#include "scrape/pages.h"
+#include "scrape/scrape_pages.h"
 
 #define LOOK_NS		 (1000 * NS_PER_MS) /* interval between two checks of the configuration file */
 #define WAIT_MS		 500				/* longest wait in one round of the loop */

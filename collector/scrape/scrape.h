@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_SCRAPE_H
 #define COLLECTOR_SCRAPE_H
 
-#include "scrape/options.h"
+#include "scrape/scrape_options.h"
 
 /* Runs until stopped and logs why it ended. Returns the process's exit code. */
 ExitCode scrape_run(const ScrapeOptions *options);

@@ -9,7 +9,7 @@
 #include "scrape/fetcher.h"
 #include "scrape/job_run.h"
 #include "scrape/operator.h"
-#include "scrape/options.h"
+#include "scrape/scrape_options.h"
 #include "scrape/target_rows.h"
 
 typedef struct Scraper
@@ -25,7 +25,7 @@ typedef struct Scraper
 	JobRun **runs; /* one for each job */
 	size_t run_count;
 	OperatorJobs *operator_jobs; /* NULL before the first configuration */
-	struct ScrapePages *pages;	 /* pages.h; NULL if none */
+	struct ScrapePages *pages;	 /* scrape_pages.h; NULL if none */
 	TargetQueue changed;		 /* targets whose rows are to be stored */
 	ScrapeTarget **storing;		 /* targets whose rows are being stored */
 	size_t storing_count;

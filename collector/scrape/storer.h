@@ -7,7 +7,7 @@
 #ifndef COLLECTOR_SCRAPE_STORER_H
 #define COLLECTOR_SCRAPE_STORER_H
 
-#include "scrape/target.h"
+#include "scrape/scrape_target.h"
 #include "writer/writer.h"
 
 typedef struct Storer Storer;

@@ -10,7 +10,7 @@
 #define COLLECTOR_SCRAPE_TARGET_ROWS_H
 
 #include "database/wire.h"
-#include "scrape/target.h"
+#include "scrape/scrape_target.h"
 
 #define TARGET_ROWS_MAX 10000 /* rows in one statement */
 

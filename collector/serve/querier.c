@@ -11,7 +11,7 @@
 #include "receive/inflate.h"
 #include "serve/answers.h"
 #include "serve/json_answer.h"
-#include "serve/schema.h"
+#include "serve/serve_schema.h"
 #include "serve/serve_services.h"
 
 /* Limit of the points of one series; Prometheus has an equal one. */

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "arrow/decode.h"
+#include "arrow/arrow_decode.h"
 #include "arrow/stream.h"
 
 #define NODE	  "host1"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ci/report.h"
+#include "ci/ci_report.h"
 
 #define HOSTILE "evil`</code><script>|\r\r# Passed\n\n\x1b[2J\x7f"
 

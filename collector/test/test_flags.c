@@ -16,7 +16,7 @@
 
 #include "agent/agent_config.h"
 #include "base/log.h"
-#include "receive/options.h"
+#include "receive/receive_options.h"
 #include "serve/serve_options.h"
 
 static AgentOptions options;

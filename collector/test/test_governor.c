@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "agent/agent_options.h"
 #include "agent/governor.h"
-#include "agent/options.h"
 #include "agent/reader/table_account.h"
 #include "base/clock.h"
 

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otlp/decode.h"
 #include "otlp/dialect.h"
 #include "otlp/fields.h"
 #include "otlp/json.h"
 #include "otlp/labels.h"
+#include "otlp/otlp_decode.h"
 #include "otlp_request.h"
 #include "proto_builder.h"
 

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/agent_report.h"
 #include "agent/flusher/minute.h"
-#include "agent/report.h"
 #include "base/log.h"
 
 static void

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow/decode.h"
+#include "arrow/arrow_decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/reader.h"
+#include "config/config_reader.h"
 #include "labels/regex.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otlp/decode.h"
 #include "otlp/json.h"
+#include "otlp/otlp_decode.h"
 
 #define FLAG_JSON  1
 #define FLAG_TIMES 2

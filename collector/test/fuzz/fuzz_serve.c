@@ -15,8 +15,8 @@
 #include "pyroscope/query_string.h"
 #include "serve/json_answer.h"
 #include "serve/profile_subset.h"
-#include "serve/schema.h"
 #include "serve/select_request.h"
+#include "serve/serve_schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

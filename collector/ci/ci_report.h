@@ -1,5 +1,5 @@
 /*
- * report.h
+ * ci_report.h
  *		The verdict as text for people: a summary in Markdown, a page in HTML.
  */
 #ifndef COLLECTOR_CI_REPORT_H

@@ -1,8 +1,8 @@
 /*
- * reader.c
+ * config_reader.c
  *		Reads typed values of a document.
  */
-#include "config/reader.h"
+#include "config/config_reader.h"
 
 #include <errno.h>
 #include <stdarg.h>

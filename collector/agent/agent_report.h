@@ -1,9 +1,9 @@
 /*
- * report.h
+ * agent_report.h
  *		Output for users: the progress bar, and the summary at the end.
  */
-#ifndef COLLECTOR_REPORT_H
-#define COLLECTOR_REPORT_H
+#ifndef COLLECTOR_AGENT_REPORT_H
+#define COLLECTOR_AGENT_REPORT_H
 
 #include <stdint.h>
 #include <stdio.h>

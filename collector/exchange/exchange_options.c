@@ -1,5 +1,5 @@
 /*
- * options.c
+ * exchange_options.c
  *		Tables of flags of import and export.
  */
 #include "exchange/exchange.h"

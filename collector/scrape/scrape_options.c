@@ -1,8 +1,8 @@
 /*
- * options.c
+ * scrape_options.c
  *		Table of the flags of scrape.
  */
-#include "scrape/options.h"
+#include "scrape/scrape_options.h"
 
 #include <stdio.h>
 #include <string.h>

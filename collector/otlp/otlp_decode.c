@@ -1,5 +1,5 @@
 /*
- * decode.c
+ * otlp_decode.c
  *		Decodes resources, scopes, profiles and samples.
  *
  * 1. The layout is determined from the whole request, see dialect.h.
@@ -12,7 +12,7 @@
  * one large item again and again is refused. WORK_PER_BYTE and WORK_FREE allow some seconds for the
  * largest request.
  */
-#include "otlp/decode.h"
+#include "otlp/otlp_decode.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * notes.h
+ * otlp_notes.h
  *		Notes: attributes of a profile that replace fields of pprof files which OTLP's messages
  *		lack. Their names are those of OpenTelemetry's semantic conventions (pprof.*).
  */

@@ -1,5 +1,5 @@
 /*
- * reader.h
+ * config_reader.h
  *		Reads a document into structures, driven by tables of keys. An unknown key is an error that
  *		names its line and column.
  *

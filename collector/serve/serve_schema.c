@@ -1,8 +1,8 @@
 /*
- * schema.c
+ * serve_schema.c
  *		Fields of the messages of Pyroscope's querier, API module 1.6.
  */
-#include "serve/schema.h"
+#include "serve/serve_schema.h"
 
 #include "otlp/json_define.h"
 

@@ -1,5 +1,5 @@
 /*
- * decode.h
+ * otlp_decode.h
  *		Decodes a request of OTLP's profiles into a batch.
  *
  * For any input, time is bounded by the request's size, and memory other than the batch's by

@@ -1,9 +1,9 @@
 /*
- * options.h
+ * agent_options.h
  *		The flags of "agent" and "check".
  */
-#ifndef COLLECTOR_OPTIONS_H
-#define COLLECTOR_OPTIONS_H
+#ifndef COLLECTOR_AGENT_OPTIONS_H
+#define COLLECTOR_AGENT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
- * connection.c
+ * http_connection.c
  *		Receives and sends bytes, with or without TLS.
  */
-#include "http_server/connection.h"
+#include "http_server/http_connection.h"
 
 #include <errno.h>
 #include <openssl/err.h>

@@ -1,9 +1,9 @@
 /*
- * decode.c
+ * arrow_decode.c
  *		Decodes a request in two passes over its record batches: the first finds the oldest time,
  *		the second converts the rows.
  */
-#include "arrow/decode.h"
+#include "arrow/arrow_decode.h"
 
 #include "arrow/samples.h"
 #include "arrow/stack_ids.h"

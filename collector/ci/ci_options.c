@@ -1,5 +1,5 @@
 /*
- * options.c
+ * ci_options.c
  *		Table of flags of the command ci.
  */
 #include "ci/ci.h"

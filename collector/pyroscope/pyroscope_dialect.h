@@ -1,5 +1,5 @@
 /*
- * dialect.h
+ * pyroscope_dialect.h
  *		Conventions of Pyroscope's clients for the profiles that they send: a DecodeDialect.
  *
  * Labels of samples become labels of the series, except numbers and labels that the series has; ids

@@ -1,5 +1,5 @@
 /*
- * schema.h
+ * serve_schema.h
  *		Names and numbers of the fields of Pyroscope's querier: querier.v1, types.v1, google.v1.
  */
 #ifndef COLLECTOR_SERVE_SCHEMA_H

@@ -1,5 +1,5 @@
 /*
- * decode.h
+ * arrow_decode.h
  *		Converts Parca's Arrow records to a batch.
  *
  * Records of the second version contain the stacks of samples. Those of the first version contain

@@ -1,5 +1,5 @@
 /*
- * pages.h
+ * scrape_pages.h
  *		Serves /metrics, /-/healthy and /-/ready of a scraper with the HTTP server of "receive".
  *
  * The scraper's own loop answers requests, so health checks of a scraper that hangs are not

@@ -1,8 +1,8 @@
 /*
- * options.c
+ * receive_options.c
  *		The flags of "receive".
  */
-#include "receive/options.h"
+#include "receive/receive_options.h"
 
 #include <stdio.h>
 #include <string.h>

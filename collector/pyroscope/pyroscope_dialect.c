@@ -1,8 +1,8 @@
 /*
- * dialect.c
+ * pyroscope_dialect.c
  *		Rewrites a profile's labels, time and values before it becomes series and rows.
  */
-#include "pyroscope/dialect.h"
+#include "pyroscope/pyroscope_dialect.h"
 
 #include <inttypes.h>
 #include <stdio.h>

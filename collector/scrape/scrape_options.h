@@ -1,5 +1,5 @@
 /*
- * options.h
+ * scrape_options.h
  *		The flags of the command "scrape".
  */
 #ifndef COLLECTOR_SCRAPE_OPTIONS_H

@@ -1,8 +1,8 @@
 /*
- * options.c
+ * agent_options.c
  *		Tables of the flags of "agent" and "check".
  */
-#include "agent/options.h"
+#include "agent/agent_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * report.c
+ * agent_report.c
  *		Progress bar and summary file.
  */
-#include "agent/report.h"
+#include "agent/agent_report.h"
 
 #include <errno.h>
 #include <inttypes.h>

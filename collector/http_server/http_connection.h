@@ -1,13 +1,13 @@
 /*
- * connection.h
+ * http_connection.h
  *		One socket: TLS or plain text, its output, and its protocol.
  *
  * Output is produced only as fast as the client reads it: while more than CONNECTION_OUT_MAX bytes
  * wait to be sent, nothing is read from the connection. A connection never waits without a
  * deadline.
  */
-#ifndef COLLECTOR_HTTP_SERVER_CONNECTION_H
-#define COLLECTOR_HTTP_SERVER_CONNECTION_H
+#ifndef COLLECTOR_HTTP_CONNECTION_H
+#define COLLECTOR_HTTP_CONNECTION_H
 
 #include <openssl/ssl.h>
 

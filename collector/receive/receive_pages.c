@@ -1,5 +1,5 @@
 /*
- * pages.c
+ * receive_pages.c
  *		/metrics, and gRPC's health service.
  */
 #include <string.h>

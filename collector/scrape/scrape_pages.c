@@ -1,8 +1,8 @@
 /*
- * pages.c
+ * scrape_pages.c
  *		An HTTP server for metrics and health checks.
  */
-#include "scrape/pages.h"
+#include "scrape/scrape_pages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * report.c
+ * ci_report.c
  *		Writes what a verdict says, in the order in which it is read: the outcome, the numbers, the
  *		functions.
  */
-#include "ci/report.h"
+#include "ci/ci_report.h"
 
 #include <math.h>
 #include <stdarg.h>

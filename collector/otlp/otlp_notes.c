@@ -1,8 +1,8 @@
 /*
- * notes.c
+ * otlp_notes.c
  *		Recognizes attributes that are notes, and collects the notes of a profile.
  */
-#include "otlp/notes.h"
+#include "otlp/otlp_notes.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /*
- * target.h
+ * scrape_target.h
  *		A target: a URL that is fetched repeatedly for one profile.
  *
  * Belongs to the scraper's thread. Reference counted, because a request, or a profile that is being

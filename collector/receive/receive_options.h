@@ -1,5 +1,5 @@
 /*
- * options.h
+ * receive_options.h
  *		Options of the command "receive".
  */
 #ifndef COLLECTOR_RECEIVE_OPTIONS_H

@@ -1,5 +1,5 @@
 /*
- * target.c
+ * scrape_target.c
  *		Makes a URL and the labels of series from a discovered label set.
  *
  * 1. Combine the labels of the target, its group and the job; the properties of the request are
@@ -8,7 +8,7 @@
  * 3. Build the URL from the result. Remove labels that begin with "__", except the profile's name,
  * and labels whose names a rule made empty.
  */
-#include "scrape/target.h"
+#include "scrape/scrape_target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
