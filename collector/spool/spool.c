@@ -223,8 +223,7 @@ spool_sync(Spool *spool)
 int
 spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
 {
-	FileHead head = { .magic = FILE_MAGIC,
-					  .version = FILE_VERSION,
+	FileHead head = { .version = FILE_VERSION,
 					  .number = spooled->id.number,
 					  .parent = spooled->parent,
 					  .samples = spooled->samples,
@@ -235,6 +234,7 @@ spool_put(Spool *spool, const Batch *batch, SpooledBatch *spooled)
 	BatchImage packed;
 	int err = pack_batch(batch, &packed, &head);
 
+	memcpy(head.magic, FILE_MAGIC, sizeof(head.magic));
 	memcpy(head.writer, spooled->id.writer, sizeof(head.writer));
 	write_name(&spooled->id, FILE_SUFFIX, name);
 	write_name(&spooled->id, FILE_SUFFIX NEW_SUFFIX, new_name);
