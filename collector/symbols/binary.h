@@ -52,6 +52,7 @@ typedef struct Binary
 	bool twin_known; /* a copy was searched for since the file was opened */
 	bool is_leader;	 /* other copies are compared with this binary */
 	bool is_alone;	 /* shares nothing with copies, because it has files of split units */
+	bool left_out;	 /* it was counted, because DWARF did not fit into memory at a lookup */
 	uint16_t splits; /* number of files of split units that were searched for */
 	char *name;
 	uint32_t root_pid; /* process through which it was opened; 0: not known */

@@ -445,6 +445,11 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 	if (err == -EAGAIN || err == -EINPROGRESS)
 		return -EAGAIN;
 	count_answer(lookup, &found);
+	if (err == -ENOMEM && !binary->left_out)
+	{
+		lookup->left_out++;
+		binary->left_out = true;
+	}
 	*lines = found;
 	/* if the file has changed since it was opened, its answers must not be shared with copies */
 	if (!whole || err == -EIO || err == -ENOEXEC)
@@ -482,7 +487,7 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 		SymbolLines found;
 		SymbolLines stored;
 
-		/* addresses without a cached answer are asked about again later */
+		/* addresses without a cached answer are asked about again later, each alone */
 		if (worker_client_take(lookup->worker, &found) != 0)
 			continue;
 		count_answer(lookup, &found);

@@ -27,6 +27,7 @@ typedef struct Lookup
 	uint64_t name_seed; /* of the hashes of names that belong to no binary */
 	uint64_t resolved;
 	uint64_t unknown;
+	uint64_t left_out; /* binaries with DWARF that did not fit into memory at a lookup */
 } Lookup;
 
 /* Makes a lookup without open files. Returns 0 or -ENOMEM. */

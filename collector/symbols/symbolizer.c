@@ -106,7 +106,7 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 		.worker_unavailable = worker_client_unavailable(lookup->worker),
 		.tables_loaded = worker_client_tables_loaded(lookup->worker),
 		.tables_damaged = worker_client_tables_damaged(lookup->worker),
-		.debug_info_left_out = worker_client_left_out(lookup->worker),
+		.debug_info_left_out = worker_client_left_out(lookup->worker) + lookup->left_out,
 		.timeouts = symbolizer->patience.timeouts,
 		.results_evicted = result_cache_evictions(lookup->results),
 		.cache_bytes = result_cache_bytes(lookup->results) + kallsyms_bytes(symbolizer->kallsyms),

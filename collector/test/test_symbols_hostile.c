@@ -555,6 +555,48 @@ leaves_out_too_many_units(void **state)
 }
 
 /*
+ * Makes a program with a function rows, whose line table has this many rows after that of its
+ * address: special instructions, each of which increases address and line by 1.
+ */
+static void
+make_rows(unsigned count)
+{
+	char command[1536];
+
+	snprintf(
+		command, sizeof(command),
+		"cd %s && printf '%%s\n' '.globl rows' '.type rows,@function' 'rows: nop' 'ret'"
+		" '.size rows,.-rows' '.section .debug_abbrev,\"\",@progbits'"
+		" '.byte 1,0x11,0, 0x11,1, 0x12,7, 0x10,0x17, 0,0, 0'"
+		" '.section .debug_info,\"\",@progbits' '.long 2f-1f' '1: .short 4' '.long 0'"
+		" '.byte 8, 1' '.quad rows, 2' '.long 0' '2: .section .debug_line,\"\",@progbits'"
+		" '.long 6f-3f' '3: .short 4' '.long 5f-4f' '4: .byte 1,1,1,0,14,10, 0,1,1,1,1,0,0,0,1, 0'"
+		" '.asciz \"rows.S\"' '.byte 0,0,0, 0' '5: .byte 0,9,2' '.quad rows' '.byte 1'"
+		" '.fill %u,1,25' '.byte 0,1,1' '6: .section .note.GNU-stack,\"\",@progbits' >rows.S &&"
+		" gcc -shared -nostdlib -o rows rows.S",
+		directory, count);
+	assert_int_equal(system(command), 0);
+}
+
+/* A function whose line table does not fit into the worker's memory keeps its name, and counts. */
+static void
+counts_a_line_table_that_does_not_fit(void **state)
+{
+	SymbolizerStats stats;
+	SymbolLine line;
+
+	make_rows(1000);
+	ask_small_worker("rows", "rows", &line, &stats);
+	assert_int_equal(line.line, 1);
+	assert_int_equal(stats.debug_info_left_out, 0);
+	/* a row takes 12 bytes */
+	make_rows(8 << 20);
+	ask_small_worker("rows", "rows", &line, &stats);
+	assert_int_equal(line.line, 0);
+	assert_int_equal(stats.debug_info_left_out, 1);
+}
+
+/*
  * Files that take the worker all the time that a query may have use up their owner's allowance, and
  * no other's.
  */
@@ -966,6 +1008,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(leaves_out_what_unpacks_to_much),
 		cmocka_unit_test(unpacks_what_it_reads),
 		cmocka_unit_test(leaves_out_too_many_units),
+		cmocka_unit_test(counts_a_line_table_that_does_not_fit),
 		cmocka_unit_test(charges_the_owner),
 		cmocka_unit_test(keeps_answers_of_files_apart),
 		cmocka_unit_test(refuses_lying_replies),

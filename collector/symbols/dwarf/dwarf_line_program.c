@@ -27,7 +27,10 @@ static bool
 line_program_add_directory(LineTable *table, size_t *room, const char *path)
 {
 	if (grow_array(&table->directories, room, table->directory_count, sizeof(path)) != 0)
+	{
+		table->exhausted = true;
 		return false;
+	}
 	table->directories[table->directory_count++] = path;
 	return true;
 }
@@ -36,7 +39,10 @@ static bool
 line_program_add_file(LineTable *table, size_t *room, const LineFile *file)
 {
 	if (grow_array(&table->files, room, table->file_count, sizeof(*file)) != 0)
+	{
+		table->exhausted = true;
 		return false;
+	}
 	table->files[table->file_count++] = *file;
 	return true;
 }
@@ -422,28 +428,25 @@ compare_sequences(const void *a, const void *b)
 	return (left->first > right->first) - (left->first < right->first);
 }
 
-/* Lists the sequences of the rows. Returns NULL if memory is exhausted. */
-static Sequence *
-list_sequences(const LineRows *rows, size_t *count)
+/* Lists the sequences of the rows. Returns false if memory is exhausted. */
+static bool
+list_sequences(const LineRows *rows, Sequence **sequences, size_t *count)
 {
-	Sequence *sequences = NULL;
 	size_t first = 0;
 	size_t room = 0;
 
+	*sequences = NULL;
 	*count = 0;
 	for (size_t i = 0; i < rows->count; i++)
 	{
 		if ((uint16_t) rows->places[i] != LINE_END)
 			continue;
-		if (grow_array(&sequences, &room, *count, sizeof(*sequences)) != 0)
-		{
-			free(sequences);
-			return NULL;
-		}
-		sequences[(*count)++] = (Sequence){ rows->places[first] >> 16, first, i + 1 - first };
+		if (grow_array(sequences, &room, *count, sizeof(**sequences)) != 0)
+			return false;
+		(*sequences)[(*count)++] = (Sequence){ rows->places[first] >> 16, first, i + 1 - first };
 		first = i + 1;
 	}
-	return sequences;
+	return true;
 }
 
 /*
@@ -466,18 +469,23 @@ append_sequence(LineRows *sorted, const LineRows *rows, const Sequence *sequence
 	}
 }
 
-/* Sorts sequences that are not in the order of their addresses. */
-static void
+/*
+ * Sorts sequences that are not in the order of their addresses. Returns false, without rows, if
+ * memory is exhausted.
+ */
+static bool
 sort_rows(LineRows *rows)
 {
 	LineRows sorted = { malloc(rows->count * sizeof(*sorted.places)),
 						malloc(rows->count * sizeof(*sorted.line_nums)), 0 };
-	size_t count = 0;
-	Sequence *sequences = list_sequences(rows, &count);
+	Sequence *sequences;
+	size_t count;
+	bool sorts = list_sequences(rows, &sequences, &count) && sorted.places != NULL &&
+				 sorted.line_nums != NULL;
 
-	if (sorted.places == NULL || sorted.line_nums == NULL || sequences == NULL)
+	if (!sorts)
 		count = 0;
-	else
+	if (count > 0)
 		qsort(sequences, count, sizeof(*sequences), compare_sequences);
 	for (size_t i = 0; i < count; i++)
 		append_sequence(&sorted, rows, &sequences[i]);
@@ -485,6 +493,7 @@ sort_rows(LineRows *rows)
 	free(rows->places);
 	free(rows->line_nums);
 	*rows = sorted;
+	return sorts;
 }
 
 /* Gives back the memory that the arrays do not use. */
@@ -544,9 +553,15 @@ line_table_run(LineTable *table, LineRows *rows)
 			going = note_row(&run, false);
 		}
 	}
+	/* the program of a damaged table ends; otherwise an instruction stops it for want of memory */
+	if (!going && !table->program.failed)
+	{
+		table->exhausted = true;
+		run.sequence = 0;
+	}
 	/* drop the rows of a sequence without end, because it is not known what they cover */
 	rows->count = run.sequence;
-	if (run.is_unordered)
-		sort_rows(rows);
+	if (run.is_unordered && rows->count > 0 && !sort_rows(rows))
+		table->exhausted = true;
 	shrink_rows(rows);
 }

@@ -27,6 +27,7 @@ typedef struct LineTable
 	LineFile *files;
 	size_t file_count;
 	DwarfCursor program;
+	bool exhausted; /* directories, files or rows are missing, because memory was exhausted */
 } LineTable;
 
 /* Rows where file or line changes, ordered by address. */
@@ -47,7 +48,10 @@ typedef struct LineRows
 bool line_table_read(LineTable *table, const DwarfUnit *unit);
 void line_table_fini(LineTable *table);
 
-/* Runs the program. Rows after damage are missing. The caller frees the arrays. */
+/*
+ * Runs the program. Rows after damage are missing; all are if memory is exhausted. The caller frees
+ * the arrays.
+ */
 void line_table_run(LineTable *table, LineRows *rows);
 
 #endif

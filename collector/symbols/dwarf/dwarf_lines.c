@@ -37,6 +37,7 @@ struct DwarfLines
 	Table paths;	 /* table of const char *, each once */
 	Table tables;	 /* table of KeptTable *, by key */
 	KeptTable *last; /* table that was found last; NULL: none */
+	bool exhausted;	 /* memory was exhausted since dwarf_lines_exhausted() was called */
 };
 
 int
@@ -81,7 +82,7 @@ path_equal(const void *item, const void *key)
 	return strcmp(*(const char *const *) item, key) == 0;
 }
 
-/* Returns the only copy of a path; NULL if out of memory. */
+/* Returns the only copy of a path; NULL if out of memory, which is noted. */
 static const char *
 intern_path(DwarfLines *lines, const char *path)
 {
@@ -92,11 +93,12 @@ intern_path(DwarfLines *lines, const char *path)
 
 	if (table_find(&lines->paths, hash, path_equal, path, &position))
 		return *(const char **) table_item(&lines->paths, position);
-	if (table_reserve(&lines->paths) != 0)
-		return NULL;
-	copy = arena_alloc(&lines->arena, size_bytes);
+	copy = table_reserve(&lines->paths) == 0 ? arena_alloc(&lines->arena, size_bytes) : NULL;
 	if (copy == NULL)
+	{
+		lines->exhausted = true;
 		return NULL;
+	}
 	memcpy(copy, path, size_bytes);
 	*(const char **) table_append(&lines->paths, hash) = copy;
 	return copy;
@@ -120,7 +122,10 @@ make_path(DwarfLines *lines, const LineTable *table, const LineFile *file)
 	room = strlen(directory) + 1 + strlen(file->name) + 1;
 	path = malloc(room);
 	if (path == NULL)
+	{
+		lines->exhausted = true;
 		return NULL;
+	}
 	(void) snprintf(path, room, "%s/%s", directory, file->name);
 	interned = intern_path(lines, path);
 	free(path);
@@ -134,6 +139,7 @@ kept_path(DwarfLines *lines, KeptTable *kept, uint64_t number)
 	{
 		kept->paths = calloc(kept->table.file_count, sizeof(*kept->paths));
 		kept->path_count = kept->paths != NULL ? kept->table.file_count : 0;
+		lines->exhausted |= kept->paths == NULL;
 	}
 	if (number >= kept->path_count)
 		return NULL;
@@ -177,6 +183,16 @@ find_table(DwarfLines *lines, const DwarfUnit *unit)
 	return lines->last = kept;
 }
 
+/* Like find_table(), but notes whether memory was exhausted, now or when the table was read. */
+static KeptTable *
+use_table(DwarfLines *lines, const DwarfUnit *unit)
+{
+	KeptTable *kept = find_table(lines, unit);
+
+	lines->exhausted |= kept == NULL || kept->table.exhausted;
+	return kept;
+}
+
 /* Finds the last row at or before an address. Returns false if there is none. */
 static bool
 search_rows(const LineRows *rows, uint64_t address, size_t *row)
@@ -201,7 +217,7 @@ bool
 dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, const char **path,
 				 int32_t *line)
 {
-	KeptTable *kept = find_table(lines, unit);
+	KeptTable *kept = use_table(lines, unit);
 	uint16_t number;
 	size_t row;
 
@@ -210,6 +226,7 @@ dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, con
 	if (!kept->rows_read)
 		line_table_run(&kept->table, &kept->rows);
 	kept->rows_read = true;
+	lines->exhausted |= kept->table.exhausted;
 	if (!search_rows(&kept->rows, address, &row))
 		return false;
 	number = (uint16_t) kept->rows.places[row];
@@ -223,10 +240,19 @@ dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, con
 	return true;
 }
 
+bool
+dwarf_lines_exhausted(DwarfLines *lines)
+{
+	bool exhausted = lines->exhausted;
+
+	lines->exhausted = false;
+	return exhausted;
+}
+
 const char *
 dwarf_lines_path(DwarfLines *lines, const DwarfUnit *unit, uint64_t number)
 {
-	KeptTable *kept = find_table(lines, unit);
+	KeptTable *kept = use_table(lines, unit);
 
 	return kept != NULL ? kept_path(lines, kept, number) : NULL;
 }

@@ -23,6 +23,9 @@ void dwarf_lines_free(DwarfLines *lines);
 bool dwarf_lines_find(DwarfLines *lines, const DwarfUnit *unit, uint64_t address, const char **path,
 					  int32_t *line);
 
+/* Returns true if memory was exhausted since the last call, so that a path or a line is missing. */
+bool dwarf_lines_exhausted(DwarfLines *lines);
+
 /* Returns the path of a file by its number in the unit's table; NULL if there is no such number. */
 const char *dwarf_lines_path(DwarfLines *lines, const DwarfUnit *unit, uint64_t number);
 

@@ -74,6 +74,7 @@ struct DwarfSession
 	size_t unit_room;
 	Described
 		*described; /* cache of DESCRIBED_KEPT descriptions, because inlined functions recur */
+	bool exhausted; /* memory was exhausted in the last lookup */
 };
 
 static int
@@ -483,7 +484,10 @@ session_describe(DwarfSession *session, const DwarfEntry *function)
 	if (session->described == NULL)
 		session->described = calloc(DESCRIBED_KEPT, sizeof(*session->described));
 	if (session->described == NULL)
+	{
+		session->exhausted = true;
 		return &unknown;
+	}
 	if (is_bare(function) && !dwarf_entry_target(function, DWARF_ORIGIN, &unit, &offset))
 		return &unknown; /* its origin is in a supplement that is missing */
 	slot = &session->described[hash_word((uint64_t) (uintptr_t) unit, offset) % DESCRIBED_KEPT];
@@ -569,8 +573,9 @@ make_frames(DwarfSession *session, const Unit *unit, const ScopeChain *chain, Dw
 	return count;
 }
 
-int
-dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
+/* Finds the frames as dwarf_session_lookup(), except for those that do not fit into memory. */
+static int
+session_find_frames(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
 {
 	DwarfFrame frame = no_frame;
 	ScopeChain chain;
@@ -585,8 +590,7 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	if (!session_find_split(session, unit))
 		return -ENOLINK;
 	err = function_index_find(&unit->functions, address, &chain);
-	if (err == -ENOMEM)
-		return err;
+	session->exhausted = err == -ENOMEM;
 	if (dwarf_lines_find(session->lines, unit->unit, address, &path, &frame.line))
 		set_path(&frame, unit->unit, path);
 	if (err == 0)
@@ -594,4 +598,27 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	frame.needs_symbol = true;
 	frames[0] = frame;
 	return frame.filename[0] != '\0';
+}
+
+int
+dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
+{
+	int count;
+
+	session->exhausted = false;
+	count = session_find_frames(session, address, frames, max);
+	if (dwarf_lines_exhausted(session->lines))
+	{
+		session->exhausted = true;
+		/* a description without its file would be used again without a sign that it lacks it */
+		free(session->described);
+		session->described = NULL;
+	}
+	return count;
+}
+
+bool
+dwarf_session_exhausted(const DwarfSession *session)
+{
+	return session->exhausted;
 }

@@ -49,9 +49,12 @@ void dwarf_session_give_back(DwarfSession *session);
 /*
  * Finds the frames of an ELF virtual address, innermost first, at most max. Strings are valid until
  * the session is closed. Returns the number of frames, 0 if DWARF does not cover the address;
- * -ENOLINK if its functions are in a split unit whose file is not known yet; -ENOMEM.
+ * -ENOLINK if its functions are in a split unit whose file is not known yet.
  */
 int dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max);
+
+/* Returns true if memory was exhausted in the last lookup, so that its frames are incomplete. */
+bool dwarf_session_exhausted(const DwarfSession *session);
 
 /* The file of a split unit (.dwo). */
 typedef struct DwarfWanted

@@ -300,3 +300,9 @@ symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *fram
 
 	return count != 0 ? count : find_unnamed(session, address, &frames[0]);
 }
+
+bool
+symbol_session_exhausted(const SymbolSession *session)
+{
+	return session->dwarf != NULL && dwarf_session_exhausted(session->dwarf);
+}

@@ -57,10 +57,12 @@ void symbol_session_give_back(SymbolSession *session);
  * the next call. DWARF or symbol table is used, whichever has more frames or names; if DWARF has
  * lines without a name, the symbol gives the name; without DWARF, Go's function table is used. If
  * none covers the address, its function is named by its start (unnamed_functions.h). Returns the
- * number of frames, 0 if nothing covers the address; -ENOLINK or -ENOMEM as
- * dwarf_session_lookup().
+ * number of frames, 0 if nothing covers the address; -ENOLINK as dwarf_session_lookup().
  */
 int symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max);
+
+/* Returns true if DWARF did not fit into memory in the last lookup, so frames are incomplete. */
+bool symbol_session_exhausted(const SymbolSession *session);
 
 /* Returns the DWARF of the session; NULL if it was not read. */
 DwarfSession *symbol_session_dwarf(SymbolSession *session);

@@ -488,17 +488,17 @@ answer_address(Worker *worker, Session *session, uint64_t address, char *reply, 
 	DwarfFrame frames[WORKER_FRAMES_MAX];
 	SymbolLine lines[WORKER_FRAMES_MAX];
 	size_t size_bytes;
+	int32_t status;
 	int count;
 
 	count = symbol_session_lookup(session->symbols, address, frames, WORKER_FRAMES_MAX);
 	*wants_split = count == -ENOLINK;
 	if (*wants_split)
 		return ask_for_split(session->symbols, reply);
-	if (count < 0)
-		return worker_reply_encode(reply, count, NULL, 0);
 	for (int i = 0; i < count; i++)
 		make_line(worker, i, &frames[i], session, &lines[i]);
-	size_bytes = worker_reply_encode(reply, 0, lines, (uint32_t) count);
+	status = symbol_session_exhausted(session->symbols) ? -ENOMEM : 0;
+	size_bytes = worker_reply_encode(reply, status, lines, (uint32_t) count);
 	demangler_release(&worker->demangler);
 	return size_bytes;
 }

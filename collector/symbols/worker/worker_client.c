@@ -462,7 +462,7 @@ worker_client_take(WorkerClient *client, SymbolLines *lines)
 		return status;
 	client->taken_bytes += reply_bytes;
 	client->answer_bytes -= reply_bytes;
-	*lines = (SymbolLines){ status == 0 ? count : 0, client->lines };
+	*lines = (SymbolLines){ status == 0 || status == -ENOMEM ? count : 0, client->lines };
 	return status;
 }
 

@@ -75,7 +75,8 @@ int worker_client_add_split(WorkerClient *client, uint64_t binary, uint64_t id, 
 
 /*
  * Reads the next answer to the last question: the frames at the address, count 0 if nothing covers
- * it. Lines are valid until the next call. Returns 0 or an -errno from the worker.
+ * it. Lines are valid until the next call. Returns 0; -ENOMEM with those lines that fitted into the
+ * worker's memory; another -errno from the worker.
  */
 int worker_client_take(WorkerClient *client, SymbolLines *lines);
 

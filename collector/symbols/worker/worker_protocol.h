@@ -10,7 +10,9 @@
  *   request                 reply
  *   open: files, fds        0 and a line whose number is a set of flags; or -errno
  *   lookup: addresses       the frames of each, innermost first; -ESTALE: the binary is not open;
- *                           -ENOLINK and a line: the file of a split unit is wanted
+ *                           -ENOLINK and a line: the file of a split unit is wanted;
+ *                           -ENOMEM and the frames: they are incomplete, because DWARF of the
+ *                           address did not fit into memory
  *   split: its number, fd   0: the file is used if it has the split unit of that number
  *   checksum: CRC-32, fd    0, or -EBADMSG if the file has another checksum
  *   compare: fds            0, or -EBADMSG if their bytes differ
