@@ -386,6 +386,54 @@ refuses_a_wrong_debug_file(void **state)
 	expect_no_debug_file();
 }
 
+/* Returns the only line of a function. */
+static SymbolLine
+line_of(Binary *binary, const char *function)
+{
+	SymbolLines lines;
+
+	assert_int_equal(binary_symbolize(binary, function_address(function), &lines), 0);
+	assert_int_equal(lines.count, 1);
+	assert_string_equal(lines.lines[0].name, function);
+	return lines.lines[0];
+}
+
+/* Makes a library of three files, with a function in each, below some empty lines. */
+static void
+build_three(const char *empty_lines, const char *build_id)
+{
+	run("cd %s && for f in one two three; do"
+		" printf '%sint %%s(int a) { return a + 1; }\\n' $f >$f.c; done &&"
+		" gcc -g -shared -fPIC -Wl,--build-id=0x%s -o whole one.c two.c three.c",
+		directory, empty_lines, build_id);
+}
+
+/*
+ * A debug file is overwritten after its first use. A file of another build gives no lines, although
+ * its path and its layout are those of the right one; the right file gives lines again.
+ */
+static void
+notices_an_overwritten_debug_file(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Binary *binary;
+
+	build_three("", "1234567890abcdef");
+	run("cd %s && objcopy --only-keep-debug whole right.debug && cp right.debug linked.debug &&"
+		" objcopy --strip-debug --add-gnu-debuglink=linked.debug whole program",
+		directory);
+	build_three("\\n\\n\\n\\n", "1234567890abcdff");
+	run("cd %s && objcopy --only-keep-debug whole wrong.debug", directory);
+	binary = open_binary(symbolizer, "program");
+	assert_int_equal(line_of(binary, "one").line, 1);
+	run("cd %s && cat wrong.debug >linked.debug", directory);
+	assert_int_equal(line_of(binary, "two").line, 0);
+	run("cd %s && cat right.debug >linked.debug", directory);
+	assert_int_equal(line_of(binary, "three").line, 1);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
 /* Checks the names of a function in a style; its linkage name stays beside them. */
 static void
 expect_style(NameStyle style, const char *expected)
@@ -615,6 +663,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(finds_debug_file_by_link),
 		cmocka_unit_test(finds_debug_file_by_build_id),
 		cmocka_unit_test(refuses_a_wrong_debug_file),
+		cmocka_unit_test(notices_an_overwritten_debug_file),
 		cmocka_unit_test(refuses_a_wrong_split_unit),
 		cmocka_unit_test(refuses_a_split_unit_of_another_user),
 		cmocka_unit_test(refuses_a_debug_file_of_another_user),

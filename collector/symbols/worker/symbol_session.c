@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbols/elf/debug_files.h"
 #include "symbols/elf/elf_file.h"
+#include "symbols/elf/file_identity.h"
 #include "symbols/elf/go_table.h"
 #include "symbols/elf/mini_debug.h"
 #include "symbols/elf/symbol_table.h"
@@ -20,10 +22,20 @@
 #include "symbols/worker/symbol_line.h"
 
 #define GO_FRAMES_MAX 64 /* limit of the inlined calls of Go */
+#define WATCHED_MAX	  3	 /* debug file, supplement, package */
+
+/* A separate debug file, as it was before it was read. */
+typedef struct WatchedFile
+{
+	int fd; /* owned by others */
+	FileIdentity identity;
+} WatchedFile;
 
 struct SymbolSession
 {
 	SessionFiles files;
+	WatchedFile watched[WATCHED_MAX];
+	uint32_t watched_count;
 	ElfFile binary;
 	ElfFile debug;
 	MiniDebug mini;
@@ -63,12 +75,124 @@ close_fd(int fd)
 		close(fd);
 }
 
+/* Records what a file is before it is read. Returns false if that is not known. */
+static bool
+watch_file(SymbolSession *session, int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	session->watched[session->watched_count++] = (WatchedFile){ fd, file_identity_of(&status) };
+	return true;
+}
+
+bool
+symbol_session_is_unchanged(const SymbolSession *session)
+{
+	for (uint32_t i = 0; i < session->watched_count; i++)
+	{
+		const WatchedFile *watched = &session->watched[i];
+		struct stat status;
+		FileIdentity now;
+
+		if (fstat(watched->fd, &status) != 0)
+			return false;
+		now = file_identity_of(&status);
+		if (memcmp(&now, &watched->identity, sizeof(now)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if a file has another build ID than the wanted one. */
+static bool
+is_of_another_build(const ElfFile *file, const ElfBuildId *wanted)
+{
+	const ElfBuildId *id = &file->build_id;
+
+	return id->size_bytes > 0 && wanted->size_bytes > 0 &&
+		   (id->size_bytes != wanted->size_bytes ||
+			memcmp(id->bytes, wanted->bytes, id->size_bytes) != 0);
+}
+
+/*
+ * Describes the debug file. Returns false if it cannot be used: its build ID, which the collector
+ * has compared, is another one if it was overwritten since.
+ */
+static bool
+use_debug_file(SymbolSession *session)
+{
+	int fd = session->files.debug;
+
+	if (fd < 0 || !watch_file(session, fd))
+		return false;
+	if (symbol_session_describe_file(fd, &session->debug) == 0)
+	{
+		if (!is_of_another_build(&session->debug, &session->binary.build_id))
+			return true;
+		elf_file_fini(&session->debug);
+	}
+	/* it stays watched, because it may become the right file again */
+	session->debug = (ElfFile){ 0 };
+	return false;
+}
+
+/* Returns true if a file is, by its build ID, the supplement that the file with DWARF names. */
+static bool
+is_supplement_of(const ElfFile *file, int fd)
+{
+	ElfSource source = { .fd = fd };
+	struct stat status;
+	DebugLinks links;
+	ElfFile supplement;
+	bool is_it = false;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	source.size_bytes = (uint64_t) status.st_size;
+	debug_links_read(&links, file);
+	if (elf_file_init_supplement(&supplement, &source) == 0)
+	{
+		is_it = !is_of_another_build(&supplement, &links.alternative_id);
+		elf_file_fini(&supplement);
+	}
+	debug_links_fini(&links);
+	return is_it;
+}
+
+static void
+close_unused(int *fd)
+{
+	close_fd(*fd);
+	*fd = -1;
+}
+
+/* Watches the supplement and the package of the file with DWARF, and closes what is not usable. */
+static void
+watch_companions(SymbolSession *session, const ElfFile *file)
+{
+	int *alternative = &session->files.alternative;
+	int *package = &session->files.package;
+
+	if (*alternative >= 0 && !watch_file(session, *alternative))
+		close_unused(alternative);
+	else if (*alternative >= 0 && !is_supplement_of(file, *alternative))
+	{
+		session->watched_count--;
+		close_unused(alternative);
+	}
+	if (*package >= 0 && !watch_file(session, *package))
+		close_unused(package);
+}
+
 /* Opens DWARF with duplicates of the descriptors, which the DWARF session closes. */
 static void
 open_dwarf(SymbolSession *session, size_t room_bytes)
 {
 	bool is_separate = !session->binary.has_dwarf;
 	int from = is_separate ? session->files.debug : session->files.binary;
+	uint32_t watched = session->watched_count;
 	int err;
 	int fd;
 
@@ -77,10 +201,14 @@ open_dwarf(SymbolSession *session, size_t room_bytes)
 	fd = dup(from);
 	if (fd < 0)
 		return;
+	watch_companions(session, is_separate ? &session->debug : &session->binary);
 	err = dwarf_session_open(&(DwarfFds){ fd, session->files.alternative, session->files.package },
 							 room_bytes / 2, &session->dwarf);
 	/* the sections, or the list of the units, would take too much memory */
 	session->left_out = err == -EFBIG || err == -ENOMEM;
+	/* supplement and package are closed then */
+	if (err != 0)
+		session->watched_count = watched;
 	session->files.alternative = -1;
 	session->files.package = -1;
 }
@@ -109,7 +237,7 @@ symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_byte
 		return err;
 	}
 	made->symbol_files[made->symbol_file_count++] = &made->binary;
-	if (files->debug >= 0 && symbol_session_describe_file(files->debug, &made->debug) == 0)
+	if (use_debug_file(made))
 		made->symbol_files[made->symbol_file_count++] = &made->debug;
 	else if (made->binary.symbols[ELF_SYMTAB].count == 0 &&
 			 mini_debug_open(&made->binary, room_bytes, &made->mini))

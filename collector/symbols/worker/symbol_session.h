@@ -49,6 +49,9 @@ int symbol_session_keep_table(SymbolSession *session, int fd);
 /* Returns true if there is DWARF that was left out to save memory. */
 bool symbol_session_left_out(const SymbolSession *session);
 
+/* Returns false if a separate debug file that is used was changed since it was opened. */
+bool symbol_session_is_unchanged(const SymbolSession *session);
+
 /* Releases the pages of the files; later lookups read them again. */
 void symbol_session_give_back(SymbolSession *session);
 

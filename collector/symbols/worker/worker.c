@@ -289,8 +289,8 @@ is_wanted_file(const WorkerRequest *request, const struct stat *status)
 }
 
 /*
- * Returns true if a binary was not modified since it was opened. Copies share its answers, and the
- * owner of one copy must not be able to change those of others.
+ * Returns true if a binary and its debug files were not modified since they were opened. Copies
+ * share its answers, and the owner of one copy must not be able to change those of others.
  */
 static bool
 is_unchanged(const Session *session)
@@ -299,7 +299,8 @@ is_unchanged(const Session *session)
 
 	return fstat(session->fd, &now) == 0 && now.st_size == session->status.st_size &&
 		   now.st_ctim.tv_sec == session->status.st_ctim.tv_sec &&
-		   now.st_ctim.tv_nsec == session->status.st_ctim.tv_nsec;
+		   now.st_ctim.tv_nsec == session->status.st_ctim.tv_nsec &&
+		   symbol_session_is_unchanged(session->symbols);
 }
 
 /* Sets the limit to which private memory may grow before all binaries are closed. */
@@ -534,7 +535,7 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 		if (wants_split || clock_ns(CLOCK_MONOTONIC) >= until_ns)
 			break;
 	}
-	/* the file may have been modified while it was read */
+	/* a file may have been modified while it was read */
 	if (is_unchanged(session))
 		return size_bytes;
 	close_session(session);
