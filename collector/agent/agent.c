@@ -181,6 +181,9 @@ end_hurry(Agent *agent)
 	closedir(directory);
 }
 
+/*
+ * Starts the writer's thread. A database that does not answer is no error: the writer tries again.
+ */
 static ExitCode
 agent_start_writer(Agent *agent, Failure *failure)
 {
@@ -230,6 +233,10 @@ start_tender(Agent *agent, Failure *failure)
 	return EXIT_OK;
 }
 
+/*
+ * Starts the thread that reads GPUs, if --gpu is given. A host without a driver is no error: the
+ * thread looks for one again and again.
+ */
 static ExitCode
 start_gpu_meter(Agent *agent, Failure *failure)
 {
@@ -317,10 +324,12 @@ take_health(const Agent *agent)
 	health.held_ms = flusher_held_ms(agent->flusher);
 	health.interval_ms = agent->options->interval_ms;
 	writer_stats(agent->writer, &writer);
+	/* Before anything is stored, the age counts from the start. */
 	health.newest_stored_ms =
 		writer.newest_sample_us != 0
 			? (clock_ns(CLOCK_REALTIME) / 1000 - writer.newest_sample_us) / 1000
 			: (health.time_ns - agent->attached_ns) / NS_PER_MS;
+	/* The newest sample lies in the future if the clock was set back after it was taken. */
 	if (health.newest_stored_ms < 0)
 		health.newest_stored_ms = 0;
 	if (writer.waiting_since_ns != 0)
@@ -545,6 +554,7 @@ agent_start_parts(Agent *agent, Failure *failure)
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
 		.interval_bytes = INTERVAL_BYTES,
 		.memory_bytes = options->max_memory_bytes,
+		/* No CPU is sampled yet, so the limit is that of all online CPUs. */
 		.cpu_percent = (uint64_t) agent_max_cpu_percent(options, sysconf(_SC_NPROCESSORS_ONLN)),
 		.process_limit = PROCESS_LIMIT,
 		.mapping_bytes = options->max_memory_bytes / MAPPINGS_SHARE,
@@ -581,6 +591,10 @@ agent_start_parts(Agent *agent, Failure *failure)
 	if (!options->no_interpreters &&
 		runtimes_create(options->max_memory_bytes / NAMES_SHARE, &agent->runtimes) != 0)
 		return failure_out_of_memory(failure);
+	/*
+	 * The namer of interpreters passes every frame that is not its own to the namer of generated
+	 * code.
+	 */
 	generated = jit_names_namer(agent->jit_names);
 	reader.namer =
 		agent->runtimes != NULL ? runtimes_namer(agent->runtimes, &generated) : generated;
@@ -612,6 +626,7 @@ agent_start_parts(Agent *agent, Failure *failure)
 	if (code == EXIT_OK)
 		code =
 			sampler_create(&sampler, reader_queue_record, agent->reader, &agent->sampler, failure);
+	/* Read from the first sample on, because its process may end soon after it. */
 	if (code == EXIT_OK && reader_start(agent->reader, agent->sampler) != 0)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
 	if (code == EXIT_OK)
@@ -645,6 +660,9 @@ free_middle(Agent *agent)
 		jit_names_stats(agent->jit_names, &agent->report.names);
 	jit_names_free(agent->jit_names);
 	code_table_free(agent->devices);
+	/*
+	 * All holders of files have been freed, so a file that still has a reference was leaked by one.
+	 */
 	if (agent->files != NULL)
 		agent->report.binaries_leaked = mapped_file_table_referenced(agent->files);
 	mapped_file_table_free(agent->files);
@@ -664,6 +682,9 @@ agent_free_parts(Agent *agent)
 	if (agent->summary != NULL)
 		fclose(agent->summary);
 	metrics_page_stop(agent->metrics_page);
+	/*
+	 * Reader and flusher use the cache, the tables and the writer, so these are freed after them.
+	 */
 	free_middle(agent);
 	table_cache_close(agent->table_cache);
 	sampler_free(agent->sampler);
@@ -719,6 +740,9 @@ agent_tick(Agent *agent, int64_t now_ns)
 		publish_figures(agent, now_ns);
 	if (now_ns >= agent->flush_ns)
 	{
+		/*
+		 * Count the kernel's losses before the flush, so that they reach the batch of their window.
+		 */
 		sampler_count_losses(agent->sampler);
 		flusher_request(agent->flusher);
 		agent->flush_ns = flusher_has_stored(agent->flusher)
@@ -748,6 +772,9 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 		until_ns = agent->flush_ns;
 	if (until_ns > end_ns)
 		until_ns = end_ns;
+	/*
+	 * Round up to milliseconds: rounded down, the last wait would be 0, and this thread would spin.
+	 */
 	if (until_ns > now_ns &&
 		poll(&stopped, 1, (int) ((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)) > 0)
 		stop_signals_seen();
@@ -770,6 +797,7 @@ reload(Agent *agent)
 	};
 
 	agent_reload(&agent->call, &parts);
+	/* The interval may have changed, and windows end at its multiples. */
 	agent->flush_ns = next_flush(agent);
 	tender_set_interval(agent->tender, agent->options->interval_ms * NS_PER_MS);
 	gpu_meter_set_interval(agent->gpu_meter, agent->options->interval_ms * NS_PER_MS);
@@ -794,6 +822,10 @@ agent_loop(Agent *agent)
 
 		if (code != EXIT_OK)
 		{
+			/*
+			 * The writer ends by itself only if the database denies access, so no sample can be
+			 * stored.
+			 */
 			failure_log(&failure, "writer");
 			return code;
 		}
@@ -866,6 +898,7 @@ agent_stop(Agent *agent, ExitCode code)
 	SymbolizerStats symbols;
 	int result;
 
+	/* The command "health" must not find the last status of an agent that has ended. */
 	if (agent->options->status_file != NULL)
 		(void) unlink(agent->options->status_file);
 	publish_figures(agent, stopped_ns);
@@ -875,9 +908,14 @@ agent_stop(Agent *agent, ExitCode code)
 	agent->gpu_meter = NULL;
 	tender_stop(agent->tender);
 	agent->tender = NULL;
+	/* The tender has ended, so this thread may store the ongoing waits for the last time. */
 	sampler_end_tending(agent->sampler);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
+	/*
+	 * The ring is empty, and no record follows: count the last losses before the last batch is
+	 * made.
+	 */
 	sampler_count_losses(agent->sampler);
 	(void) sampler_counters(agent->sampler, agent->report.counters);
 	agent->report.figure_count =
@@ -901,6 +939,10 @@ agent_stop(Agent *agent, ExitCode code)
 	symbolizer_stats(agent->symbolizer, &symbols);
 	agent->report.symbol_timeouts = symbols.timeouts;
 	sampler_cost(agent->sampler, &agent->report.bpf);
+	/*
+	 * The CPU time of symbol workers counts once they have ended, which freeing the symbolizer
+	 * causes.
+	 */
 	free_middle(agent);
 	report_own_cost(&agent->report);
 	log_event(LOG_INFO, "agent", "stopped",
@@ -989,6 +1031,7 @@ agent_run(char **arguments, int count)
 	stop_signals_catch(agent->options->config_file != NULL);
 	service_manager_open(&agent->service);
 	keep_memory_small();
+	/* Threads inherit the priority, so raise it before the first of them starts. */
 	hurry(agent);
 	code = agent_start_parts(agent, &failure);
 	if (code == EXIT_OK)
@@ -1005,6 +1048,7 @@ agent_run(char **arguments, int count)
 	else
 	{
 		failure_log(&failure, "agent");
+		/* Any part may be missing here, because the start has stopped at the first failure. */
 		gpu_meter_stop(agent->gpu_meter, &agent->report.gpu);
 		tender_stop(agent->tender);
 		if (agent->sampler != NULL)

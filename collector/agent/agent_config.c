@@ -79,6 +79,7 @@ choose_fields(ConfigReader *reader, const char *prefix, const ConfigList *names,
 		if (key == NULL)
 			return false;
 		snprintf(key, bytes, "%s%s", prefix, name);
+		/* Names in Kubernetes contain dots, dashes and slashes, which names of labels may not. */
 		label_name_make_plain(key);
 		keys[chosen->count++] = key;
 	}
@@ -113,6 +114,7 @@ agent_config_read_file(AgentConfig *config, ConfigTarget *target, size_t flag_co
 	size_t count = sizeof(own) / sizeof(own[0]);
 
 	memcpy(fields, own, sizeof(own));
+	/* A file must not name another file, so --config is the one flag that is no key. */
 	for (size_t i = 0; i < flag_count; i++)
 		if (strcmp(target->flags[i].name, CONFIG_FLAG) != 0)
 			fields[count++] = (ConfigField){ target->flags[i].name, read_flag,
@@ -138,6 +140,7 @@ agent_config_make_rules(AgentConfig *config, Failure *failure)
 			   : failure_out_of_memory(failure);
 }
 
+/* Reads defaults, file and command line into the options, and makes the rules for labels. */
 static ExitCode
 read_all(AgentConfig *config, AgentOptions *options, int count, char **arguments, Failure *failure)
 {
@@ -148,6 +151,10 @@ read_all(AgentConfig *config, AgentOptions *options, int count, char **arguments
 
 	if (code != EXIT_OK || path == NULL)
 		return code;
+	/*
+	 * The first pass has only found --config. Begin again with the defaults, so that the file
+	 * overrides them and the command line overrides the file.
+	 */
 	flag_count = agent_flags(options, target.flags);
 	code = document_read(&config->document, path, failure);
 	if (code == EXIT_OK && !agent_config_read_file(config, &target, flag_count, failure))

@@ -66,6 +66,7 @@ add_own_cost(Figures *figures)
 
 	if (getrusage(RUSAGE_SELF, &own) != 0 || getrusage(RUSAGE_CHILDREN, &workers) != 0)
 		return;
+	/* RUSAGE_CHILDREN has only children that have ended, so the running worker is not included. */
 	figures_add_counter(figures, "cpu_milliseconds_total",
 						"CPU time of the agent and of its symbol workers that have ended.",
 						timeval_ms(own.ru_utime) + timeval_ms(own.ru_stime) +
@@ -80,6 +81,7 @@ agent_figures_add(const AgentFigureSources *sources, Figures *figures)
 	uint64_t counters[PFS_COUNTER_COUNT] = { 0 };
 	WriterStats writer;
 
+	/* Without memory leave the counters out, because zeros would look like a restart. */
 	if (sampler_counters(sources->sampler, counters) == 0)
 	{
 		figures_add_counter(figures, "ticks_total", "Timer ticks of all sampled CPUs.",

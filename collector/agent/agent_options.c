@@ -38,6 +38,7 @@ set_defaults(AgentOptions *options)
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->cache_directory = default_cache_directory();
+	/* The last byte stays 0, because gethostname() does not terminate a name that it has cut. */
 	if (gethostname(options->host_name, sizeof(options->host_name) - 1) != 0)
 		snprintf(options->host_name, sizeof(options->host_name), "localhost");
 	options->node = options->host_name;
@@ -67,8 +68,9 @@ check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 	return agent_common_flags(options, flags);
 }
 
-/* Names of the values AGENT_NATIVE_*, in their order. */
+/* Names of the values of NameStyle, in their order. */
 static const char *const demangle_choices[] = { NAME_STYLE_CHOICES, NULL };
+/* Names of the values AGENT_NATIVE_*, in their order. */
 static const char *const native_choices[] = { "keep", "fold", NULL };
 
 size_t
@@ -163,6 +165,10 @@ agent_max_cpu_percent(const AgentOptions *options, int64_t cpus)
 
 	if (options->max_cpu_percent > 0)
 		return options->max_cpu_percent;
+	/*
+	 * A higher frequency costs more in proportion, so the limit for the default frequency would
+	 * only halve it again.
+	 */
 	if (options->frequency_hz > AGENT_FREQUENCY_HZ_DEFAULT)
 		of_each = of_each * options->frequency_hz / AGENT_FREQUENCY_HZ_DEFAULT;
 	if (of_each > AGENT_CPU_PERCENT_PER_CPU_MAX)

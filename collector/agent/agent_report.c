@@ -68,6 +68,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
+		/* Rows that the writer has lost are in its own statistics, so LOSS_ROWS is not added. */
 		if (loss_facts(loss)->kind == LOSS_LOST)
 			lost += losses_total(losses, loss);
 	}
@@ -141,6 +142,9 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
 	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
 	fprintf(file, "kernel_memory_kb=%zu\n", report->kernel_bytes / 1024);
+	/*
+	 * fclose() writes the rest of the buffer, so an error such as a full disk may show only there.
+	 */
 	failed = ferror(file) != 0 ? EIO : 0;
 	if (fclose(file) != 0 && failed == 0)
 		failed = errno;

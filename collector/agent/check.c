@@ -59,6 +59,10 @@ check_host(const AgentOptions *agent)
 				   feature->need == FEATURE_REQUIRED ? "missing" : "wanted",
 				   feature->detail[0] != '\0' ? feature->detail : feature->consequence);
 		print_more(feature->detail[0] != '\0' ? feature->consequence : "");
+		/*
+		 * Go on after a missing feature, because users should see everything that is missing at
+		 * once.
+		 */
 		if (feature->need == FEATURE_REQUIRED)
 			code = EXIT_PRIVILEGE;
 	}
@@ -132,6 +136,7 @@ check_kallsyms(void)
 	SymbolizerOptions options = { .cache_bytes = (size_t) 1 << 24, .debug_directory = "" };
 	Symbolizer *symbolizer;
 
+	/* No binary is opened, so directory and size of the cache do not matter. */
 	if (symbolizer_create(&options, &symbolizer) != 0)
 		return;
 	if (kallsyms_readable(symbolizer))
@@ -229,12 +234,17 @@ check_database(const AgentOptions *options)
 	return code;
 }
 
+/* Runs all checks. Returns the code of the host's failure, otherwise that of the database. */
 static ExitCode
 agent_check_all(const AgentOptions *options)
 {
 	ExitCode host = check_host(options);
 	ExitCode database;
 
+	/*
+	 * Loading begins with the checks of check_host(), so its line would only repeat what is
+	 * missing.
+	 */
 	if (host == EXIT_OK)
 		host = check_program(options);
 	check_sources(host == EXIT_OK);
@@ -254,6 +264,7 @@ check_run(char **arguments, int count)
 	Failure failure;
 	ExitCode code = EXIT_OK;
 
+	/* The rules of the configuration refer to a table of pods, which stays empty here. */
 	if (pod_table_create(&pods) != 0)
 		code = failure_out_of_memory(&failure);
 	config = code == EXIT_OK ? agent_config_read(&options, count, arguments, pods, &failure) : NULL;

@@ -38,6 +38,7 @@ governor_init(Governor *governor, const GovernorLimits *limits, const GovernorRe
 	governor->last = *first;
 	governor->frequency_hz = limits->frequency_hz;
 	governor->credit_ns = account_limit(governor);
+	/* The first change and the first shrinking need not wait for an interval to pass. */
 	governor->changed_ns = first->now_ns - LOWER_INTERVAL_NS;
 	governor->shrunk_ns = first->now_ns - SHRINK_INTERVAL_NS;
 }
@@ -71,6 +72,10 @@ book(Governor *governor, const GovernorReading *reading)
 	double elapsed_ns = (double) (reading->now_ns - governor->last.now_ns);
 	double used_ns = 0;
 
+	/*
+	 * A reading may miss the time of a worker that has just ended, and then be smaller than the
+	 * last.
+	 */
 	if (reading->cpu_ns > governor->last.cpu_ns)
 	{
 		used_ns = (double) (reading->cpu_ns - governor->last.cpu_ns);
@@ -102,6 +107,7 @@ restrain_cpu(Governor *governor)
 
 	if (governor->credit_ns <= 0 && governor->recent_share > ceiling)
 	{
+		/* At the lowest frequency another halving would change nothing. */
 		if (unchanged_ns >= LOWER_INTERVAL_NS &&
 			frequency_after(governor, governor->halvings + 1) < governor->frequency_hz)
 			change_frequency(governor, governor->halvings + 1);
@@ -121,6 +127,10 @@ restrain_memory(Governor *governor, const GovernorReading *reading)
 	governor->shrink = tight && reading->now_ns - governor->shrunk_ns >= SHRINK_INTERVAL_NS;
 	if (governor->shrink)
 		governor->shrunk_ns = reading->now_ns;
+	/*
+	 * Refuse above the limit, but accept again only below seven eighths of it, so that the agent
+	 * does not alternate between both.
+	 */
 	if (reading->resident_bytes > limit_bytes)
 		governor->refuse = true;
 	else if (!tight)

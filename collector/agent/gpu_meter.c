@@ -253,6 +253,7 @@ meter_read(GpuMeter *meter)
 	for (uint32_t i = 0; i < nvml_device_count(meter->nvml); i++)
 	{
 		nvml_read(meter->nvml, i, now_ns, &meter->reading);
+		/* The driver may take any time, so the lock is taken after it has answered. */
 		if (!meter_lock_parts(meter))
 			return;
 		if (i == 0)
@@ -301,6 +302,7 @@ meter_tick(GpuMeter *meter, bool last)
 	heartbeat_work(&meter->heartbeat);
 	if (meter->nvml == NULL && !last)
 		meter_open(meter);
+	/* The last reading is made even if CPU time is owed, because no later one covers its window. */
 	if (meter->nvml != NULL &&
 		(last || (window != meter->read_window && meter_owes_less(meter, READ_DEBT_NS))))
 	{
@@ -360,6 +362,7 @@ run_meter(void *argument)
 	pthread_mutex_lock(&meter->mutex);
 	meter->stats.cpu_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	meter->has_ended = true;
+	/* Read it under the lock: an owner that sees has_ended frees the meter. */
 	is_left_behind = meter->is_left_behind;
 	pthread_cond_broadcast(&meter->changed);
 	pthread_mutex_unlock(&meter->mutex);

@@ -75,6 +75,7 @@ count_file(Counting *counting, uint32_t pid, const ProcMapping *map)
 		mapped_file_release(counting->files, file);
 		return counted;
 	}
+	/* Keep files without an interpreter, too: most processes map the same libraries. */
 	counted = calloc(1, sizeof(*counted));
 	if (counted == NULL)
 	{
@@ -83,6 +84,10 @@ count_file(Counting *counting, uint32_t pid, const ProcMapping *map)
 	}
 	counted->file = file;
 	HASH_ADD_PTR(counting->counted, file, counted);
+	/*
+	 * A file that does not answer in time stays in the table without an interpreter, so that it is
+	 * not waited for again.
+	 */
 	if (file_look(&counting->patience, counting->files, file, false, &facts) == 0)
 	{
 		if (facts.runtime != NULL)
@@ -150,6 +155,10 @@ look_at_all(Counting *counting)
 
 		if (pid == 0)
 			continue;
+		/*
+		 * The limits keep "check" short on hosts with very many processes or with a file system
+		 * that hangs.
+		 */
 		if (looked++ >= CENSUS_PROCESSES_MAX || clock_ns(CLOCK_MONOTONIC) >= counting->until_ns)
 			counting->census->is_cut = true;
 		else

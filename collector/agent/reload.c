@@ -33,6 +33,10 @@ log_unchanged(const AgentOptions *before, const AgentOptions *after)
 	size_t count = agent_flags(&options[0], flags[0]);
 
 	(void) agent_flags(&options[1], flags[1]);
+	/*
+	 * agent_flags() has set the defaults. Put the values in place after it has set the pointers to
+	 * them.
+	 */
 	options[0] = *before;
 	options[1] = *after;
 	for (size_t i = 0; i < count; i++)
@@ -123,6 +127,7 @@ take_rules(const ReloadParts *parts, AgentConfig *fresh)
 		agent_config_free(fresh);
 		return;
 	}
+	/* The reader has the new rules, so no thread uses the old ones. */
 	agent_config_free(*parts->rules);
 	*parts->rules = fresh;
 	watch_again(parts);
@@ -136,6 +141,7 @@ agent_reload(const AgentCall *call, const ReloadParts *parts)
 	AgentConfig *fresh =
 		agent_config_read(&options, call->count, call->arguments, parts->pods, &failure);
 
+	/* The writer comes first: if it refuses the connection string, nothing may change. */
 	if (fresh != NULL &&
 		writer_reload(parts->writer, options.database, options.queue_bytes, &failure) == EXIT_OK)
 	{

@@ -75,6 +75,7 @@ restraint_init(Restraint *restraint, const GovernorLimits *limits, const Restrai
 		.stats.frequency_lowest_hz = limits->frequency_hz,
 		.next_ns = now_ns + INTERVAL_NS,
 	};
+	/* CPU time that was used before this reading is not charged. */
 	take_reading(restraint, now_ns, &reading);
 	governor_init(&restraint->governor, limits, &reading);
 }
@@ -142,6 +143,7 @@ restraint_tick(Restraint *restraint, int64_t now_ns)
 	take_reading(restraint, now_ns, &reading);
 	governor_observe(&restraint->governor, &reading);
 	follow_frequency(restraint, frequency_hz);
+	/* Names and unwind tables can be made later; samples cannot be taken later. */
 	if (restraint->governor.symbols_wait != symbols_wait)
 	{
 		flusher_rest(restraint->parts.flusher, !symbols_wait);

@@ -80,6 +80,7 @@ run_tender(void *argument)
 		if (now_ns >= tend_ns)
 		{
 			sampler_tend(tender->sampler);
+			/* Tending may take long, so the next time is computed from the end of this one. */
 			tend_ns = next_tending(tender);
 		}
 		heartbeat_wait(&tender->heartbeat);

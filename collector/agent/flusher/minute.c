@@ -22,6 +22,7 @@ minute_log_flaws(Minute *minute, uint64_t samples)
 		uint64_t count = minute->losses[loss];
 
 		if (count > 0)
+			/* Below one percent of the samples a reason is of interest to developers only. */
 			log_event(count * 100 >= samples ? LOG_INFO : LOG_DEBUG, "agent",
 					  "profiles are incomplete", log_text("reason", loss_facts(loss)->reason),
 					  log_number("count", (int64_t) count),

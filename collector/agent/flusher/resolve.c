@@ -657,6 +657,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 		const StackResult *stack = &results[samples[i].stack];
 		BatchSample added = batch_sample_of(&samples[i], series, results);
 
+		/* Other slices of the interval add the other samples. */
 		if (samples[i].stack < first || samples[i].stack >= end)
 			continue;
 		if (stack->error != 0 || batch_add_sample(resolution->batch, &added) != 0)
@@ -748,6 +749,7 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 				prepared = prepare_stacks(&resolution, prepared);
 			stack->error =
 				resolve_stack(&resolution, &stacks[*next_stack], &stack->index, &stack->complete);
+			/* The deadline has passed, and the next slice goes on with this stack. */
 			if (stack->error == -EAGAIN)
 				break;
 			resolution.stacks = true;

@@ -44,6 +44,7 @@ find_item(UnwindCounts *counts, const char *exe)
 
 	if (table_find(table, hash, exe_equal, exe, &position))
 		return table_item(table, position);
+	/* Get memory for text and item before adding, so that a failure leaves the table unchanged. */
 	copy = arena_alloc(&counts->arena, bytes);
 	if (copy == NULL || table_reserve(table) != 0)
 		return &counts->others;
@@ -79,6 +80,7 @@ unwind_counts_report(UnwindCounts *counts, Batch *batch)
 
 	for (uint32_t i = 0; i < counts->table.count; i++)
 		moved = move_item(table_item(&counts->table, i), batch) && moved;
+	/* If the batch was full, keep the remaining counts for the next batch. */
 	if (moved)
 	{
 		table_fini(&counts->table);

@@ -46,6 +46,7 @@ amount_find_process(Reader *reader, uint32_t pid, char comm[PFS_COMM_BYTES])
 
 	if (pid == 0)
 		return NULL;
+	/* Reading /proc may take long, and no other thread may wait for it. */
 	reader_unlock(reader);
 	read_process_name(pid, comm);
 	result = process_look_stat(reader->amounts_prober, pid, AMOUNT_STAT_NS, &stat);
@@ -70,6 +71,10 @@ labels_of_amount(Reader *reader, const ReaderAmount *amount, Process *process, c
 	if (process == NULL)
 		return labeller_issue_host(reader->labeller, amount->labels, amount->label_count,
 								   reader->now_ns);
+	/*
+	 * Apply the rules as for a sample: a process that they drop must not appear by its use of a
+	 * device.
+	 */
 	*dropped = sample_labels_of(reader, &thread, process) == NULL;
 	if (*dropped)
 		return NULL;
@@ -91,6 +96,10 @@ amount_stack_add(Reader *reader, const ReaderAmount *amount, Process *process, u
 	MappedFile *executable = process != NULL ? process_executable(process) : NULL;
 	int result = interval_add_code(reader->interval, amount->frame, &frame.item);
 
+	/*
+	 * The executable determines the partition of the dictionary, although the stack has no code of
+	 * it.
+	 */
 	if (result == 0 && executable != NULL)
 		result = interval_add_file(reader->interval, executable,
 								   worker_account_of(process_owner(process)), &stack.executable);
@@ -129,6 +138,7 @@ reader_add_amount(Reader *reader, const ReaderAmount *amount)
 		reader->dropped++;
 	else
 		result = amount_add(reader, amount, process, labels);
+	/* The series of the interval holds a reference of its own. */
 	label_set_release(labels);
 	if (result != 0)
 		losses_add(reader->losses, result == -EOVERFLOW ? LOSS_VALUE_OVERFLOW : LOSS_INTERVAL_FULL,

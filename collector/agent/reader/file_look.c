@@ -112,6 +112,7 @@ look_probe_run(Patience *patience, MappedFileTable *files, MappedFile *file,
 	probe->files = mapped_file_table_hold(files);
 	probe->file = file;
 	probe->find_labels = find_labels;
+	/* An abandoned thread may use table and file long after this call, so the probe holds both. */
 	mapped_file_retain(files, file);
 	if (patience_run(patience, &probe->probe, WAIT_NS) == 0)
 		return probe;
@@ -154,6 +155,7 @@ file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
 		return error;
 	*spent_ns = probe->spent_ns;
 	error = probe->error;
+	/* The sections move to the caller, so look_probe_free() must not free them. */
 	if (error == 0)
 		*sections = probe->sections;
 	memset(&probe->sections, 0, sizeof(probe->sections));

@@ -53,6 +53,7 @@ is_launch_code(const Reader *reader, const Frame *frame, bool *driver)
 	path = slash != NULL ? slash + 1 : path;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 	{
+		/* Compare beginnings only, because the names may end in a version, as in libcuda.so.1. */
 		*driver = i == 2;
 		if (strncmp(path, names[i], strlen(names[i])) == 0)
 			return true;
@@ -115,6 +116,9 @@ gpu_join_keep(Reader *reader, const Record *record, Process *process, const User
 
 	if (process != NULL && !process_is_sampled(reader, sample, process))
 		return;
+	/*
+	 * -EAGAIN: the flusher has taken the interval that the frames refer to, so resolve them again.
+	 */
 	if (process != NULL)
 	{
 		do
@@ -126,6 +130,7 @@ gpu_join_keep(Reader *reader, const Record *record, Process *process, const User
 		lose_full(reader);
 		return;
 	}
+	/* Every launch of the library passes through this code, which would hide the caller. */
 	drop_launch_code(reader, &stack);
 	image = process_identity(process);
 	program = gpu_programs_get(&reader->gpu, &image, process_owner(process), reader->now_ns);
@@ -180,6 +185,7 @@ issue_labels(const RowsTaken *taken, GpuWaiting *waiting, const struct pfs_gpu_r
 	uint32_t count = 0;
 	bool capped;
 
+	/* Rows beyond the limit find no labels, and add_value() counts them as lost. */
 	if (waiting->labels_count == GPU_WINDOW_LABELS_MAX ||
 		window_labels(waiting, issued.device, issued.stream, issued.copy) != NULL)
 		return;
@@ -213,6 +219,7 @@ charge_incomplete(Reader *reader, GpuProgram *program)
 {
 	size_t bytes = gpu_decoder_bytes(&program->decoder);
 
+	/* Release first: charged twice for a moment, the window might not fit. */
 	release_incomplete(reader, program);
 	if (gpu_program_charge(&reader->gpu, program, bytes))
 		program->decoder_bytes = bytes;
@@ -238,11 +245,13 @@ take_window(void *context, const GpuWindow *window)
 	GpuWaiting **end = &program->waiting;
 	uint32_t before = 0;
 
+	/* The decoder has handed its rows over: they are charged as a waiting window instead. */
 	release_incomplete(reader, program);
 	for (; *end != NULL; end = &(*end)->next)
 		before++;
 	losses_add(reader->losses, LOSS_GPU_RECORDS_REFUSED, window->head.window.refused);
 	losses_add(reader->losses, LOSS_GPU_UNMATCHED, window->head.window.unmatched);
+	/* A program that sends windows faster than they are added must not fill the list. */
 	if (before < GPU_PROGRAM_WINDOWS && gpu_program_charge(&reader->gpu, program, bytes))
 	{
 		waiting = calloc(1, sizeof(*waiting));
@@ -278,6 +287,7 @@ take_name(void *context, uint32_t number, const char *text, uint32_t length)
 
 	memcpy(name, text, length);
 	name[length] = '\0';
+	/* Equal names of several programs become one object, and so one location. */
 	object = code_table_add(reader->options.namer.table, &code);
 	if (object == NULL)
 		lose_full(reader);
@@ -355,6 +365,7 @@ gpu_join_take_rows(Reader *reader, const Record *record)
 	}
 	if (!program_has_library(reader, taken.program, record))
 		return;
+	/* The process may have ended, and its entry may be gone, when the last windows are added. */
 	if (taken.program->executable == NULL && process_executable(process) != NULL)
 	{
 		taken.program->executable = process_executable(process);
@@ -425,6 +436,10 @@ add_held_frames(const Settling *settling, const GpuLaunch *launch, IntervalStack
 		const HeldFrame *held = &launch->frames[i];
 		Frame *frame = &reader->frames[stack->depth++];
 
+		/*
+		 * Items of the interval in which the launch was kept do not exist in this one: add them
+		 * again.
+		 */
 		*frame = (Frame){ held->address, INTERVAL_NO_ITEM, held->kind };
 		if (held->kind == FRAME_FILE)
 			result = interval_add_file(reader->interval, held->item, owners, &frame->item);
@@ -450,6 +465,7 @@ add_launch_stack(const Settling *settling, uint16_t depth, const GpuLaunch *laun
 		result = add_held_frames(settling, launch, &stack);
 	else if (of_kernel)
 		result = add_own_frame(reader, NAME_NO_LAUNCH, &reader->frames[stack.depth++]);
+	/* The executable determines the partition of the dictionary, as for other samples. */
 	if (result == 0 && settling->program->executable != NULL)
 		result = interval_add_file(reader->interval, settling->program->executable,
 								   worker_account_of(settling->program->owner->owner),
@@ -490,6 +506,7 @@ settling_add_share(void *context, const GpuShare *share)
 	uint32_t stack = 0;
 	int result = add_kernel_frame(settling, share->name, &settling->reader->frames[0]);
 
+	/* A kernel without a sampled launch keeps its time, under a frame that says so. */
 	if (share->launch != GPU_SHARE_NO_LAUNCH)
 		launch =
 			gpu_program_launch(settling->program, waiting->window.rows[share->launch].correlation);
@@ -517,6 +534,7 @@ settle_copies(const Settling *settling)
 		if (copy[0] == '\0')
 			continue;
 		snprintf(name, sizeof(name), "[copy %s]", copy);
+		/* The library reports sums of copies, not their callers, so the stack is this one frame. */
 		result = add_own_frame(settling->reader, name, &settling->reader->frames[0]);
 		if (result == 0)
 			result = add_launch_stack(settling, 1, NULL, false, &stack);
@@ -588,6 +606,7 @@ settle_launches(const Settling *settling)
 	GpuLaunch *launch;
 	uint32_t at = 0;
 
+	/* The first round sums the periods, by which the second one divides the launches. */
 	while ((launch = next_launch(settling, &at, 1)) != NULL)
 		periods += launch->period;
 	if (periods == 0)
@@ -605,6 +624,10 @@ settle_launches(const Settling *settling)
 		int result = add_launch_stack(settling, 0, launch, true, &stack);
 
 		passed += launch->period;
+		/*
+		 * Each launch gets the difference of two rounded sums, so that all parts add up to the
+		 * total.
+		 */
 		until = passed == periods
 					? launches
 					: (uint64_t) ((double) launches * (double) passed / (double) periods);
@@ -641,6 +664,7 @@ settle_window(Reader *reader, GpuProgram *program, GpuWaiting *waiting)
 	Settling settling = { reader, program, waiting };
 	const GpuShareSink sink = { &settling, settling_has_stack, settling_add_share };
 
+	/* There was no memory for an interval, so the whole window is lost. */
 	if (reader->interval == NULL)
 	{
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
@@ -663,6 +687,10 @@ is_ready(const Reader *reader, const GpuProgram *program, const GpuWaiting *wait
 	{
 		const struct pfs_gpu_row *row = &waiting->window.rows[i];
 
+		/*
+		 * The stack of a launch comes in a record of its own, which may be parked for an unwind
+		 * table.
+		 */
 		missing +=
 			row->kind == PFS_GPU_ROW_KEPT && gpu_program_launch(program, row->correlation) == NULL;
 	}
@@ -699,6 +727,7 @@ gpu_join_settle(Reader *reader, bool all)
 		GpuWaiting *waiting = program->waiting;
 		uint64_t late;
 
+		/* is_ready() is called even if all windows are due, because it sets late. */
 		while (waiting != NULL && (is_ready(reader, program, waiting, &late) || all))
 		{
 			settle_window(reader, program, waiting);
@@ -719,6 +748,7 @@ gpu_join_sweep(Reader *reader)
 
 	HASH_ITER(hh, reader->gpu.programs, program, next)
 	{
+		/* Programs are not forgotten when their process ends: their last windows may still wait. */
 		if (program->waiting == NULL && reader->now_ns - program->used_ns > (uint64_t) FORGET_NS)
 			gpu_programs_drop(&reader->gpu, program);
 	}

@@ -13,6 +13,9 @@
 bool
 gpu_program_charge(GpuPrograms *programs, GpuProgram *program, size_t bytes)
 {
+	/*
+	 * Subtract rather than add, because a sum could overflow. Neither difference can be negative.
+	 */
 	if (bytes > GPU_PROGRAMS_BYTES - programs->bytes || bytes > OWNER_BYTES - program->owner->bytes)
 		return false;
 	program->bytes += bytes;
@@ -92,6 +95,10 @@ gpu_programs_get(GpuPrograms *programs, const ExecImage *image, uint64_t owner, 
 			return NULL;
 		program->image = image_key(image);
 		program->owner = gpu_owner_take(programs, owner);
+		/*
+		 * The structure is charged as well, so that processes without a single launch cannot use up
+		 * memory.
+		 */
 		if (program->owner == NULL || !gpu_program_charge(programs, program, sizeof(*program)))
 		{
 			gpu_owner_give(programs, program->owner);
@@ -144,6 +151,7 @@ gpu_program_keep(GpuPrograms *programs, GpuProgram *program, const GpuLaunch *la
 	GpuLaunch *known = gpu_program_launch(program, launch->correlation);
 	GpuLaunch *kept;
 
+	/* Correlations have 32 bits here, so a program may use one again. */
 	if (known != NULL)
 		gpu_program_forget(programs, program, known);
 	if (HASH_COUNT(program->launches) >= GPU_PROGRAM_LAUNCHES ||
@@ -159,6 +167,10 @@ gpu_program_keep(GpuPrograms *programs, GpuProgram *program, const GpuLaunch *la
 	kept->side = stack->side;
 	kept->walk = stack->walk;
 	kept->depth = stack->depth;
+	/*
+	 * The interval is freed after its flush, but the launch may wait longer, so it holds the items
+	 * itself.
+	 */
 	for (uint16_t i = 0; i < stack->depth; i++)
 		kept->frames[i] = hold_frame(programs, interval, &stack->frames[i]);
 	HASH_ADD(hh, program->launches, correlation, sizeof(kept->correlation), kept);
@@ -202,6 +214,7 @@ gpu_program_name(GpuPrograms *programs, GpuProgram *program, uint32_t number, Co
 {
 	if (number >= program->names_count)
 	{
+		/* Grow by several at a time, because names arrive one by one. */
 		uint32_t count = number + 64;
 		size_t bytes = (count - program->names_count) * sizeof(*program->names);
 		CodeObject **names;
@@ -220,6 +233,7 @@ gpu_program_name(GpuPrograms *programs, GpuProgram *program, uint32_t number, Co
 	}
 	if (!gpu_program_charge(programs, program, gpu_name_bytes(name)))
 		return false;
+	/* The new name was charged before, so that the old one stays if there is no room. */
 	gpu_program_release(programs, program, gpu_name_bytes(program->names[number]));
 	code_object_release(program->names[number]);
 	program->names[number] = name;
@@ -244,6 +258,10 @@ gpu_programs_drop(GpuPrograms *programs, GpuProgram *program)
 	gpu_decoder_fini(&program->decoder);
 	mapped_file_release(programs->files, program->executable);
 	free(program->names);
+	/*
+	 * What is still charged belongs to the structure, its names and the decoder's incomplete
+	 * window.
+	 */
 	gpu_program_release(programs, program, program->bytes);
 	gpu_owner_give(programs, program->owner);
 	free(program);

@@ -46,6 +46,7 @@ wait_for_reading(void *context)
 	Reader *reader = context;
 
 	pthread_cond_wait(&reader->read, &reader->mutex);
+	/* The wait may have been long, and callers compare times with now_ns. */
 	look_at_clocks(reader);
 }
 
@@ -80,6 +81,7 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 		return -ENOMEM;
 	}
 	process_table_use_hierarchy(reader->processes, options->cgroup_hierarchy);
+	/* The process table releases the lock while it waits for the kernel or a file system. */
 	process_table_use_lock(reader->processes, &(ProcessLock){ .unlock = unlock_for_wait,
 															  .lock = lock_after_wait,
 															  .wait = wait_for_reading,
@@ -160,6 +162,9 @@ reader_use_tables(Reader *reader, KernelTables *tables)
 	if (result != 0)
 		return result;
 	unwind_tables_limit(reader->unwind, reader->options.memory_bytes, reader->options.cpu_percent);
+	/*
+	 * Finding the places of thread labels reads files, so it is done only if labels are requested.
+	 */
 	if (reader->options.custom.count > 0)
 		unwind_tables_find_labels(reader->unwind);
 	if (reader->options.runtimes != NULL)
@@ -216,6 +221,7 @@ count_interpreted(Reader *reader)
 	if (reader->options.runtimes == NULL)
 		return;
 	runtimes_stats(reader->options.runtimes, &stats);
+	/* The statistics count from the start, the losses take differences. */
 	losses_add(reader->losses, LOSS_RUNTIME_UNKNOWN, stats.unknown - reader->runtimes.unknown);
 	losses_add(reader->losses, LOSS_RUNTIME_UNPLACED, stats.unplaced - reader->runtimes.unplaced);
 	losses_add(reader->losses, LOSS_CHAIN_UNMATCHED, stats.unmatched - reader->runtimes.unmatched);
@@ -254,12 +260,17 @@ reader_take(Reader *reader)
 
 	count_refused_names(reader);
 	count_interpreted(reader);
+	/*
+	 * Allocate before taking the lock, for which both threads of the reader would wait. Without
+	 * memory, samples are counted as lost until the next call.
+	 */
 	if (interval_create(reader->files, reader->options.interval_bytes, &fresh) != 0)
 		fresh = NULL;
 	pthread_mutex_lock(&reader->mutex);
 	count_refusals(reader);
 	taken = reader->interval;
 	reader->interval = fresh;
+	/* A thread that has released the lock sees by this number that its items are gone. */
 	reader->intervals++;
 	pthread_mutex_unlock(&reader->mutex);
 	return taken;
@@ -296,6 +307,10 @@ reader_use_rule(Reader *reader, LabelRule rule, void *context)
 	labeller_use_rule(reader->labeller, rule, context);
 	if (rule != NULL)
 		process_table_want_code(reader->processes);
+	/*
+	 * The kernel sends no record of a process that the old rules have dropped, so revoke its
+	 * verdict.
+	 */
 	process_table_judge_again(reader->processes, UINT64_MAX);
 	pthread_mutex_unlock(&reader->mutex);
 }

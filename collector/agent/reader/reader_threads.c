@@ -27,6 +27,10 @@ reader_start(Reader *reader, Sampler *sampler)
 		return result;
 	reader->sampler = sampler;
 	process_table_tell_verdicts(reader->processes, tell_verdict, sampler);
+	/*
+	 * Without these events the agent samples, too, but processes that end before they are read have
+	 * no user stacks.
+	 */
 	result = past_images_listen(reader->past, reader->options.sideband_bytes);
 	if (result != 0)
 		log_event(LOG_WARNING, "reader", "could not listen to executions and mappings",
@@ -40,6 +44,7 @@ reader_start(Reader *reader, Sampler *sampler)
 	result = pthread_create(&reader->walker_thread, NULL, reader_walker_run, reader);
 	if (result != 0)
 	{
+		/* reader_stop() does nothing before started is set, so end the ring thread here. */
 		atomic_store(&reader->stopping, true);
 		pthread_join(reader->ring_thread, NULL);
 		return -result;
@@ -54,6 +59,7 @@ reader_stop(Reader *reader)
 	if (!reader->started)
 		return;
 	atomic_store(&reader->stopping, true);
+	/* The walker thread ends once the ring thread has declared the queue complete. */
 	pthread_join(reader->ring_thread, NULL);
 	pthread_join(reader->walker_thread, NULL);
 	reader->started = false;

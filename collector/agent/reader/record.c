@@ -41,6 +41,7 @@ take_chain(const uint8_t *bytes, size_t length, uint32_t user_count, Record *rec
 	if (length < sizeof(*chain) || chain->found > PFS_CHAIN_MAX_WORDS ||
 		(chain->end_count != 0 && chain->end_count != user_count))
 		return 0;
+	/* Ends have 32 bits: an odd number of them is padded, which keeps the words behind aligned. */
 	end_bytes = (size_t) (chain->end_count + 1) / 2 * sizeof(uint64_t);
 	chain_bytes = sizeof(*chain) + end_bytes + pfs_chain_kept(chain->found) * sizeof(uint64_t);
 	if (length < chain_bytes)
@@ -86,6 +87,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	record->rows = NULL;
 	if (sample->kind == PFS_RECORD_GPU_ROWS && !take_rows(bytes, length_bytes, record))
 		return false;
+	/* The sample has the number of words that were found; a deep walk's record lacks its middle. */
 	user_count = pfs_walk_kept(sample->user_count);
 	frame_bytes = ((size_t) sample->kernel_count + user_count) * sizeof(uint64_t);
 	if (length_bytes < sizeof(*sample) + frame_bytes)
@@ -98,8 +100,10 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	record->labels = NULL;
 	record->chain = NULL;
 	record->late = NULL;
+	/* take_rows() has checked that nothing follows the rows. */
 	if (record->rows != NULL)
 		return true;
+	/* The sections have this order, and each begins at the end of the one before. */
 	if (sample->flags & PFS_SAMPLE_LABELS)
 	{
 		size_t label_bytes = take_labels(behind, left_bytes, &record->labels);
@@ -120,6 +124,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	}
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
+		/* Check the head before its length is read, and the length before the copy is used. */
 		record->late = (const void *) behind;
 		if (left_bytes < offsetof(struct pfs_late, bytes) ||
 			record->late->length > left_bytes - offsetof(struct pfs_late, bytes))

@@ -60,6 +60,10 @@ reader_follow_mappings(Reader *reader, const Record *record, Process *process)
 		return;
 	past_images_update_to(reader->past, record->sample->time_ns);
 	process_follow(reader->processes, process, reader->now_ns);
+	/*
+	 * The walk of a copied stack needs the mapping of its first frame at once. Without a copy,
+	 * reading again helps only later samples, so it is not done more often than every 10 ms.
+	 */
 	if (late != NULL)
 		failed = record->sample->user_status == PFS_WALK_NO_TABLE ||
 				 !process_covers(process, late->at.pc - late->at.is_return);
@@ -92,7 +96,11 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 		}
 		parsed = &queued->record;
 	}
+	/* Copy and check the record before the lock is taken, so that the walker thread waits less. */
 	reader_lock(reader);
+	/*
+	 * Look the process up now, even if the record finds no room: it may end before its next sample.
+	 */
 	if (parsed != NULL)
 		reader_follow_mappings(reader, parsed,
 							   process_table_get(reader->processes, parsed->sample,
@@ -186,6 +194,10 @@ reader_ring_run(void *argument)
 		if (!stopping)
 			past_images_wait(reader->past, sampler_descriptor(reader->sampler),
 							 patience_ms(running_ns, sampled));
+		/*
+		 * Read the ring once more after stopping was set: the loop ends only when a poll found it
+		 * empty.
+		 */
 		result = sampler_poll(reader->sampler, 0);
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",

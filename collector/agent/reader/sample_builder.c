@@ -43,6 +43,7 @@ sample_labels_of(Reader *reader, const SampledThread *thread, Process *process)
 		losses_add(reader->losses, LOSS_SERIES_CAPPED, 1);
 	if (issued->failed)
 		losses_add(reader->losses, LOSS_LABELS_FAILED, 1);
+	/* The BPF program then skips the process, so that a dropped process costs little. */
 	process_set_verdict(reader->processes, process, PFS_VERDICT_DROP, issued->dropped);
 	return labels;
 }
@@ -67,6 +68,7 @@ labels_of_record(Reader *reader, const Record *record, Process *process, PfsTrac
 	if (labels == NULL || record->labels == NULL)
 		return labels == NULL ? NULL : label_set_retain(labels);
 	custom_labels_pick(&reader->options.custom, record->labels, &values);
+	/* Traces do not become labels, because each would be a series of its own. */
 	*ids = values.ids;
 	if (values.count == 0)
 		return label_set_retain(labels);
@@ -103,6 +105,7 @@ name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time
 	uint16_t put = 0;
 	int result = 0;
 
+	/* Go on after an error and without room, because every object has to be released. */
 	for (size_t i = 0; i < named; i++)
 	{
 		if (result == 0 && put < list->room)
@@ -138,6 +141,10 @@ resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint
 
 	*frame = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_UNKNOWN };
 	list->count = 1;
+	/*
+	 * The code of an interpreted frame is an identifier of its interpreter, not an address to look
+	 * up.
+	 */
 	if (user->more_count > 0)
 	{
 		frame->kind = FRAME_INTERPRETED;
@@ -336,6 +343,7 @@ sample_stack_resolve(Reader *reader, const Record *record, Process *process, con
 	if (is_wait(record->sample->kind))
 		first = (uint32_t) scheduler_code_depth(&reader->options.scheduler, addresses,
 												record->sample->kernel_count);
+	/* All frames but the innermost have return addresses: 1 less lies inside the call. */
 	for (uint32_t i = first; i < record->sample->kernel_count; i++)
 		reader->frames[stack->depth++] =
 			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_ITEM, FRAME_KERNEL };
@@ -385,6 +393,7 @@ add_series_and_stack(Reader *reader, const Record *record, Process *process, con
 	IntervalStack stack;
 	int result = -ENOMEM;
 
+	/* There is no interval if the flusher could not allocate the next one. */
 	if (reader->interval != NULL)
 		result = interval_add_series(reader->interval, series, &added->series);
 	if (result == 0)
@@ -416,6 +425,7 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 			result = add_series_and_stack(reader, record, process, walk, series, &added);
 		while (result == -EAGAIN);
 	}
+	/* The series of the interval holds a reference of its own. */
 	label_set_release(series.labels);
 	if (result != 0)
 	{

@@ -38,6 +38,7 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 {
 	uint64_t mapped_ns;
 
+	/* Read the events up to now, because a mapping made since the sample counts. */
 	past_images_update(reader->past);
 	mapped_ns = past_images_mapped_ns(reader->past, sample->pid, sample->time_ns);
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
@@ -65,6 +66,10 @@ kernel_walk(const Record *record, uint64_t *frames, uint64_t *ends)
 
 	for (uint32_t i = 0; i < kept; i++)
 	{
+		/*
+		 * The kernel overwrites the places behind the leaf in turn, so the root may begin anywhere
+		 * in them.
+		 */
 		uint32_t place = i < PFS_LEAF_FRAMES ? i : pfs_walk_place(found - kept + i);
 
 		frames[i] = record->user_frames[place];
@@ -91,6 +96,10 @@ cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 			PFS_ROOT_FRAMES * sizeof(*ends));
 	walk->count -= surplus;
 	walk->cut += surplus;
+	/*
+	 * The index moves with its frame; if that frame was cut, it becomes that of the first frame
+	 * after the cut.
+	 */
 	if (walk->late_from > PFS_LEAF_FRAMES)
 		walk->late_from = walk->late_from > PFS_LEAF_FRAMES + surplus ? walk->late_from - surplus
 																	  : PFS_LEAF_FRAMES;
@@ -118,6 +127,7 @@ walk_late(Reader *reader, const Record *record, Process **process, uint32_t firs
 	if (reads)
 	{
 		reader_lock(reader);
+		/* The table may have dropped the process while the lock was released. */
 		*process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	}
 	return walked;
@@ -157,6 +167,10 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 		return 0;
 	}
 
+	/*
+	 * The walk begins with the frame at which the kernel stopped, which the kernel may have
+	 * recorded.
+	 */
 	if (first > 0 && PFS_FRAME_MORE(frames[first - 1]) == 0 &&
 		PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
 		first--;
@@ -205,6 +219,7 @@ describe_process(Reader *reader, const Record *record)
 
 	if (process == NULL || reader->unwind == NULL)
 		return process;
+	/* Forget processes first, because their mappings make room for those of this one. */
 	forget_processes(reader, reader->now_ns);
 	process_settle(reader->processes, process);
 	/* Reads the mappings again if code was mapped since the process was described. */
@@ -221,12 +236,14 @@ describe_process(Reader *reader, const Record *record)
 	described = description.count;
 	process_description_fini(reader->files, &description);
 	reader_lock(reader);
+	/* The pointer may be invalid: the table may have dropped the process meanwhile. */
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	if (process != NULL && result == -ENOSPC)
 		process_had_no_room(reader->processes, process, reader->now_ns);
 	else if (process != NULL)
 		process_described(reader->processes, process,
 						  result == 0 || result == -EAGAIN ? described : 0, reader->now_ns);
+	/* A file did not answer: use the description without its code until the next one is made. */
 	if (process != NULL && result == -EAGAIN)
 		process_describe_again(process, reader->now_ns);
 	return process;
@@ -340,6 +357,7 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 	code = code_of_walk(reader, process, walk, record->sample->time_ns);
 	if (!code.is_generated && !code.is_interpreted)
 		return process;
+	/* The namer reads memory and files of the process, which may take long. */
 	reader_unlock(reader);
 	namer->prepare(namer->context, &image, &code);
 	reader_lock(reader);
@@ -420,6 +438,10 @@ walker_handle_record(Reader *reader, const Record *record)
 	if (process != NULL && record_has_user_side(record->sample) &&
 		process_state(process) == PROCESS_LIVE)
 	{
+		/*
+		 * Whether code was replaced between the sample and the reading of the mappings is decided
+		 * from the events up to the later of both.
+		 */
 		past_images_update_to(reader->past, process_read_ns(process) > record->sample->time_ns
 												? process_read_ns(process)
 												: record->sample->time_ns);
@@ -431,6 +453,7 @@ walker_handle_record(Reader *reader, const Record *record)
 			process = prepare_names(reader, record, process, &walk);
 		}
 	}
+	/* A record that waits for a table is not added: it comes here again with the table. */
 	if (table == 0 && record->sample->kind == PFS_RECORD_GPU_KEPT)
 		gpu_join_keep(reader, record, process, &walk);
 	else if (table == 0)
@@ -487,6 +510,7 @@ finish_or_park(Reader *reader, QueuedRecord *record)
 		reader->tables_wanted = true;
 		return;
 	}
+	/* A parked record keeps its bytes in the account, so that parked records are limited, too. */
 	reader_lock(reader);
 	reader->queue_bytes -= record->length_bytes;
 	reader_unlock(reader);
@@ -505,6 +529,7 @@ make_wanted_table(Reader *reader)
 		unwind_tables_load_wanted(reader->unwind, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	QueuedRecord *parked = reader->parked;
 
+	/* finish_or_park() may park a record again, for another table, so build a new list. */
 	reader->parked = NULL;
 	reader->tables_wanted = table != 0;
 	while (parked != NULL)
