@@ -104,6 +104,7 @@ allocations_add_function(ProbedFile *file, uint64_t offset, enum pfs_call call)
 static void
 find_functions(const ElfFile *elf, ProbedFile *file)
 {
+	/* A library need not have all of them: those that it has are probed. */
 	for (size_t i = 0; i < FUNCTIONS; i++)
 	{
 		ElfSymbol symbol;
@@ -136,6 +137,7 @@ allocations_open_file(ProbedFile *file, const char *name, Failure *failure)
 		return refuse_file(failure, file, strerror(-file->fd));
 	source.fd = file->fd;
 	source.size_bytes = (uint64_t) status.st_size;
+	/* The file is closed with the source, also after a refusal. */
 	result = elf_file_init(&elf, &source);
 	if (result == -ENOMEM)
 		return failure_out_of_memory(failure);
@@ -169,10 +171,6 @@ allocations_wanted(const SourceSettings *settings)
 	return settings->probes.file_count > 0;
 }
 
-/*
- * Returns the number of scratches of this source. A probed call may be preempted, so it cannot use
- * the scratch of a nesting level of the CPU.
- */
 static void
 allocations_choose(struct profiler *skeleton, bool wanted)
 {
@@ -188,6 +186,7 @@ allocations_open_files(Allocations *allocations, const ProbeList *probes, Failur
 		ProbedFile *file = &allocations->files[allocations->calls.file_count++];
 		ExitCode code;
 
+		/* Mark the file as not linked before anything can fail, because 0 is a descriptor. */
 		file->link = -1;
 		code = allocations_open_file(file, probes->files[i], failure);
 		if (code != EXIT_OK)
@@ -219,6 +218,7 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 		allocations->calls.shared_period = &skeleton->bss->pfs_allocation_period;
 		allocations->calls.shared_one_in = &skeleton->bss->pfs_calls_one_in;
 	}
+	/* call_probe_init() sets the first period through the pointers, so they come before it. */
 	if (allocations == NULL || call_probe_init(&allocations->calls, host, &allocations_kind,
 											   skeleton->progs.pfs_allocation) != 0)
 	{
@@ -231,6 +231,7 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 		allocations_free(&allocations->calls.source);
 		return code;
 	}
+	/* A probed call may be preempted, so it cannot use the scratch of a level of its CPU. */
 	skeleton->rodata->pfs_call_slot = slot;
 	skeleton->rodata->pfs_call_slots = call_probe_slots(host->possible_cpus);
 	*source = &allocations->calls.source;

@@ -158,6 +158,7 @@ replace_array(BpfTables *bpf, GrowingArray *array, uint32_t count)
 	if (fd < 0)
 		return -errno;
 	err = map_array(fd, count, array->item_bytes, &memory);
+	/* Fill the new array before walks can find it. */
 	if (err == 0 && array->memory != NULL)
 		memcpy(memory, array->memory, array->count * array->item_bytes);
 	if (err == 0 && bpf_map_update_elem(array->outer, &first, &fd, BPF_ANY) != 0)
@@ -168,6 +169,7 @@ replace_array(BpfTables *bpf, GrowingArray *array, uint32_t count)
 		close(fd);
 		return err;
 	}
+	/* A walk may still read the old array, so it is closed later. */
 	retire(array);
 	array->fd = fd;
 	array->memory = memory;
@@ -191,6 +193,7 @@ growing_slot(BpfTables *bpf, GrowingArray *array, uint32_t slot)
 	return array->memory + (size_t) slot * array->item_bytes;
 }
 
+/* Copies lines into their chunks, and creates chunks that do not exist yet. */
 static int
 write_lines(KernelTables *tables, uint32_t first, uint32_t count,
 			const struct pfs_unwind_line *lines)
@@ -366,6 +369,7 @@ bpf_tables_create(const BpfTableMaps *maps, const BpfTableLimits *limits, Kernel
 	if (err == 0)
 		err =
 			map_array(maps->recent, 1 << PFS_RECENT_SLOT_BITS, sizeof(*bpf->recent), &bpf->recent);
+	/* Parts that were not created are NULL or -1, which bpf_tables_free() accepts. */
 	if (err != 0)
 	{
 		bpf_tables_free(&bpf->tables);

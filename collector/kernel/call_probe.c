@@ -62,6 +62,7 @@ multi_probe_type(void)
 	int id = btf == NULL ? -1 : btf__find_by_name_kind(btf, "bpf_attach_type", BTF_KIND_ENUM);
 	int number = -1;
 
+	/* Ask the running kernel, because the headers of this build may be older than it. */
 	if (id > 0)
 	{
 		const struct btf_type *type = btf__type_by_id(btf, (uint32_t) id);
@@ -183,17 +184,20 @@ typedef struct LinkProbe
 	int error;
 } LinkProbe;
 
+/* Links the functions of a file, in a thread that the caller may give up waiting for. */
 static void
 run_link(Probe *base)
 {
 	LinkProbe *probe = (LinkProbe *) base;
 
+	/* Functions are searched for here, under the deadline, because reading the file may block. */
 	if (probe->file.count == 0)
 		probe->error = probe->find(&probe->file);
 	if (probe->error != 0)
 		return;
 	probe->link.offsets = (uintptr_t) probe->file.offsets;
 	probe->link.cookies = (uintptr_t) probe->file.cookies;
+	/* Without counters the pointer must be 0, otherwise the kernel reads offsets from it. */
 	if (probe->file.counters[0] != 0)
 		probe->link.reference_counters = (uintptr_t) probe->file.counters;
 	probe->link.count = probe->file.count;
@@ -269,6 +273,7 @@ link_file(CallProbe *probe, ProbedFile *file)
 	result = link->error;
 	if (result == 0)
 	{
+		/* The copy's descriptor is closed with the copy, so the file keeps its own. */
 		int fd = file->fd;
 
 		if (file->count == 0)
@@ -278,6 +283,7 @@ link_file(CallProbe *probe, ProbedFile *file)
 		*file = link->file;
 		file->fd = fd;
 	}
+	/* The link belongs to the file, so discard_link() must not close it. */
 	link->file.link = -1;
 	discard_link(&link->probe);
 	return result;
@@ -349,8 +355,10 @@ call_probe_attach(CallProbe *probe, Failure *failure)
 
 		if (result == 0)
 			continue;
+		/* put_off() has unlinked all files, and call_probe_pace() tries again later. */
 		if (result == -EAGAIN)
 			return EXIT_OK;
+		/* Users did not name this file, so it must not end the run. */
 		if (probe->kind->find != NULL)
 		{
 			give_up_file(probe, file, result);
@@ -402,6 +410,7 @@ pace_calls(CallProbe *probe, uint64_t a_second)
 		wanted = 1;
 	if (wanted > CALLS_ONE_IN_MAX)
 		wanted = CALLS_ONE_IN_MAX;
+	/* The rate is within the limit, and all calls are watched already. */
 	if (wanted == 1 && one_in == 1)
 		return;
 	if (wanted != one_in)
@@ -444,6 +453,7 @@ call_probe_pace(CallProbe *probe, const uint64_t counters[PFS_COUNTER_COUNT], in
 		else
 			look_again(probe);
 	}
+	/* pace_is_due() has begun a new second, in its first call, too. */
 	if (probe->pace.then_ns == now_ns)
 		probe->kept = counters[probe->kind->kept];
 }

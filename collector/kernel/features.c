@@ -79,6 +79,7 @@ probe_perf_event(int *error)
 		.freq = 1,
 		.disabled = 1,
 	};
+	/* Opening the event shows whether it is permitted; it need not count. */
 	int fd = (int) syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
 	*error = fd < 0 ? errno : 0;
@@ -210,6 +211,7 @@ read_memory_of(pid_t pid)
 	const struct iovec local = { &byte, sizeof(byte) };
 	const struct iovec remote = { &byte, sizeof(byte) };
 
+	/* The process is a child made by fork(), so this variable has the same address there. */
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t) sizeof(byte) ? 0 : errno;
 }
 
@@ -229,6 +231,7 @@ features_probe_processes(Feature features[FEATURES_MAX], size_t count)
 	}
 	if (child < 0)
 		return count;
+	/* Test with a child, because a process may always read its own memory and mappings. */
 	error = read_memory_of(child);
 	features_read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
 	feature = features_add(
@@ -256,6 +259,7 @@ probe_lockdown(Feature *features, size_t *count)
 	char modes[128];
 	Feature *feature;
 
+	/* If the file cannot be read, as on kernels without lockdown, no mode is assumed. */
 	features_read_line("/sys/kernel/security/lockdown", modes);
 	feature = features_add(
 		features, count, "kernel", "lockdown", FEATURE_REQUIRED,

@@ -42,6 +42,7 @@ gpu_kernels_find_functions(ProbedFile *file)
 		result = -ENOENT;
 	else
 	{
+		/* One program serves both functions, and recognizes by the cookie which one was called. */
 		file->cookies[1] = file->cookies[0] | PFS_GPU_KEEPS;
 		file->counters[0] = semaphore;
 		file->counters[1] = semaphore;
@@ -85,6 +86,7 @@ gpu_kernels_restrain(Source *source, uint32_t part, uint32_t whole)
 	source->host->skeleton->bss->pfs_gpu_kept_limit = limit > 0 ? limit : 1;
 }
 
+/* Checks that the kernel can probe, and sets the constants of the BPF program. */
 static ExitCode
 gpu_kernels_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
 {

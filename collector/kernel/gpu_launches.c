@@ -104,6 +104,10 @@ gpu_launches_choose(struct profiler *skeleton, bool wanted)
 		(void) bpf_map__set_max_entries(skeleton->maps.pfs_launchers, 1);
 }
 
+/*
+ * Checks that the kernel can probe, and sets the constants of the BPF program. Libraries are found
+ * later, by probed_libraries_look().
+ */
 static ExitCode
 gpu_launches_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
 {
@@ -121,6 +125,7 @@ gpu_launches_prepare(const SourceHost *host, uint32_t slot, Source **source, Fai
 		launches->calls.shared_one_in = &skeleton->bss->pfs_launches_one_in;
 		launches->calls.files = launches->files;
 		launches->prefix = LAUNCH_LIBRARY;
+		/* The BPF program reads the cookies, to decide which library of a process counts. */
 		launches->cookies = skeleton->bss->pfs_launch_cookies;
 	}
 	if (launches == NULL ||

@@ -69,6 +69,7 @@ find_root(const struct profiler *skeleton, uint64_t position, CgroupRoot *root)
 		if (!answer->pfs_group_found)
 			return -ENOENT;
 		root->hierarchy = answer->pfs_group_hierarchy;
+		/* The root of the hierarchy has no name, so the path is complete. */
 		if (answer->pfs_group_name[0] == '\0')
 			return 0;
 		if (!put_before(root->path, answer->pfs_group_name))
@@ -100,5 +101,6 @@ group_roots_find(const struct profiler *skeleton)
 	if (result != 0 && result != -ENOENT)
 		log_event(LOG_WARNING, "sampler", "could not find the control group of this container",
 				  log_text("detail", strerror(-result)));
+	/* After a failure use the hierarchies that were found before it. */
 	cgroup_use_roots(roots, count);
 }

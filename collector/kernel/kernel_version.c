@@ -90,6 +90,10 @@ hardens_user_copies(void)
 	char name[256];
 	bool found = symbols == NULL;
 
+	/*
+	 * If the symbols cannot be read, the check is assumed to exist: refusing is better than a
+	 * lockup.
+	 */
 	while (!found && fgets(line, sizeof(line), symbols) != NULL)
 		found =
 			sscanf(line, "%*s %*s %255s", name) == 1 && strcmp(name, "__check_object_size") == 0;

@@ -248,6 +248,9 @@ watch(OffCpu *off_cpu, Failure *failure)
 {
 	struct profiler *skeleton = off_cpu->source.host->skeleton;
 
+	/*
+	 * Waits that began while switches were not watched have an unknown length, so they begin here.
+	 */
 	wait_rounds_forget(&off_cpu->rounds);
 	if (off_cpu->probed[0] != '\0')
 		off_cpu->switch_link =
@@ -319,6 +322,7 @@ off_cpu_look_away(OffCpu *off_cpu)
 	shared->pfs_tend_ends = 1;
 	close_waits(off_cpu);
 	shared->pfs_tend_ends = 0;
+	/* The ongoing waits were stored first, because nobody will see their ends. */
 	bpf_link__destroy(off_cpu->switch_link);
 	off_cpu->switch_link = NULL;
 }
@@ -367,6 +371,7 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 	Failure failure;
 
 	off_cpu->seconds++;
+	/* The pause lasts one_in - 1 seconds, after which one second is watched. */
 	if (off_cpu->switch_link == NULL && off_cpu->seconds + 1 >= one_in)
 	{
 		off_cpu->seconds = 0;

@@ -115,6 +115,7 @@ page_faults_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 		events->links[kind] = bpf_program__attach_perf_event(programs[kind], fd);
 		if (events->links[kind] == NULL)
 		{
+			/* A link would own the event; without one it is closed here. */
 			int result = -errno;
 
 			close(fd);
@@ -130,6 +131,7 @@ set_fault_period(PageFaults *faults, uint64_t period)
 	faults->period = period;
 	if (period > faults->longest_period)
 		faults->longest_period = period;
+	/* CPUs that come online later are opened with the new period. */
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 	{
 		for (int kind = 0; kind < FAULT_KINDS; kind++)

@@ -31,6 +31,7 @@ probe_list_parse(char *text, ProbeList *list, Failure *failure)
 	char *rest = text;
 	char *item;
 
+	/* The list's files point into the text, which is split in place. */
 	while ((item = strsep(&rest, ",")) != NULL)
 	{
 		if (strcmp(item, "page-faults") == 0)

@@ -97,6 +97,9 @@ libraries_visit(void *context, const VisitedFile *visited)
 		libraries->refused++;
 		return;
 	}
+	/*
+	 * The table may drop the file, with its name and descriptor, while it is probed: keep copies.
+	 */
 	*library = (ProbedLibrary){ .device = visited->device,
 								.inode = visited->inode,
 								.owner = owner,
@@ -127,6 +130,7 @@ libraries_drop(ProbedLibraries *libraries, size_t index)
 
 	if (!call_probe_unlink(calls, &libraries->files[index]))
 		return false;
+	/* The program then accepts launches of another library of the same process. */
 	libraries->cookies[library->cookie % PFS_LAUNCH_LIBRARIES] = 0;
 	close(libraries->files[index].fd);
 	free(library->name);
@@ -153,6 +157,7 @@ libraries_search(ProbedLibraries *libraries)
 		losses_add(calls->source.host->losses, LOSS_PROBES_REFUSED,
 				   libraries->refused - libraries->refused_before);
 	libraries->refused_before = libraries->refused;
+	/* Backwards, because libraries_drop() moves the last library into the gap. */
 	for (size_t i = calls->file_count; i-- > 0;)
 	{
 		if (libraries->now_ns - libraries->libraries[i].seen_ns > UNUSED_NS)
@@ -208,6 +213,7 @@ probed_library_symbol(ElfHeaders *headers, const char *name, bool writable, uint
 
 	if (!exported_symbol_find(headers, name, 1U << (writable ? STT_OBJECT : STT_FUNC), &symbol))
 		return false;
+	/* The kernel places probes and semaphores by offsets in the file, not by addresses. */
 	for (uint32_t i = 0; i < headers->segment_count; i++)
 	{
 		Elf64_Phdr segment;

@@ -101,6 +101,10 @@ sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes)
 	uint64_t wanted = (uint64_t) frequency_hz * cpus * RING_SAMPLE_BYTES;
 	uint64_t bytes = RING_MIN_BYTES;
 
+	/*
+	 * The kernel wants a power of two. Above its minimum the ring takes at most an eighth of the
+	 * memory.
+	 */
 	while (bytes < wanted && bytes < RING_MAX_BYTES && 2 * bytes <= memory_bytes / 8)
 		bytes *= 2;
 	return (uint32_t) bytes;
@@ -168,6 +172,9 @@ prepare_sources(Sampler *sampler, Failure *failure)
 			sample_sources[i]->choose(sampler->skeleton, wanted);
 	}
 	sampler->skeleton->rodata->pfs_levels = levels;
+	/*
+	 * The first scratches are those of the levels, so the sources' own scratches begin behind them.
+	 */
 	slot = (uint32_t) sampler->host.possible_cpus * levels;
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 	{
@@ -203,6 +210,10 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 		return failure->code;
 	}
 	sampler->host.skeleton = sampler->skeleton;
+	/*
+	 * Wake the collector early, and copy no stacks into the second half of the ring, so that copies
+	 * do not take the room of samples.
+	 */
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
@@ -213,6 +224,10 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 					 &sampler->table_limits);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
+	/*
+	 * Only a container has paths of control groups to complete, so elsewhere this program is not
+	 * loaded.
+	 */
 	(void) bpf_program__set_autoload(sampler->skeleton->progs.pfs_read_group_root,
 									 group_roots_wanted());
 	result = profiler__load(sampler->skeleton);
@@ -277,6 +292,7 @@ sampler_create(const SamplerOptions *options, RecordHandler handler, void *conte
 		.interval_ns = options->interval_ns,
 		.possible_cpus = libbpf_num_possible_cpus(),
 		.losses = options->losses,
+		/* Without a handler of their own, ongoing waits are handled like records of the ring. */
 		.on_tended = options->on_tended != NULL ? options->on_tended : handler,
 		.context = context,
 	};
@@ -308,6 +324,7 @@ sampler_free(Sampler *sampler)
 {
 	if (sampler == NULL)
 		return;
+	/* A sampler whose start has failed was not stopped. */
 	sampler_stop(sampler);
 	foreach_source(i, sampler, free)
 		sample_sources[i]->free(sampler->sources[i]);
@@ -363,6 +380,9 @@ sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t ver
 	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
 	uint32_t pid = image->pid;
 
+	/*
+	 * Until the first drop the BPF program need not look verdicts up for images that are described.
+	 */
 	if (verdict & PFS_VERDICT_DROP)
 		sampler->skeleton->bss->pfs_drops = 1;
 	if (bpf_map_update_elem(bpf_map__fd(sampler->skeleton->maps.pfs_images), &pid, &record,
@@ -376,6 +396,7 @@ sampler_attach(Sampler *sampler, Failure *failure)
 {
 	uint32_t failed = sampler_follow_cpus(sampler);
 
+	/* A run without some CPUs is useful, and their number is counted; a run without any is not. */
 	if (sampler_cpu_count(sampler) == 0)
 	{
 		failure_set(failure, EXIT_BPF, "could not open a perf event on any CPU");
@@ -416,6 +437,7 @@ follow_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
 		sampler->states[cpu] = CPU_SAMPLED;
 	else
 	{
+		/* A source may have been attached before another one failed. */
 		detach_cpu(sampler, cpu);
 		sampler->states[cpu] = CPU_FAILED;
 		if (before != CPU_FAILED)
@@ -454,6 +476,7 @@ sampler_follow_cpus(Sampler *sampler)
 	{
 		if (!cpu_list_has(&online, cpu))
 		{
+			/* Close the CPU's events, so that they are opened anew when the CPU comes back. */
 			if (sampler->states[cpu] != CPU_OFF)
 				detach_cpu(sampler, cpu);
 			continue;
@@ -462,6 +485,9 @@ sampler_follow_cpus(Sampler *sampler)
 		turn.number++;
 		sampler->failed_cpus += sampler->states[cpu] == CPU_FAILED;
 	}
+	/*
+	 * Read the counters last, because sources compare them with the clocks that were just followed.
+	 */
 	if (sampler_counters(sampler, counters) == 0)
 	{
 		foreach_source(i, sampler, followed)
@@ -609,6 +635,10 @@ sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT])
 		counters[counter] = 0;
 		if (bpf_map_lookup_elem(map, &counter, values) != 0)
 			continue;
+		/*
+		 * The kernel returns a value for each possible CPU, so ticks of CPUs that are offline still
+		 * count.
+		 */
 		for (int cpu = 0; cpu < sampler->host.possible_cpus; cpu++)
 			counters[counter] += values[cpu];
 	}
@@ -637,6 +667,7 @@ sampler_figures(const Sampler *sampler, const uint64_t counters[PFS_COUNTER_COUN
 
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 	{
+		/* Ask sources that were not requested, too, so that every summary has the same lines. */
 		if (sample_sources[i]->figures != NULL)
 			count += sample_sources[i]->figures(sampler->sources[i], counters, &figures[count]);
 	}

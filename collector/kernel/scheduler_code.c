@@ -33,6 +33,10 @@ scheduler_code_read(const char *path, SchedulerCode *code)
 
 		if (sscanf(line, "%" SCNx64 " %*c %127s", &address, name) != 2)
 			continue;
+		/*
+		 * Symbols of the kernel's image are sorted by address, so the next address ends
+		 * schedule_tail.
+		 */
 		if (code->tail_start != 0 && code->tail_end == 0 && address > code->tail_start)
 			code->tail_end = address;
 		if (strcmp(name, "schedule_tail") == 0)
@@ -62,6 +66,7 @@ scheduler_code_depth(const SchedulerCode *code, const uint64_t *frames, size_t c
 		depth++;
 	if (depth == count || depth == INNERMOST_LOOKED_AT)
 		return 0;
+	/* Keep at least the outermost frame: a stack must not be empty. */
 	while (depth + 1 < count && is_in(code, frames[depth]))
 		depth++;
 	return depth;

@@ -83,6 +83,7 @@ stack_reader_find_page(PageCache *pages, uint64_t address)
 	place = pages->next++ % CACHED_PAGES;
 	local.iov_base = pages->bytes[place];
 	pages->addresses[place] = address;
+	/* Remember a page that cannot be read, too, so that not every thread tries it again. */
 	pages->had[place] =
 		process_vm_readv((pid_t) pages->pid, &local, 1, &remote, 1, 0) == PAGE_BYTES;
 	return pages->had[place] ? pages->bytes[place] : NULL;
@@ -123,6 +124,9 @@ stack_reader_read_chain(PageCache *pages, StackRead *read)
 	uint64_t section[CHAIN_SECTION_WORDS];
 	size_t words;
 
+	/*
+	 * The walk reads the part of the stack that is already here, and other pages through the cache.
+	 */
 	if (below % 8 == 0 && below < read->done_bytes)
 	{
 		thread.stack = (const uint64_t *) (const void *) (read->bytes + below);
@@ -143,10 +147,7 @@ stack_reader_read_chain(PageCache *pages, StackRead *read)
 	read->chain_words = words;
 }
 
-/*
- * Reads the stacks of a slice, in a thread that the caller may give up waiting for: it begins no
- * read that the caller has taken back.
- */
+/* Reads the number that the caller requested beside the stack. */
 static void
 read_number(StackRead *read)
 {
@@ -157,6 +158,10 @@ read_number(StackRead *read)
 					   (ssize_t) sizeof(read->number);
 }
 
+/*
+ * Reads the stacks of a slice, in a thread that the caller may give up waiting for: it begins no
+ * read that the caller has taken back.
+ */
 static void
 run_slice(Probe *probe)
 {
@@ -170,6 +175,7 @@ run_slice(Probe *probe)
 		const struct iovec remote = { (void *) (uintptr_t) read->address, read->wanted_bytes };
 		ssize_t result;
 
+		/* The caller has given up, and has taken back this read and all later ones. */
 		if (!atomic_compare_exchange_strong(&slice->reads[i].state, &state, READ_BEGUN))
 			return;
 		result = process_vm_readv((pid_t) read->tid, &local, 1, &remote, 1, 0);
@@ -211,6 +217,7 @@ answer_slice(Probe *probe)
 
 		if (atomic_compare_exchange_strong(&read->state, &state, READ_TAKEN_BACK))
 			continue;
+		/* The thread is still inside this read, so its buffer stays with the slice. */
 		if (state == READ_BEGUN)
 			note_stuck(slice, read);
 		if (state != READ_DONE)
@@ -272,6 +279,7 @@ stack_reader_note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
 
 	if (stalled == NULL)
 	{
+		/* The table is small: the oldest owner is forgotten, and may delay a call once more. */
 		stalled = &reader->stalled[reader->next++ % STACK_READER_OWNERS];
 		*stalled = (StalledOwner){ .owner = owner };
 	}
@@ -317,6 +325,7 @@ slice_add(SliceProbe *slice, StackRead *read)
 	slice->count++;
 	if (read->runtime != NULL && slice->pages == NULL)
 		slice->pages = calloc(1, sizeof(*slice->pages));
+	/* Without memory for pages, read the stack without the interpreter's frames. */
 	if (read->runtime == NULL || slice->pages == NULL)
 	{
 		taken->read.runtime = NULL;
@@ -348,6 +357,10 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 	slice->probe = (Probe){ .run = run_slice, .salvage = answer_slice, .discard = discard_slice };
 	for (; *next < count && cost < SLICE_READS; ++*next)
 	{
+		/*
+		 * Finding an owner reads /proc, so it is done only if a process could have to be left
+		 * alone.
+		 */
 		if (asks && reads[*next].pid != pid)
 		{
 			pid = reads[*next].pid;
@@ -374,6 +387,7 @@ read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)
 
 	if (slice == NULL)
 		return count;
+	/* All reads of the slice belong to processes that are left alone, or have no bytes to read. */
 	if (slice->count == 0)
 	{
 		discard_slice(&slice->probe);
@@ -390,6 +404,9 @@ read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)
 	{
 		if (!reads[i].stuck)
 			continue;
+		/*
+		 * Go on behind the read that blocks; the reads after it were taken back, and are made next.
+		 */
 		stack_reader_note_stalled(reader, reads[i].owner, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		return i + 1;
 	}

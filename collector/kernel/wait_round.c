@@ -88,6 +88,7 @@ read_iterator(int fd, void *bytes, size_t size)
 {
 	ssize_t length;
 
+	/* The kernel returns EAGAIN after many threads without output; the next read goes on. */
 	do
 		length = read(fd, bytes, size);
 	while (length < 0 && (errno == EAGAIN || errno == EINTR));
@@ -140,6 +141,7 @@ find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct p
 {
 	int fd = bpf_map__fd(rounds->host->skeleton->maps.pfs_runtimes);
 
+	/* The pid may have been reused, or the process may execute another image. */
 	return bpf_map_lookup_elem(fd, &sample->pid, runtime) == 0 &&
 		   runtime->start_time_ns == sample->start_time_ns && runtime->exec_id == sample->exec_id;
 }
@@ -186,6 +188,7 @@ split_batch(const WaitRounds *rounds, Batch *batch)
 	{
 		const struct pfs_tended *wait = (const void *) (bytes + at);
 
+		/* The rest of this record comes with the next read. */
 		if (wait->length > batch->used - at - sizeof(*wait))
 			break;
 		batch->waits[batch->count] = wait;
@@ -225,6 +228,7 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	{
 		for (size_t i = 0; i < (size_t) length / sizeof(marks[0]); i++)
 		{
+			/* The difference wraps for marks below first, so one comparison checks both ends. */
 			if (marks[i] - first < batch->count)
 				batch->confirmed[marks[i] - first] = true;
 		}
@@ -261,6 +265,7 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 	uint8_t *record = (uint8_t *) batch->record;
 	size_t length = wait->length;
 
+	/* Chain and stack are appended below, and must have room in any case. */
 	if (length > sizeof(batch->record) - TEND_BYTES - CHAIN_SECTION_WORDS * sizeof(uint64_t))
 		return;
 	memcpy(record, wait + 1, length);
@@ -270,6 +275,7 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 
 		length = insert_chain(record, length, read);
 		late = (void *) (record + length - LATE_BYTES);
+		/* The pages are contiguous. One that was read in part is left out. */
 		late->chunks = (UINT64_C(1) << pages) - 1;
 		late->unloaded = read->has_number ? read->number : PFS_UNLOADED_UNKNOWN;
 		late->length = pages * PFS_LATE_CHUNK_BYTES;
@@ -291,6 +297,7 @@ finish_batch(WaitRounds *rounds, Batch *batch)
 	if (batch->count > 0)
 	{
 		stack_reader_read(&rounds->stacks, batch->reads, batch->count);
+		/* Confirm after reading: a thread that has run in between may have changed its stack. */
 		result = confirm_batch(rounds, batch);
 		for (size_t i = 0; i < batch->count; i++)
 		{
@@ -326,6 +333,7 @@ wait_rounds_run(WaitRounds *rounds)
 			batch->used += (size_t) length;
 		if (length < 0)
 			result = (int) length;
+		/* Each batch makes the kernel visit all threads again, so fill it before it is handled. */
 		else if (!more || batch->used == BATCH_BYTES)
 			result = finish_batch(rounds, batch);
 	}
