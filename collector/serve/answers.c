@@ -29,6 +29,7 @@ put_levels(Asked *asked, Result *result, bool is_diff, const FlamePath *path, Le
 	if (result == NULL)
 		return false;
 	is_read = flame_levels_read(&levels, result, is_diff, path, asked->call->memory);
+	/* The caller may try another query if there is no level, so an empty result is no failure. */
 	*is_found = levels.level_count > 0;
 	if (is_read)
 		put(&levels, out);
@@ -55,6 +56,7 @@ answer_flamegraph(Asked *asked, const SelectRequest *request, LevelsPut put, Buf
 						  put, out, &is_found);
 		if (good && !is_found && path.count > 0)
 		{
+			/* The graph without levels was appended, too. */
 			buffer_reset(out);
 			good = put_levels(asked, query_flamegraph(asked, request, &selection, true), false,
 							  &path, put, out, &is_found);
@@ -62,6 +64,7 @@ answer_flamegraph(Asked *asked, const SelectRequest *request, LevelsPut put, Buf
 	}
 	else if (good)
 	{
+		/* A matcher contradicts the profile type: the answer is an empty graph, not an error. */
 		const FlameLevels none = { .is_diff = false };
 
 		put(&none, out);
@@ -100,6 +103,7 @@ answer_diff(Asked *asked, const SelectRequest *left, const SelectRequest *right,
 		   selection_read(asked, &right_is, right->type, right->selector);
 	if (good && (left_is.is_empty || right_is.is_empty))
 		good = asked_refuse(asked, GRPC_INVALID_ARGUMENT, "a matcher contradicts the profile type");
+	/* One query reads both sides, because a difference is one tree. */
 	good = good && put_levels(asked, query_flamegraph_diff(asked, left, &left_is, right, &right_is),
 							  true, &everything, put, out, &is_found);
 	selection_fini(&left_is);
@@ -128,6 +132,7 @@ put_profile(Asked *asked, const SelectRequest *request, Span profile, Buffer *ou
 	return asked_refuse(asked, GRPC_INTERNAL, "the profile of the database is malformed");
 }
 
+/* Unpacks the profile of a result and appends it; a call site selects a part of its samples. */
 static bool
 put_packed_profile(Asked *asked, const SelectRequest *request, const Result *result, Buffer *out)
 {
@@ -138,6 +143,7 @@ put_packed_profile(Asked *asked, const SelectRequest *request, const Result *res
 	size_t length;
 	bool good;
 
+	/* The request selects no samples. A message without bytes is a valid profile. */
 	if (packed_length == 0)
 		return true;
 	switch (inflate_body(ENCODING_GZIP, (const uint8_t *) packed, packed_length, &limits, &bytes,
@@ -181,6 +187,7 @@ answer_dot(Asked *asked, const SelectRequest *request, Buffer *out)
 	Selection selection;
 	bool good;
 
+	/* callgraph_dot() can focus on one function only. */
 	if (request->call_count > 1)
 		return asked_refuse(asked, GRPC_UNIMPLEMENTED,
 							"a call graph can select one function, not a call site");

@@ -41,6 +41,7 @@ json_put_number(Buffer *out, const JsonField *field, uint64_t value)
 {
 	char text[32];
 
+	/* Numbers of 64 bits are written as texts, because readers of JSON may have doubles only. */
 	if (field->kind == JSON_BOOL)
 		snprintf(text, sizeof(text), "%s", value != 0 ? "true" : "false");
 	else if (field->kind == JSON_UNSIGNED)
@@ -57,6 +58,7 @@ json_put_double(Buffer *out, uint64_t bits)
 	double value;
 
 	memcpy(&value, &bits, sizeof(value));
+	/* JSON has no such numbers, so protobuf's mapping writes them as texts. */
 	if (isfinite(value))
 		snprintf(text, sizeof(text), "%.17g", value);
 	else
@@ -92,6 +94,7 @@ json_put_packed(Buffer *out, const JsonField *field, const PfsWireField *value, 
 static bool
 json_put_value(Buffer *out, const JsonField *field, const PfsWireField *value, bool *is_first)
 {
+	/* Repeated numbers may be packed or not, and readers of protobuf must accept both. */
 	if (field->kind != JSON_STRING && field->kind != JSON_MESSAGE && field->repeated &&
 		value->wire_type == PFS_WIRE_BYTES)
 		return json_put_packed(out, field, value, is_first);
@@ -140,6 +143,7 @@ json_put_field(Buffer *out, Span span, const JsonField *field, bool *is_first)
 			json_put(out, field->repeated ? "\":[" : "\":");
 		}
 		else if (!field->repeated)
+			/* The schema has one value for this field, so the message does not follow it. */
 			return false;
 		if (!json_put_value(out, field, &walk.field, &is_first_value))
 			return false;

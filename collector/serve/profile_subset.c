@@ -41,6 +41,7 @@ typedef struct Subset
 static void *
 subset_array(Subset *subset, void *array, size_t count, size_t item_bytes)
 {
+	/* A size of 0 would free the array, and NULL would mean that memory is short. */
 	return share_realloc(subset->share, array, (count > 0 ? count : 1) * item_bytes);
 }
 
@@ -87,6 +88,7 @@ subset_read_tables(Subset *subset, Span profile)
 	size_t functions = 0;
 	size_t locations = 0;
 
+	/* subset_allocate() has walked over these fields, so each row has its place. */
 	while (message_next(&walk))
 	{
 		const Span row = field_span(&walk.field);
@@ -165,6 +167,7 @@ subset_read_stack(Subset *subset, Span sample, size_t *length)
 
 		if (walk.field.number != SAMPLE_LOCATIONS)
 			continue;
+		/* A number that is not packed is a list of one. */
 		while (walk.field.wire_type == PFS_WIRE_VARINT
 				   ? at++ == 0
 				   : packed_next(&walk.field, false, &at, &id, &error))
@@ -194,6 +197,7 @@ subset_takes(Subset *subset, Span sample, bool *is_taken)
 	const SubsetEnd end = subset_read_stack(subset, sample, &length);
 
 	*is_taken = true;
+	/* Stacks are stored leaf first, and the names begin at the root. */
 	while (end == SUBSET_OK && *is_taken && matched < subset->name_count)
 	{
 		if (length == 0)
@@ -218,6 +222,7 @@ subset_copy(Subset *subset, Span profile, Buffer *out)
 
 		if (field_is_message(&walk.field, PROFILE_SAMPLE))
 			end = subset_takes(subset, field_span(&walk.field), &is_taken);
+		/* Fields are copied as bytes, so that fields of newer versions are kept. */
 		if (is_taken)
 			buffer_put_bytes(out, profile.bytes + begin, walk.at - begin);
 		begin = walk.at;

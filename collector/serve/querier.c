@@ -57,6 +57,7 @@ querier_read_json(Asked *asked, const JsonMessage *schema)
 	end = json_body_read(asked->call, schema);
 	if (end == JSON_BODY_NO_MEMORY)
 		return asked_no_memory(asked);
+	/* json_body_read() has answered with the place of the error. */
 	if (end == JSON_BODY_INVALID)
 		metric_add(&asked->serving->metrics.questions_refused_total, 1);
 	return end == JSON_BODY_READ;
@@ -100,6 +101,7 @@ querier_read(Asked *asked, Span message, const SelectFields fields, SelectReques
 	if (error != NULL)
 		return asked_refuse(asked, is_unsupported ? GRPC_UNIMPLEMENTED : GRPC_INVALID_ARGUMENT,
 							error);
+	/* Within these bounds, sums and differences of times and steps do not overflow. */
 	if (request->start_ms < -MS_MAX || request->start_ms > MS_MAX || request->end_ms < -MS_MAX ||
 		request->end_ms > MS_MAX)
 		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "times must be milliseconds since 1970");
@@ -164,6 +166,7 @@ put_type(Buffer *out, const char *id, size_t length)
 	Buffer type = { NULL };
 
 	buffer_put_field(&type, 1, id, length);
+	/* A sixth part, ":instant", is in the id only, because the message has no field for it. */
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && part < end; i++)
 	{
 		const char *colon = memchr(part, ':', (size_t) (end - part));
@@ -258,6 +261,7 @@ put_pairs(Buffer *out, const Result *result, size_t row, int column)
 	}
 }
 
+/* Answers with the sets of labels of the series, each as a message of pairs. */
 static bool
 method_series(Asked *asked, const SelectRequest *request)
 {
@@ -289,6 +293,7 @@ method_profile_stats(Asked *asked, const SelectRequest *request)
 
 	if (result == NULL)
 		return false;
+	/* Without any series the answer is empty, because the times would be those of 1970. */
 	if (result_is(result, 0, true))
 	{
 		buffer_put_number(out, 1, 1);
@@ -316,6 +321,7 @@ step_is_good(Asked *asked, const SelectRequest *request)
 {
 	const double length_s = (double) (request->end_ms - request->start_ms) / 1000;
 
+	/* Without both ends the number of points is unknown. */
 	if (request->start_ms == 0 || request->end_ms == 0)
 		return asked_refuse(asked, GRPC_INVALID_ARGUMENT, "the range must have a start and an end");
 	/* Written so that NaN is refused, too. */
@@ -380,6 +386,7 @@ querier_put_series(Buffer *out, const SeriesSteps *steps, const Selection *selec
 		/* Only the first row of a series has its labels. */
 		if (!result_is_null_at(result, i, 1))
 		{
+			/* A message begins with its length, so a series is written when the next one begins. */
 			if (i > 0)
 				buffer_put_field(out, 1, series.bytes, series.length);
 			out->failed |= series.failed;
@@ -396,6 +403,7 @@ querier_put_series(Buffer *out, const SeriesSteps *steps, const Selection *selec
 	buffer_fini(&series);
 }
 
+/* Answers with the points of time series, by the steps of the request. */
 static bool
 method_select_series(Asked *asked, const SelectRequest *request)
 {
@@ -407,6 +415,7 @@ method_select_series(Asked *asked, const SelectRequest *request)
 	if (!step_is_good(asked, request))
 		return false;
 	steps = querier_steps(request);
+	/* The SQL function can focus on one function only. */
 	if (request->call_count > 1)
 		return asked_refuse(asked, GRPC_UNIMPLEMENTED,
 							"a series can select one function, not a call site");
@@ -466,6 +475,7 @@ put_pprof_field(Asked *asked, const SelectRequest *request)
 	return good;
 }
 
+/* Answers with the stacks of a request, in the format that it names: one field for each format. */
 static bool
 method_merge_stacktraces(Asked *asked, const SelectRequest *request)
 {
@@ -511,6 +521,7 @@ method_merge_span_profile(Asked *asked, const SelectRequest *request)
 	Buffer message = { NULL };
 	bool good;
 
+	/* The default, which is a flame graph, too, has the lowest number. */
 	if (request->format > FORMAT_FLAMEGRAPH)
 		return asked_refuse(asked, GRPC_UNIMPLEMENTED, "the format must be FLAMEGRAPH");
 	good = put_field_of(asked, 1,
@@ -565,6 +576,7 @@ querier_diff(Host *host, Call *call)
 	{
 		Message walk = message_of((Span){ call->body, call->body_length });
 
+		/* The last occurrence of a field counts, as in every protobuf message. */
 		while (message_next(&walk))
 			if (field_is_message(&walk.field, 1) || field_is_message(&walk.field, 2))
 				sides[walk.field.number - 1] = field_span(&walk.field);

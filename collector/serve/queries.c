@@ -127,6 +127,7 @@ param_instant(QueryParams *params, int64_t time_ms)
 {
 	Buffer *value = param_add(params, WIRE_TIMESTAMPTZ);
 
+	/* The bounds keep the conversion to microseconds from overflowing. */
 	if (time_ms > INT64_MAX / 1000 - 1 || time_ms < INT64_MIN / 1000)
 		buffer_put_int8(value, time_ms < 0 ? INT64_MIN : INT64_MAX);
 	else
@@ -150,6 +151,7 @@ static void
 param_range(QueryParams *params, int64_t start_ms, int64_t end_ms)
 {
 	param_time(params, start_ms, INT64_MIN);
+	/* 0 means an open end, and INT64_MAX has no successor. */
 	param_time(params, end_ms == 0 || end_ms == INT64_MAX ? end_ms : end_ms + 1, INT64_MAX);
 }
 
@@ -205,6 +207,10 @@ query_types(Asked *asked, int64_t start_ms, int64_t end_ms)
 	QueryParams params = { .count = 0 };
 
 	param_range(&params, start_ms, end_ms);
+	/*
+	 * IS NOT TRUE keeps types whose times are unknown. One row more than QUERY_LIST_MAX shows that
+	 * the list is too long.
+	 */
 	return query_run(asked,
 					 "WITH " TYPES " SELECT t.id FROM types t"
 					 " WHERE (t.last_seen + interval '1 minute' < $1 OR t.first_seen >= $2)"
@@ -261,6 +267,7 @@ query_series(Asked *asked, const SelectRequest *request)
 
 	param_matchers(&params, request);
 	param_texts(&params, &request->labels);
+	/* Without labels to group by, whole sets of labels are returned. */
 	return query_run(
 		asked,
 		FOUND " SELECT " PAIRS(
@@ -330,6 +337,10 @@ selection_read(Asked *asked, Selection *selection, Span type, Span matchers)
 			"a profile type must be NAME:SAMPLE_TYPE:SAMPLE_UNIT:PERIOD_TYPE:PERIOD_UNIT");
 	param_text(&params, type);
 	param_text(&params, matchers);
+	/*
+	 * One query finds the stored name of the type, writes the matchers as a selector, and tests
+	 * those of the protocol against the parts of the type.
+	 */
 	result = query_run(
 		asked,
 		"SELECT n.profile_type || '{' || coalesce(string_agg(m.label || m.operator || " QUOTED(
@@ -420,6 +431,7 @@ query_flamegraph(Asked *asked, const SelectRequest *request, const Selection *se
 	param_selection(&params, request, selection);
 	if (is_whole)
 		buffer_reset(&params.values[5]); /* drop the function, to read all stacks */
+	/* Nodes that are left out could belong to the call site, so all are requested. */
 	param_int4(&params, is_whole ? NODES_MAX : nodes_of(request, NODES_DEFAULT));
 	return query_run(asked,
 					 "SELECT level, value, self, label"
@@ -436,6 +448,7 @@ query_flamegraph_diff(Asked *asked, const SelectRequest *left, const Selection *
 
 	if (!request_is_good(asked, left) || !request_is_good(asked, right))
 		return NULL;
+	/* The left side is the base, whose range comes first and whose selector comes last. */
 	param_bytes(&params, right_is->selector.bytes, right_is->selector.length);
 	param_range(&params, left->start_ms, left->end_ms);
 	param_range(&params, right->start_ms, right->end_ms);
@@ -495,6 +508,10 @@ query_timeseries(Asked *asked, const SelectRequest *request, const Selection *se
 	param_int4(&params, request->limit > 0 && request->limit < QUERY_LIST_MAX ? request->limit
 																			  : QUERY_LIST_MAX + 1);
 	param_instant(&params, steps->origin_ms);
+	/*
+	 * top chooses the series with the largest sums. Only the first row of a series has its labels,
+	 * which would otherwise be repeated for each point.
+	 */
 	result = query_run(
 		asked,
 		"WITH points AS (SELECT t.labels, (extract(epoch FROM t.\"time\") * 1000)::int8 AS ms, t.value"

@@ -67,6 +67,7 @@ render_read_parameter(RenderQuery *query, PfsText key, PfsText value, int64_t no
 				 { "rightQuery", "query", 1 }, { "rightFrom", "from", 1 },
 				 { "rightUntil", "until", 1 } };
 
+	/* An empty parameter counts as absent. */
 	if (value.length == 0)
 		return NULL;
 	if (pfs_text_equals(key, "format"))
@@ -116,6 +117,7 @@ render_request(const RenderQuery *query, int side)
 	PfsText matchers = given->query;
 	PfsText type = { given->query.data, 0 };
 
+	/* Without a brace the whole query is a type, and all its series are selected. */
 	while (type.length < given->query.length && type.data[type.length] != '{')
 		type.length++;
 	matchers = pfs_part(matchers, type.length, matchers.length);
@@ -219,6 +221,7 @@ timeline_put_rows(Buffer *out, const SelectRequest *request, const Selection *se
 		const int64_t index = begin_ms / 1000 / step_s - first;
 		const double value = selection_value(selection, result_float8_at(result, i, 3));
 
+		/* A row outside of the steps would shift all values after it. */
 		if (index < next || index >= count)
 			continue;
 		timeline_fill(out, &next, index);
@@ -244,12 +247,14 @@ put_timeline(Asked *asked, const SelectRequest *request, Buffer *out)
 	Result *result = NULL;
 	bool good;
 
+	/* The steps align to the epoch, because timeline_put_rows() counts them from there. */
 	good = selection_read(asked, &selection, request->type, request->selector);
 	if (good && !selection.is_empty)
 	{
 		result = query_timeseries(asked, request, &selection, &steps);
 		good = result != NULL;
 	}
+	/* A selection that matches nothing has a timeline of zeros. */
 	if (good)
 		timeline_put_rows(out, request, &selection, result, step_s);
 	result_free(result);
@@ -292,6 +297,7 @@ render(Host *host, Call *call)
 		else if (pfs_text_equals(query.format, "json"))
 		{
 			call->answer.content = JSON;
+			/* The graph opens the JSON object, to which metadata and timeline are added. */
 			good = answer_flamegraph(&asked, &request, put_flamebearer, out);
 			if (good)
 			{
@@ -303,6 +309,7 @@ render(Host *host, Call *call)
 		else
 			good = asked_refuse(&asked, GRPC_INVALID_ARGUMENT, "the format must be json or dot");
 	}
+	/* The request points into the arena, so it is freed after the answer is complete. */
 	arena_fini(&query.arena);
 	asked_end(&asked, good);
 }
@@ -327,6 +334,7 @@ render_diff(Host *host, Call *call)
 	if (good)
 	{
 		render_put_metadata(out, left.type, "double");
+		/* A difference has two ranges, and so no timeline. */
 		render_put(out, "null}");
 	}
 	arena_fini(&query.arena);

@@ -51,6 +51,7 @@ select_read_stacks(SelectRequest *request, Span selector, bool *is_unsupported)
 	return error != NULL ? error : walk.error;
 }
 
+/* Stores a text or message by its meaning. Returns NULL, or the reason of the refusal. */
 static const char *
 select_read_text(SelectRequest *request, SelectField meaning, Span text, bool *is_unsupported)
 {
@@ -83,6 +84,7 @@ select_read_text(SelectRequest *request, SelectField meaning, Span text, bool *i
 	}
 }
 
+/* Stores a number by its meaning. Returns NULL, or the reason of the refusal. */
 static const char *
 select_read_number(SelectRequest *request, SelectField meaning, uint64_t number,
 				   bool *is_unsupported)
@@ -102,6 +104,7 @@ select_read_number(SelectRequest *request, SelectField meaning, uint64_t number,
 			request->format = number;
 			return NULL;
 		case SELECT_AGGREGATION:
+			/* 1 is TIME_SERIES_AGGREGATION_TYPE_AVERAGE, 0 the sum. */
 			request->is_average = number == 1;
 			return NULL;
 		case SELECT_LIMIT:
@@ -127,6 +130,9 @@ select_request_read(SelectRequest *request, Span message, const SelectFields fie
 	while (error == NULL && message_next(&walk))
 	{
 		const PfsWireField *field = &walk.field;
+		/*
+		 * Fields that this program does not know are skipped, so that newer clients are answered.
+		 */
 		const SelectField meaning =
 			field->number < SELECT_FIELDS_MAX ? fields[field->number] : SELECT_NONE;
 

@@ -49,6 +49,7 @@ serve_finish(Server *server, Serving *serving)
 			reader_pool_stop(&serving->pool);
 			is_cancelled = true;
 		}
+		/* Only the loop sends the answers that workers give back. */
 		server_turn(server, TURN_MS);
 	}
 }
@@ -75,11 +76,13 @@ serve_run_server(Server *server, Serving *serving, Failure *failure)
 		}
 		serve_finish(server, serving);
 	}
+	/* Workers give answers to the loop, so they end before it does. */
 	workers_stop(&workers);
 	server_fini(server);
 	return code;
 }
 
+/* Refuses a connection string that cannot be parsed, and flags that contradict each other. */
 static ExitCode
 serve_check(const ServeOptions *options, Failure *failure)
 {
@@ -106,6 +109,7 @@ serve_start(Server *server, const ServeOptions *options, Failure *failure)
 {
 	Serving serving = { .options = options };
 	ExitCode code = host_init(&serving.host, &options->host, &serve_services, NULL, failure);
+	/* The pool is made even after a failure, because both are finished below. */
 	const bool has_pool = reader_pool_init(&serving.pool, options->database, options->query_ms,
 										   (size_t) options->connections, &serving.metrics);
 
