@@ -326,8 +326,8 @@ pfs_register(struct pfs_walk *walk, __u32 number, __u64 *value)
 }
 
 /*
- * Returns true in hand-written code whose frame depends on a register, called by which a helper was
- * sampled. C code never has such a rule.
+ * Returns true if the frame of hand-written code depends on this register, and the code has called
+ * the sampled function, so that the register is known. C code never has such a rule.
  */
 static __always_inline int
 pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)

@@ -28,7 +28,7 @@
 #define FRAMES_LOOKED_AT  32
 #define INSTRUCTION_BYTES 32
 
-/* One string of each function. */
+/* Strings in the memory of the process, by the index of their function: names, files or classes. */
 typedef struct PhpStrings
 {
 	uint64_t addresses[RUNTIME_CODES_MAX]; /* 0: there is none */
