@@ -178,9 +178,9 @@ struct pfs_tended {
 	__u64 length; /* length in bytes of the sample and its parts */
 };
 
-/* The place where the walk stopped, and the stack from there on as it was at that moment. */
 #define PFS_UNLOADED_UNKNOWN (~0ULL)
 
+/* The place where the walk stopped, and the stack from there on as it was at that moment. */
 struct pfs_late {
 	struct pfs_walk_state at;
 	__u64 address; /* start of the page that contains at.sp */
