@@ -26,15 +26,15 @@ make_context()
 	(cd "$top" && tar -c Makefile VERSION .dev/version.mk .dev/pg-config-for bpf collector docker extension) | tar -x -C "$build/context"
 }
 
-# Sets limits to the flags that give a build the limits of this shell. buildah 1.39 would raise them, which root may do only with
-# CAP_SYS_RESOURCE.
+# Sets limits to the flags that give a build limits which root may set without CAP_SYS_RESOURCE. buildah 1.39 would raise them, and buildah
+# 1.28 lowers the number of processes to 32,768 before it sets what the flag says.
 set_limits()
 {
-	local of
-	limits=()
-	for of in n=nofile u=nproc; do
-		[ "$(ulimit "-H${of%=*}")" = unlimited ] || limits+=(--ulimit "${of#*=}=$(ulimit "-S${of%=*}"):$(ulimit "-H${of%=*}")")
-	done
+	local processes
+	processes=$(ulimit -Hu)
+	[ "$processes" != unlimited ] && [ "$processes" -le 32768 ] || processes=32768
+	limits=(--ulimit "nproc=$processes:$processes")
+	[ "$(ulimit -Hn)" = unlimited ] || limits+=(--ulimit "nofile=$(ulimit -Sn):$(ulimit -Hn)")
 }
 
 # build_image CONTAINERFILE IMAGE LOG FLAG...

@@ -33,16 +33,19 @@ demangler_init(Demangler *demangler, DemanglerLimit limit)
 	demangler->limit = limit;
 }
 
-/* Demangles a name without mark. libiberty finds out every scheme by itself but that of D. */
+/* Demangles a name without mark. */
 static char *
 demangle_plain(const char *name)
 {
-	char *demangled = cplus_demangle(name, OPTIONS);
+	bool is_d = strncmp(name, "_D", 2) == 0;
+	char *demangled;
 
-	/* libiberty does not try D by itself */
-	if (demangled == NULL && strncmp(name, "_D", 2) == 0 && strlen(name) <= D_NAME_MAX)
-		demangled = dlang_demangle(name, OPTIONS);
-	return demangled;
+	/* libiberty's demangler of D calls itself for each letter of a type */
+	if (is_d && strlen(name) > D_NAME_MAX)
+		return NULL;
+	demangled = cplus_demangle(name, OPTIONS);
+	/* Debian 13's libiberty tries D by itself, Debian 12's does not */
+	return demangled == NULL && is_d ? dlang_demangle(name, OPTIONS) : demangled;
 }
 
 /* Demangles a name that may have the mark of a stub. */

@@ -65,17 +65,6 @@ typedef struct Narrowed
 #define NARROWED_COMMANDS 5 /* number of filter commands for each of these calls */
 
 /*
- * Enters an empty network namespace. Failure is ignored, because the filter allows no system call
- * for networks.
- */
-static void
-leave_network(void)
-{
-	if (unshare(CLONE_NEWNET) != 0)
-		(void) unshare(CLONE_NEWUSER | CLONE_NEWNET);
-}
-
-/*
  * Denies all access to files by name with Landlock. Failure is ignored, because the filter allows
  * no call that opens files.
  */
@@ -164,13 +153,20 @@ filter_calls(void)
 bool
 worker_sandbox_enter(void)
 {
+	/*
+	 * The new network namespace is empty. Root enters it before its capabilities are gone, because
+	 * a chroot, and some systems, allow no user namespace. Failure of both ways is ignored,
+	 * because the filter allows no system call for networks.
+	 */
+	bool left_network = unshare(CLONE_NEWNET) == 0;
 	int err = child_change_user();
 
 	if (err != 0)
 		log_event(LOG_WARNING, "symbols", "symbol worker still runs as root, without capabilities",
 				  log_text("detail", strerror(-err)),
 				  log_text("hint", "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
-	leave_network();
+	if (!left_network)
+		(void) unshare(CLONE_NEWUSER | CLONE_NEWNET);
 	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return false;
