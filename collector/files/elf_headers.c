@@ -25,6 +25,14 @@
 #endif
 
 bool
+elf_build_ids_differ(const ElfBuildId *one, const ElfBuildId *other)
+{
+	return one->size_bytes > 0 && other->size_bytes > 0 &&
+		   (one->size_bytes != other->size_bytes ||
+			memcmp(one->bytes, other->bytes, one->size_bytes) != 0);
+}
+
+bool
 elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t size_bytes)
 {
 	uint8_t *target = buffer;

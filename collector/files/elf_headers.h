@@ -72,6 +72,9 @@ typedef struct ElfHeaders
 /* Fills the whole buffer. Returns false on a read error, or if the range ends beyond the file. */
 bool elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t size_bytes);
 
+/* Returns true if both files have a build ID, and not the same one. */
+bool elf_build_ids_differ(const ElfBuildId *one, const ElfBuildId *other);
+
 /* Returns whether count entries at offset lie within the file. */
 bool elf_source_holds(const ElfSource *source, uint64_t offset, uint64_t count,
 					  uint64_t entry_bytes);

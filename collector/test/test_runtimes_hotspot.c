@@ -809,8 +809,8 @@ read_stack_word(void *context, uint64_t address, uint64_t *value)
 }
 
 /*
- * Walks from the state in user space, as if HotSpot had unloaded so many classes at the time of the
- * sample, and names the frames. Returns the walk's status.
+ * Walks from the state in user space, as if the sample's number of unloaded classes were the given
+ * one, and names the frames. Returns the walk's status.
  */
 static int
 name_late(Java *java, const struct pfs_walk_state *at, uint64_t unloaded, char *text, size_t size)

@@ -330,7 +330,7 @@ read_abbrev(Reading *reading, DwarfCursor *cursor)
 	if (abbrev.code == 0)
 		return false;
 	tag = dwarf_cursor_uleb(cursor);
-	/* a tag that does not fit is no tag of ours, and 0 is none */
+	/* no tag that we use has more than 16 bits, and no entry has the tag 0 */
 	abbrev.tag = tag <= UINT16_MAX ? (uint16_t) tag : 0;
 	abbrev.has_children = dwarf_cursor_number(cursor, 1) != 0;
 	abbrev.is_plain = !holds_scopes(abbrev.tag);

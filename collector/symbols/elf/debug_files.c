@@ -123,8 +123,7 @@ is_another(const Search *search, const ElfFile *file, bool *proven)
 
 	*proven = wanted->size_bytes > 0 && file->build_id.size_bytes > 0;
 	if (*proven)
-		return file->build_id.size_bytes != wanted->size_bytes ||
-			   memcmp(file->build_id.bytes, wanted->bytes, wanted->size_bytes) != 0;
+		return elf_build_ids_differ(&file->build_id, wanted);
 	return search->link == NULL;
 }
 

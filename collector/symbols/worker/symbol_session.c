@@ -105,17 +105,6 @@ symbol_session_is_unchanged(const SymbolSession *session)
 	return true;
 }
 
-/* Returns true if a file has another build ID than the wanted one. */
-static bool
-is_of_another_build(const ElfFile *file, const ElfBuildId *wanted)
-{
-	const ElfBuildId *id = &file->build_id;
-
-	return id->size_bytes > 0 && wanted->size_bytes > 0 &&
-		   (id->size_bytes != wanted->size_bytes ||
-			memcmp(id->bytes, wanted->bytes, id->size_bytes) != 0);
-}
-
 /*
  * Describes the debug file. Returns false if it cannot be used: its build ID, which the collector
  * has compared, is another one if it was overwritten since.
@@ -129,7 +118,7 @@ use_debug_file(SymbolSession *session)
 		return false;
 	if (symbol_session_describe_file(fd, &session->debug) == 0)
 	{
-		if (!is_of_another_build(&session->debug, &session->binary.build_id))
+		if (!elf_build_ids_differ(&session->debug.build_id, &session->binary.build_id))
 			return true;
 		elf_file_fini(&session->debug);
 	}
@@ -154,7 +143,7 @@ is_supplement_of(const ElfFile *file, int fd)
 	debug_links_read(&links, file);
 	if (elf_file_init_supplement(&supplement, &source) == 0)
 	{
-		is_it = !is_of_another_build(&supplement, &links.alternative_id);
+		is_it = !elf_build_ids_differ(&supplement.build_id, &links.alternative_id);
 		elf_file_fini(&supplement);
 	}
 	debug_links_fini(&links);
