@@ -34,7 +34,7 @@ http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES])
 	FILE *file = regular_file_open(path, &problem);
 	char *text = malloc(SECRET_BYTES_MAX + 1);
 	size_t length;
-	bool whole;
+	int read_error;
 
 	if (file == NULL || text == NULL)
 	{
@@ -45,12 +45,14 @@ http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES])
 		return NULL;
 	}
 	length = fread(text, 1, SECRET_BYTES_MAX + 1, file);
-	whole = !ferror(file) && length <= SECRET_BYTES_MAX;
+	read_error = ferror(file) ? errno : 0;
 	fclose(file);
-	if (!whole || memchr(text, '\0', length) != NULL)
+	if (read_error != 0 || length > SECRET_BYTES_MAX || memchr(text, '\0', length) != NULL)
 	{
 		free(text);
-		return secret_fail(error, path, "it is too large or contains a zero byte");
+		return secret_fail(error, path,
+						   read_error != 0 ? strerror(read_error)
+										   : "it is too large or contains a zero byte");
 	}
 	while (length > 0 && strchr(BLANKS, text[length - 1]) != NULL)
 		length--;

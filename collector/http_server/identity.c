@@ -40,6 +40,14 @@ hash(const char *token, unsigned char result[SHA256_DIGEST_LENGTH])
 }
 
 static ExitCode
+unreadable_tokens(const char *path, int error, Failure *failure)
+{
+	failure_set(failure, EXIT_IO, "could not read the file of tokens");
+	failure_detail(failure, "%s: %s.", path, strerror(error));
+	return failure->code;
+}
+
+static ExitCode
 wrong_line(const char *path, int line, Failure *failure)
 {
 	failure_set(failure, EXIT_CONFIG, "could not read the file of tokens");
@@ -89,14 +97,12 @@ identities_read(const char *path, Identities **identities, Failure *failure)
 	if (file == NULL)
 	{
 		free(self);
-		failure_set(failure, EXIT_IO, "could not read the file of tokens");
-		failure_detail(failure, "%s: %s.", path, strerror(errno));
-		return failure->code;
+		return unreadable_tokens(path, errno, failure);
 	}
 	for (int line = 1; code == EXIT_OK && getline(&text, &room, file) >= 0; line++)
 		code = identity_read_line(self, text, path, line, failure);
 	if (code == EXIT_OK && ferror(file))
-		code = failure_set(failure, EXIT_IO, "could not read the file of tokens");
+		code = unreadable_tokens(path, errno, failure);
 	/* The buffer contains the token of the last line. */
 	if (text != NULL)
 		OPENSSL_cleanse(text, room);

@@ -41,15 +41,16 @@ static ExitCode
 tls_refused(const char *message, const char *file, SSL_CTX *context, Failure *failure)
 {
 	unsigned long first = ERR_peek_error();
-	char text[256];
-
-	tls_error_text(text, sizeof(text));
 	/* OpenSSL has no texts for errors of the system. */
-	if (ERR_SYSTEM_ERROR(first))
-		snprintf(text, sizeof(text), "%s", strerror(ERR_GET_REASON(first)));
-	SSL_CTX_free(context);
+	const char *reason =
+		ERR_SYSTEM_ERROR(first) ? strerror(ERR_GET_REASON(first)) : ERR_reason_error_string(first);
+
 	failure_set(failure, EXIT_CONFIG, message);
-	failure_detail(failure, "%s: %s.", file, text);
+	failure_detail(failure, "%s: %s.", file, reason != NULL ? reason : "OpenSSL gives no reason");
+	failure_hint(failure,
+				 "The files must be in PEM format, and the key must be the certificate's.");
+	ERR_clear_error();
+	SSL_CTX_free(context);
 	return failure->code;
 }
 

@@ -706,12 +706,18 @@ def test_tokens():
 
 
 def test_refused_to_start():
-    for flags, code in ((["--tls-cert=/nowhere"], 3), (["--tls-cert=/nowhere", "--tls-key=/nowhere"], 3), (["--tokens=/nowhere"], 7),
+    absent = f"{SCRATCH}/absent"
+    for flags, code in (([f"--tls-cert={absent}"], 3), ([f"--tls-cert={absent}", f"--tls-key={absent}"], 3), ([f"--tokens={absent}"], 7),
                         (["--max-message=7"], 3), (["--frequenzy"], 2)):
         receiver = Receiver(*flags, expect_start=False)
         same(receiver.process.wait(20), code, f"{' '.join(flags)}: exit code {code}", receiver.text())
-    receiver = Receiver("--tls-cert=/nowhere", "--tls-key=/nowhere", expect_start=False)
+    receiver = Receiver(f"--tls-cert={absent}", f"--tls-key={absent}", expect_start=False)
     receiver.process.wait(20)
-    ok("/nowhere: No such file or directory." in receiver.text(), "a certificate that is not there is told as that", receiver.text())
+    ok(f"{absent}: No such file or directory." in receiver.text(), "a certificate that is not there is told as that", receiver.text())
+    for flags, reason in (([f"--tls-cert={SCRATCH}", f"--tls-key={absent}"], "no start line"), (["--tls-cert=/dev/null", f"--tls-key={absent}"], "no start line"),
+                          ([f"--tokens={SCRATCH}"], f"{SCRATCH}: Is a directory")):
+        receiver = Receiver(*flags, expect_start=False)
+        receiver.process.wait(20)
+        ok(f"{reason}." in receiver.text(), f"{flags[0]}: the reason is given", receiver.text())
     receiver = Receiver(listen="nowhere.invalid", expect_start=False)
     same(receiver.process.wait(20), 3, "an address that is none: exit code 3", receiver.text())

@@ -448,7 +448,8 @@ def test_logins():
         server.stop()
         write_hba(text, path)
     refused = Server("--authenticate=database", f"--tokens={SCRATCH}/none", expect_start=False)
-    ok("either users of the database" in refused.wait_for_end(), "logins and tokens exclude each other")
+    said = refused.wait_for_end()
+    ok("cannot combine --authenticate database with --tokens" in said, "logins and tokens exclude each other", said)
 
 
 def test_failed_logins():
