@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # A container has a forged debug file for a program that the host runs, too. It names the container's program, and not the host's.
 round=first
+needs_user_namespace=yes
 start()
 {
 	local root id debug

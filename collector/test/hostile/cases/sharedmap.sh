@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Two processes with one pid, in two namespaces, share the name of a perf map. It names the code of the process that writes it alone.
 round=files
+needs_user_namespace=yes
 of_program() { program jitmap sharedmap; }
 in_jit() { echo "stack && ARRAY['$1']"; }
 start() { of_program >/dev/null && hostile_in_namespace sharedmap shared; }

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # A perf map that an earlier process of the same pid left behind names nothing.
 round=maps
+needs_user_namespace=yes
 in_jit() { echo "stack && ARRAY['$1']"; }
 start() { hostile_in_namespace jitmap stale; }
 has_begun() { has_stacks "$(program jitmap)" "$(in_jit with_map)" && has_stacks "$(program jitmap)" "$(in_jit without_map)"; }
