@@ -200,7 +200,10 @@ replay_words(const struct pfs_chain *chain)
 	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
 }
 
-/* Reads a file that a process has mapped. Returns false if it contains no interpreter. */
+/*
+ * Reads a file that a process has mapped. Returns false if it contains no interpreter, or if the
+ * mapping lacks the start of the file's code: V8 maps the middle of that code a second time.
+ */
 static inline bool
 replay_read_file(const char *path, const char *name, uint64_t start, uint64_t offset,
 				 RuntimeTarget *target)
@@ -221,13 +224,15 @@ replay_read_file(const char *path, const char *name, uint64_t start, uint64_t of
 	}
 	if (file != NULL)
 	{
-		found = true;
 		target->file = *file;
 		assert_int_equal(elf_headers_read(&headers, &source), 0);
 		for (uint32_t i = 0; i < headers.segment_count; i++)
 			if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
-				(segment.p_flags & PF_X) != 0)
+				(segment.p_flags & PF_X) != 0 && offset <= segment.p_offset)
+			{
 				target->bias = start - offset + segment.p_offset - segment.p_vaddr;
+				found = true;
+			}
 	}
 	free(file);
 	close(source.fd);

@@ -27,7 +27,9 @@
 
 #include "agent/reader/unwind_tables.h"
 #include "base/clock.h"
+#include "files/elf_headers.h"
 #include "memory_tables.h"
+#include "runtimes/runtimes.h"
 #include "unwind/cfi/cfi_sections.h"
 #include "unwind/extent_pool.h"
 #include "unwind/late_walk.h"
@@ -690,6 +692,101 @@ test_shared_memory(void **state)
 	close(fd);
 }
 
+/* Data of an interpreter that were written last. */
+static struct pfs_runtime published;
+
+static int
+note_runtime(KernelTables *tables, uint32_t pid, const struct pfs_runtime *runtime)
+{
+	published = *runtime;
+	return 0;
+}
+
+/* Maps pages of a file into this process, and describes the mapping. Returns its bias. */
+static uint64_t
+map_pages(MappedFileTable *files, int fd, const Elf64_Phdr *code, uint64_t first, uint8_t *address,
+		  DescribedMapping *mapping)
+{
+	uint64_t offset = (code->p_offset & ~UINT64_C(4095)) + first;
+	uint64_t length = code->p_offset + code->p_filesz - offset;
+	ProcMapping map = { .name = "/usr/bin/php" };
+	struct stat file;
+
+	assert_ptr_equal(mmap(address, length, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, (off_t) offset),
+					 address);
+	assert_int_equal(fstat(fd, &file), 0);
+	map.inode = file.st_ino;
+	map.start = (uint64_t) (uintptr_t) address;
+	map.end = map.start + ((length + 4095) & ~UINT64_C(4095));
+	*mapping = (DescribedMapping){ map.start, map.end, offset, NULL };
+	assert_int_equal(mapped_file_acquire_mapping(files, 0, (uint32_t) getpid(), &map,
+												 &mapping->file),
+					 0);
+	return map.start - offset + code->p_offset - code->p_vaddr;
+}
+
+/*
+ * If a part of an interpreter's code is mapped a second time, at lower addresses, the data are
+ * found by the mapping that has all of the code; without such a mapping, by the part.
+ */
+static void
+test_second_mapping(void **state)
+{
+	const size_t room = (size_t) 64 << 20;
+	KernelTables *kernel = memory_tables_create();
+	KernelTablesOps noting = *kernel->ops;
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
+	int fd = open("/usr/bin/php", O_RDONLY | O_CLOEXEC);
+	DescribedMapping mappings[2];
+	ElfSource source = { .fd = fd };
+	Elf64_Phdr code = { 0 };
+	uint64_t biases[2];
+	uint64_t loop;
+	UnwindTables *tables;
+	MappedFileTable *files;
+	Runtimes *runtimes;
+	ElfHeaders headers;
+	struct stat file;
+	uint8_t *pages;
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(fstat(fd, &file), 0);
+	source.size_bytes = (uint64_t) file.st_size;
+	assert_int_equal(elf_headers_read(&headers, &source), 0);
+	for (uint32_t i = 0; i < headers.segment_count && (code.p_flags & PF_X) == 0; i++)
+		assert_true(elf_headers_segment(&headers, i, &code));
+	assert_in_range(code.p_filesz, 1 << 20, room / 2);
+	pages = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	noting.set_runtime = note_runtime;
+	kernel->ops = &noting;
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
+	assert_int_equal(runtimes_create(1 << 20, &runtimes), 0);
+	runtimes_use_tables(runtimes, kernel);
+	unwind_tables_use_runtimes(tables, runtimes);
+	biases[0] = map_pages(files, fd, &code, 1 << 16, pages, &mappings[0]);
+	biases[1] = map_pages(files, fd, &code, 0, pages + room / 2, &mappings[1]);
+
+	assert_int_equal(unwind_tables_describe(tables, &process, 0, mappings, 2, 0), 0);
+	assert_int_equal(published.kind, PFS_RUNTIME_PHP);
+	loop = published.php.loop_start - biases[1];
+	assert_in_range(loop, code.p_vaddr, code.p_vaddr + code.p_memsz);
+
+	process.exec_id++;
+	assert_int_equal(unwind_tables_describe(tables, &process, 0, mappings, 1, 0), 0);
+	assert_int_equal(published.php.loop_start, biases[0] + loop);
+	unwind_tables_free(tables);
+	runtimes_free(runtimes);
+	for (int i = 0; i < 2; i++)
+		mapped_file_release(files, mappings[i].file);
+	mapped_file_table_free(files);
+	memory_tables_free(kernel);
+	munmap(pages, room);
+	close(fd);
+}
+
 /* CFI of LLVM's compilers: each frame in the first half of the next page has 32 bytes. */
 static const uint8_t generated_cfi[] = {
 #ifdef PFS_ARM64
@@ -940,6 +1037,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frame_behind_array, setup_world, teardown_world),
 #endif
 		cmocka_unit_test(test_shared_memory),
+		cmocka_unit_test(test_second_mapping),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_many_sections),
 		cmocka_unit_test(test_late_memory),

@@ -247,12 +247,19 @@ get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 	return entry->looked ? entry : NULL;
 }
 
-/*
- * Computes the difference between the addresses of a mapping and those of its segment in the file.
- * The kernel maps whole pages, so a mapping may begin before its segment.
- */
-static bool
-segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias)
+/* A process whose mappings are described. */
+typedef struct Subject
+{
+	const ExecImage *process;
+	uint64_t owner;
+	const DescribedMapping *mappings;
+	size_t count;
+	uint64_t now_ns;
+} Subject;
+
+/* Returns the segment of the file that the mapping contains a part of; NULL: none. */
+static const ElfRange *
+mapped_segment(const Entry *entry, const DescribedMapping *mapping)
 {
 	uint64_t length = mapping->end - mapping->start;
 
@@ -262,12 +269,31 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 
 		if (mapping->file_offset < segment->offset + segment->size_bytes &&
 			segment->offset < mapping->file_offset + length)
-		{
-			*bias = mapping->start - mapping->file_offset + segment->offset - segment->address;
-			return true;
-		}
+			return segment;
 	}
-	return false;
+	return NULL;
+}
+
+/*
+ * Returns whether the file's data are at their distance from the mapping. They are not if the
+ * mapping lacks the start of its segment and another mapping has it: V8 maps the middle of its code
+ * a second time, near the code that it generates.
+ */
+static bool
+is_beside_data(const Subject *subject, const DescribedMapping *mapping, const ElfRange *segment)
+{
+	/* the kernel maps whole pages, so a mapping may begin before its segment */
+	if (mapping->file_offset <= segment->offset)
+		return true;
+	for (size_t i = 0; i < subject->count; i++)
+	{
+		const DescribedMapping *other = &subject->mappings[i];
+
+		if (other->file == mapping->file && other->file_offset <= segment->offset &&
+			segment->offset - other->file_offset < other->end - other->start)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -275,24 +301,30 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
  * *later is then set if the file did not answer in time.
  */
 static bool
-make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
-		  const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span, bool *later)
+make_span(UnwindTables *tables, const Subject *subject, const DescribedMapping *mapping,
+		  UnwindSpan *span, bool *later)
 {
+	const ElfRange *segment;
 	const Entry *entry;
 
 	*span = (UnwindSpan){ .start = mapping->start, .end = mapping->end };
 	if (mapping->file == NULL)
 		return true;
-	entry = get_entry(tables, mapping->file, now_ns);
+	entry = get_entry(tables, mapping->file, subject->now_ns);
 	*later |= entry == NULL;
 	if (entry != NULL && entry->facts.segment_count == 0)
 		/* The file is not a program: JIT compilers keep generated code in shared memory. */
 		return true;
-	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
+	if (entry == NULL || entry->binary == NULL ||
+		(segment = mapped_segment(entry, mapping)) == NULL)
 		return false;
 	span->binary = entry->binary;
+	span->bias = mapping->start - mapping->file_offset + segment->offset - segment->address;
+	if (!is_beside_data(subject, mapping, segment))
+		return true;
 	if (entry->facts.runtime != NULL && tables->runtimes != NULL)
-		runtimes_attach(tables->runtimes, process, owner, entry->facts.runtime, span->bias, now_ns);
+		runtimes_attach(tables->runtimes, subject->process, subject->owner, entry->facts.runtime,
+						span->bias, subject->now_ns);
 	if (entry->facts.labels.kind != PFS_LABELS_NONE)
 		span->labels = &entry->facts.labels;
 	return true;
@@ -343,6 +375,7 @@ int
 unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 					   const DescribedMapping *mappings, size_t count, uint64_t now_ns)
 {
+	const Subject subject = { process, owner, mappings, count, now_ns };
 	UnwindSpan *spans;
 	uint32_t span_count = 0;
 	JitMemory *memory = NULL;
@@ -362,8 +395,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t 
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else
-			span_count +=
-				make_span(tables, process, owner, &mappings[i], now_ns, &spans[span_count], &later);
+			span_count += make_span(tables, &subject, &mappings[i], &spans[span_count], &later);
 	}
 	if (memory != NULL && jit_memory_is_stuck(memory))
 		note_stalled(tables, process, now_ns);
