@@ -38,8 +38,7 @@ SELECT function, substring(example FROM '\n(\\g .*)$') AS goes FROM profstore.he
 SELECT 'aligned' AS format \g (tuples_only format=unaligned) /dev/null
 -- The output names the function before each example. All but CALL run in a transaction that is rolled back.
 \set ECHO none
-\getenv where PG_ABS_BUILDDIR
-\set file :where/examples.txt
+\set file `mktemp`
 \pset format aligned
 \pset footer on
 \o :file
@@ -59,7 +58,7 @@ SELECT regexp_replace(example, '\n\\g .*$', '') FROM profstore.help('.') WHERE e
 \pset format unaligned
 \pset footer off
 \o
-\set described `cat "$file"`
+\set described `cat "$file"; rm "$file"`
 CREATE TABLE lines AS SELECT *, count(*) FILTER (WHERE line ~ '^ *example_of *$') OVER (ORDER BY n) AS example
 	FROM string_to_table(:'shown', E'\n') WITH ORDINALITY AS l(line, n);
 \set ECHO all

@@ -7,8 +7,7 @@ BEGIN;
 \set ECHO none
 \o /dev/null
 \i sql/fixtures/demo_fleet.sql
-\getenv where PG_ABS_BUILDDIR
-\set file :where/why.txt
+\set file `mktemp`
 \pset format unaligned
 \pset fieldsep ' | '
 \pset footer off
@@ -16,7 +15,7 @@ BEGIN;
 SELECT format('SELECT %L AS "answer to"', place), query FROM profstore_internal.questions() ORDER BY place \gexec
 \o
 \setenv file :file
-\set answers `cat "$file"`
+\set answers `cat "$file"; rm "$file"`
 CREATE TABLE answers AS
 SELECT split_part(a.text, E'\n', 1)::int AS place, regexp_replace(substr(a.text, strpos(a.text, E'\n') + 1), '\n+$', '') AS answer
 FROM regexp_split_to_table(:'answers' || E'\n', 'answer to\n') AS a(text) WHERE a.text <> '';
