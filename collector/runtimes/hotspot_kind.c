@@ -63,7 +63,7 @@ static void
 hotspot_read_codes(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted, size_t count)
 {
 	if (target->own != NULL)
-		hotspot_codes_read(memory, target->own, wanted, count);
+		hotspot_codes_read(memory, target->own, target->entry.hotspot.heaps, wanted, count);
 }
 
 static void

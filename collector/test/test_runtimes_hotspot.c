@@ -786,6 +786,7 @@ check_unloaded(Java *java, CodeWanted *wanted)
 {
 	HotSpotLayout *layout = java->target.own;
 	uint64_t unloaded = layout->unloaded;
+	uint64_t used = layout->fields[HOTSPOT_BLOCK_USED];
 	bool is_compiled = PFS_HOTSPOT_FRAME(wanted->key.check) == PFS_HOTSPOT_FRAME_COMPILED;
 
 	assert_true(unloaded != 0);
@@ -796,8 +797,61 @@ check_unloaded(Java *java, CodeWanted *wanted)
 	layout->unloaded = unloaded;
 	layout->fields[HOTSPOT_BLOCK_USED] = 3; /* upper byte of the block's length, which is 0 */
 	hotspot_kind.read_codes(&java->memory, &java->target, wanted, 1);
+	layout->fields[HOTSPOT_BLOCK_USED] = used;
 	assert_int_equal(wanted->code.name == NULL, is_compiled);
 	runtime_code_fini(&wanted->code);
+}
+
+static void
+write_memory(const Java *java, uint64_t address, const void *bytes, size_t size)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int) java->pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, size, (off_t) address), (ssize_t) size);
+	close(fd);
+}
+
+/* Asserts that the frame has no name while a field of its description has another value. */
+static void
+assert_no_name_with(Java *java, CodeWanted *wanted, HotSpotField field, uint64_t value, size_t size)
+{
+	const HotSpotLayout *layout = java->target.own;
+	uint64_t address = wanted->key.address + layout->fields[field];
+	uint64_t before = 0;
+
+	assert_int_equal(read_memory(&before, size, address), 0);
+	write_memory(java, address, &value, size);
+	hotspot_kind.read_codes(&java->memory, &java->target, wanted, 1);
+	write_memory(java, address, &before, size);
+	assert_null(wanted->code.name);
+	hotspot_kind.read_codes(&java->memory, &java->target, wanted, 1);
+	assert_non_null(wanted->code.name);
+	runtime_code_fini(&wanted->code);
+}
+
+/*
+ * A block that HotSpot has given to other code, and whose description is still that of the code
+ * that was freed there, or half of it, gives no name.
+ */
+static void
+check_undescribed(Java *java, CodeWanted *wanted)
+{
+	const HotSpotLayout *layout = java->target.own;
+	uint64_t block = wanted->key.address - layout->sizes[HOTSPOT_SIZE_BLOCK];
+
+	if (PFS_HOTSPOT_FRAME(wanted->key.check) != PFS_HOTSPOT_FRAME_COMPILED)
+		return;
+	/* the virtual machine must not use the description meanwhile */
+	kill(java->pid, SIGSTOP);
+	assert_no_name_with(java, wanted, HOTSPOT_BLOB_MAPS, 0, sizeof(uint64_t));
+	assert_no_name_with(java, wanted, HOTSPOT_BLOB_MAPS, block, sizeof(uint64_t));
+	assert_no_name_with(java, wanted, HOTSPOT_CODE_STATE, UINT8_MAX, sizeof(uint8_t));
+	if (hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE))
+		assert_no_name_with(java, wanted, HOTSPOT_CODE_IMMUTABLE, block, sizeof(uint64_t));
 }
 
 /* Implements LateRead. */
@@ -924,6 +978,7 @@ check_stale(const char *path)
 			assert_null(wanted[i].code.name);
 		runtime_code_fini(&wanted[0].code);
 		check_unloaded(&java, &wanted[0]);
+		check_undescribed(&java, &wanted[0]);
 		end_program(&java);
 	}
 }

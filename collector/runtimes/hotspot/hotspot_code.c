@@ -11,7 +11,8 @@
  * 3. The methods of all frames, each once: their constant part, which is in front of the bytecode
  *    and the lines, their class, and the texts of names.
  * 4. Descriptions and methods again: an object that is equal at the end was equal all the time.
- *    While a compiled method has its method, all classes that it refers to are loaded. An
+ *    While a compiled method has its method, all classes that it refers to are loaded, but a block
+ *    that was freed and is used again may still have a description of freed code. An
  *    interpreted method has no number of its own, so it is the sampled one only if no class was
  *    unloaded since.
  */
@@ -30,15 +31,17 @@
 #include "runtimes/hotspot/hotspot_unloads.h"
 
 /* limit of a compiled method's table; beyond it, frames have only its name */
-#define PLACES_BYTES_MAX   (256 * 1024)
+#define PLACES_BYTES_MAX	(256 * 1024)
 /* bytes before a scope, which contain the scopes that it refers to */
-#define SCOPES_BYTES	   (64 * 1024)
-#define SCOPE_BYTES		   16
-#define LINES_BYTES_MAX	   (64 * 1024)
-#define FUNCTIONS_MAX	   1024 /* limit of the functions that are read together */
-#define SYMBOL_HEAD		   12
-#define STUB_NAME_BYTES	   64
-#define CONSTANT_HAS_LINES 1
+#define SCOPES_BYTES		(64 * 1024)
+#define SCOPE_BYTES			16
+#define LINES_BYTES_MAX		(64 * 1024)
+#define FUNCTIONS_MAX		1024 /* limit of the functions that are read together */
+#define SYMBOL_HEAD			12
+#define STUB_NAME_BYTES		64
+#define CONSTANT_HAS_LINES	1
+/* state of a compiled method before it is complete: -1 */
+#define STATE_NOT_INSTALLED 0xff
 
 /* The objects that the names of a function consist of. */
 typedef enum Text
@@ -104,6 +107,7 @@ typedef struct Batch
 {
 	RemoteMemory *memory;
 	const HotSpotLayout *layout;
+	const struct pfs_hotspot_heap *heaps; /* PFS_HOTSPOT_HEAPS heaps of code */
 	uint64_t unloaded; /* number of unloaded classes; UINT64_MAX: it has changed meanwhile */
 	RemoteReads reads;
 	CodeWanted *wanted;
@@ -141,6 +145,43 @@ hotspot_add_scope(Batch *batch, Sampled *frame, uint64_t method, int32_t place)
 
 	if (function < FUNCTIONS_MAX && frame->count < CODE_INLINED_MAX)
 		frame->scopes[frame->count++] = (Scope){ function, place };
+}
+
+static bool
+is_in_heaps(const struct pfs_hotspot_heap *heaps, uint64_t address)
+{
+	for (int i = 0; i < PFS_HOTSPOT_HEAPS; i++)
+	{
+		if (address >= heaps[i].low && address < heaps[i].high)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns false for the description of code that was freed, in a block that HotSpot has given to
+ * other code but has not described yet. That description still has the method, whose memory may
+ * belong to another method. HotSpot frees the maps of objects with the code, and on the free block
+ * their address may be replaced by the next free block's. Data outside the heap is freed, too: its
+ * address then is the block's end. Of the code in use, only adapters for method handles have no
+ * maps, and these have no frame; only native methods have no such data. A new description gets its
+ * state before its number.
+ */
+static bool
+is_described(const HotSpotLayout *layout, const struct pfs_hotspot_heap *heaps,
+			 const uint8_t *bytes)
+{
+	const uint64_t *fields = layout->fields;
+	uint64_t maps = bytes_u64_at(bytes, fields[HOTSPOT_BLOB_MAPS]);
+
+	if (bytes_u32_at(bytes, fields[HOTSPOT_BLOB_FRAME_SIZE]) != 0 &&
+		(maps == 0 || is_in_heaps(heaps, maps)))
+		return false;
+	if (hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE) &&
+		bytes_u16_at(bytes, fields[HOTSPOT_CODE_PLACES]) != 0 &&
+		is_in_heaps(heaps, bytes_u64_at(bytes, fields[HOTSPOT_CODE_IMMUTABLE])))
+		return false;
+	return bytes[fields[HOTSPOT_CODE_STATE]] != STATE_NOT_INSTALLED;
 }
 
 /* Takes the wanted fields of a description out of its bytes. */
@@ -216,12 +257,13 @@ find_compiled(const Batch *batch, size_t i, Compiled *compiled)
 {
 	const HotSpotLayout *layout = batch->layout;
 	const uint8_t *block = remote_reads_get(&batch->reads, i);
+	const uint8_t *description;
 
 	if (block == NULL || block[layout->fields[HOTSPOT_BLOCK_USED]] == 0)
 		return false;
-	parse_compiled(layout, batch->wanted[i].key.address, block + layout->sizes[HOTSPOT_SIZE_BLOCK],
-				   compiled);
-	return compiled->method != 0;
+	description = block + layout->sizes[HOTSPOT_SIZE_BLOCK];
+	parse_compiled(layout, batch->wanted[i].key.address, description, compiled);
+	return compiled->method != 0 && is_described(layout, batch->heaps, description);
 }
 
 static void
@@ -805,8 +847,8 @@ free_batch(Batch *batch)
 }
 
 void
-hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted *wanted,
-				   size_t count)
+hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout,
+				   const struct pfs_hotspot_heap *heaps, CodeWanted *wanted, size_t count)
 {
 	Batch *batch = calloc(1, sizeof(*batch));
 
@@ -817,6 +859,7 @@ hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted
 	}
 	batch->memory = memory;
 	batch->layout = layout;
+	batch->heaps = heaps;
 	batch->wanted = wanted;
 	batch->count = count;
 	batch->unloaded = hotspot_unloads_read(memory, layout->unloaded);

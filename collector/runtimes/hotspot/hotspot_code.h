@@ -13,9 +13,10 @@
 
 /*
  * Reads the functions of frames, RUNTIME_CODES_MAX at most. A key's check is the frame's further
- * word. Functions that have changed since the sample, or are unreadable, have no name.
+ * word. heaps: the PFS_HOTSPOT_HEAPS heaps of code. Functions that have changed since the sample,
+ * or are unreadable, have no name.
  */
-void hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted *wanted,
-						size_t count);
+void hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout,
+						const struct pfs_hotspot_heap *heaps, CodeWanted *wanted, size_t count);
 
 #endif

@@ -39,10 +39,12 @@
 	X(BLOB_DATA_OFFSET, "CodeBlob._data_offset", NULL)                                \
 	X(BLOB_FRAME_SIZE, "CodeBlob._frame_size", NULL)                                  \
 	X(BLOB_FRAME_COMPLETE, "CodeBlob._frame_complete_offset", NULL)                   \
+	X(BLOB_MAPS, "CodeBlob._oop_maps", NULL)                                          \
 	X(BLOB_MUTABLE, "CodeBlob._mutable_data", NULL) /* from 25 on */                  \
 	X(BLOB_RELOCATION, "CodeBlob._relocation_size", NULL)                             \
 	X(CODE_METHOD, "nmethod._method", "CompiledMethod._method")                       \
 	X(CODE_ID, "nmethod._compile_id", NULL)                                           \
+	X(CODE_STATE, "nmethod._state", NULL)                                             \
 	X(CODE_IMMUTABLE, "nmethod._immutable_data", NULL) /* from 23 on */               \
 	X(CODE_SCOPES_OFFSET, "nmethod._scopes_data_offset", NULL)                        \
 	X(CODE_SCOPES, "nmethod._scopes_data_begin", "CompiledMethod._scopes_data_begin") \
