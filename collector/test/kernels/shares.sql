@@ -20,9 +20,9 @@ SELECT 'share', regexp_replace(exe, '.*/', ''), sum(samples), round(100 * sum(sa
 	round(100 * sum(samples) FILTER (WHERE name = 'burn_thirty') / sum(samples), 1), round(100 * sum(samples) FILTER (WHERE name = 'burn_ten') / sum(samples), 1),
 	round(100 * sum(samples) FILTER (WHERE whole) / sum(samples), 1)
 FROM roots GROUP BY exe ORDER BY exe;
--- "labels PROGRAM SIXTY THIRTY NONE": shares in percent of work() by what the program's threads said of it.
-SELECT 'labels', program, round(100 * sum(total) FILTER (WHERE part = 'sixty') / sum(total), 1),
-	round(100 * sum(total) FILTER (WHERE part = 'thirty') / sum(total), 1), round(100 * sum(total) FILTER (WHERE part = '') / sum(total), 1)
+-- "labels PROGRAM SIXTY THIRTY NONE": samples of work() by what the program's threads said of it.
+SELECT 'labels', program, round(sum(total) FILTER (WHERE part = 'sixty') * 199 / 1e9),
+	round(sum(total) FILTER (WHERE part = 'thirty') * 199 / 1e9), round(sum(total) FILTER (WHERE part = '') * 199 / 1e9)
 FROM unnest('{labels_c,labels_go_static}'::text[]) AS program, unnest('{sixty,thirty,""}'::text[]) AS part,
 	profstore.top(format('process_cpu:cpu{exe="/programs/%s",part="%s"}', program, part), max_rows => 1000000)
 WHERE function ~ '(^|[.])work$' GROUP BY program ORDER BY program;
