@@ -726,6 +726,39 @@ next_random(uint64_t *seed)
 
 #define RANDOM_WALKS 2000
 
+/* A field is refused exactly if it does not lie within what is read of its structure. */
+static void
+check_offsets(const HotSpotLayout *right)
+{
+	const struct
+	{
+		HotSpotField field;
+		uint32_t bytes, room;
+	} last[] = {
+		{ HOTSPOT_CODE_METHOD, 8, right->sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_STATE, 1, right->sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_BLOB_MAPS, 8, PFS_HOTSPOT_HEAD_BYTES },
+		{ HOTSPOT_PLACE_SCOPE, 4, right->sizes[HOTSPOT_SIZE_PLACE] },
+		{ HOTSPOT_CONSTANT_NAME, 2, right->sizes[HOTSPOT_SIZE_CONSTANT] },
+		{ HOTSPOT_POOL_HOLDER, 8, right->sizes[HOTSPOT_SIZE_POOL] },
+		{ HOTSPOT_SYMBOL_LENGTH, 2, HOTSPOT_SYMBOL_BYTES },
+		{ HOTSPOT_CLASS_NAME, 8, HOTSPOT_STRUCT_BYTES },
+	};
+
+	assert_true(hotspot_layout_is_sane(right));
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+	{
+		HotSpotLayout layout = *right;
+
+		layout.fields[last[i].field] = last[i].room - last[i].bytes;
+		assert_true(hotspot_layout_is_sane(&layout));
+		layout.fields[last[i].field]++;
+		assert_false(hotspot_layout_is_sane(&layout));
+		layout.fields[last[i].field] = HOTSPOT_ABSENT - 1;
+		assert_false(hotspot_layout_is_sane(&layout));
+	}
+}
+
 /* If tables have wrong values, walks end, and functions have any name or none, without a crash. */
 static void
 check_lying_tables(const char *path)
@@ -741,6 +774,7 @@ check_lying_tables(const char *path)
 	at = world.walk.at;
 	assert_true(walk_stack(&java));
 	right = *(HotSpotLayout *) java.target.own;
+	check_offsets(&right);
 	for (int i = 0; i < RANDOM_WALKS; i++)
 	{
 		HotSpotLayout *layout = java.target.own;
@@ -762,6 +796,8 @@ check_lying_tables(const char *path)
 		layout->fields[HOTSPOT_ARRAY_LENGTH +
 					   next_random(&seed) % (HOTSPOT_FIELDS_COUNT - HOTSPOT_ARRAY_LENGTH)] =
 			next_random(&seed) % 120;
+		if (!hotspot_layout_is_sane(layout))
+			*layout = right;
 		wanted.key.address += i % 16 == 0 ? next_random(&seed) % 64 : 0;
 		hotspot_kind.read_codes(&java.memory, &java.target, &wanted, 1);
 		runtime_code_fini(&wanted.code);
@@ -1111,6 +1147,9 @@ test_not_yet(void **state)
 	words[HOTSPOT_STRUCT_STRIDE] = 48;
 	words[HOTSPOT_TYPE_STRIDE] = 48;
 	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_NOT_YET);
+	/* a field in front of its entry */
+	words[HOTSPOT_STRUCT_FIELD] = UINT64_MAX - 7;
+	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_UNKNOWN);
 	patience_fini(&patience);
 }
 

@@ -37,7 +37,6 @@
 #define SCOPE_BYTES			16
 #define LINES_BYTES_MAX		(64 * 1024)
 #define FUNCTIONS_MAX		1024 /* limit of the functions that are read together */
-#define SYMBOL_HEAD			12
 #define STUB_NAME_BYTES		64
 #define CONSTANT_HAS_LINES	1
 /* state of a compiled method before it is complete: -1 */
@@ -593,7 +592,8 @@ find_lengths(Batch *batch)
 	for (size_t i = 0; i < batch->function_count; i++)
 	{
 		for (int text = 0; text < TEXTS; text++)
-			(void) remote_reads_add(&batch->reads, batch->functions[i].symbols[text], SYMBOL_HEAD);
+			(void) remote_reads_add(&batch->reads, batch->functions[i].symbols[text],
+									HOTSPOT_SYMBOL_BYTES);
 	}
 	remote_reads_run(&batch->reads, batch->memory);
 	for (size_t i = 0; i < batch->function_count * TEXTS; i++)

@@ -56,8 +56,8 @@ read_values(Tables *tables, const HotSpotFile *file, uint64_t bias)
 static bool
 fits(const Tables *tables, HotSpotExport offset, HotSpotExport stride, size_t bytes)
 {
-	return tables->values[stride] <= STRIDE_MAX &&
-		   tables->values[offset] + bytes <= tables->values[stride];
+	return tables->values[stride] >= bytes && tables->values[stride] <= STRIDE_MAX &&
+		   tables->values[offset] <= tables->values[stride] - bytes;
 }
 
 static bool
@@ -300,9 +300,21 @@ is_complete(const HotSpotLayout *layout)
 		{ HOTSPOT_BLOB_MUTABLE, HOTSPOT_CODE_METADATA },
 	};
 
+	/* the second fields are read only beside the first ones */
+	static const HotSpotField beside[][2] = {
+		{ HOTSPOT_CODE_IMMUTABLE, HOTSPOT_CODE_SCOPES_OFFSET },
+		{ HOTSPOT_CODE_IMMUTABLE, HOTSPOT_BLOB_DATA_OFFSET },
+		{ HOTSPOT_BLOB_MUTABLE, HOTSPOT_BLOB_RELOCATION },
+	};
+
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 	{
 		if (!hotspot_has(layout, always[i]))
+			return false;
+	}
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+	{
+		if (hotspot_has(layout, beside[i][0]) && !hotspot_has(layout, beside[i][1]))
 			return false;
 	}
 	for (size_t i = 0; i < sizeof(either) / sizeof(either[0]); i++)
@@ -313,38 +325,88 @@ is_complete(const HotSpotLayout *layout)
 	return true;
 }
 
-static bool
-is_offset_of(const HotSpotLayout *layout, HotSpotField field, size_t bytes)
+/* A field in bytes of a structure that are read together. */
+typedef struct FieldPart
 {
-	return !hotspot_has(layout, field) || layout->fields[field] <= bytes - sizeof(uint64_t);
+	HotSpotField field;
+	size_t bytes; /* of the field */
+	size_t room;  /* bytes of the structure that are read */
+} FieldPart;
+
+static bool
+fits_into(const HotSpotLayout *layout, const FieldPart *part)
+{
+	return !hotspot_has(layout, part->field) ||
+		   (part->room >= part->bytes && layout->fields[part->field] <= part->room - part->bytes);
 }
 
-/* Returns whether all offsets lie within the blocks that are read of their structures. */
+/* Returns whether the offsets in parts that hotspot_code.c reads lie within these. */
 static bool
-is_sane(const HotSpotLayout *layout)
+are_parts_sane(const HotSpotLayout *layout)
 {
+	const uint32_t *sizes = layout->sizes;
+	/* data outside the heap are described by smaller numbers */
+	const bool immutable = hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE);
+	const FieldPart parts[] = {
+		{ HOTSPOT_BLOCK_USED, 1, sizes[HOTSPOT_SIZE_BLOCK] },
+		{ HOTSPOT_CODE_METHOD, 8, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_ID, 4, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_STATE, 1, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_IMMUTABLE, 8, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_SCOPES_OFFSET, 4, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_SCOPES, 8, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_PLACES, 4, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_DEPENDENCIES, immutable ? 2 : 4, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_CODE_METADATA, immutable ? 2 : 4, sizes[HOTSPOT_SIZE_CODE] },
+		{ HOTSPOT_PLACE_PC, 4, sizes[HOTSPOT_SIZE_PLACE] },
+		{ HOTSPOT_PLACE_SCOPE, 4, sizes[HOTSPOT_SIZE_PLACE] },
+		{ HOTSPOT_CONSTANT_POOL, 8, sizes[HOTSPOT_SIZE_CONSTANT] },
+		{ HOTSPOT_CONSTANT_NAME, 2, sizes[HOTSPOT_SIZE_CONSTANT] },
+		{ HOTSPOT_CONSTANT_CODE_BYTES, 2, sizes[HOTSPOT_SIZE_CONSTANT] },
+		{ HOTSPOT_CONSTANT_WORDS, 4, sizes[HOTSPOT_SIZE_CONSTANT] },
+		{ HOTSPOT_CONSTANT_FLAGS, 1, sizes[HOTSPOT_SIZE_CONSTANT] },
+		{ HOTSPOT_POOL_HOLDER, 8, sizes[HOTSPOT_SIZE_POOL] },
+		{ HOTSPOT_POOL_FILE, 2, sizes[HOTSPOT_SIZE_POOL] },
+		{ HOTSPOT_SYMBOL_LENGTH, 2, HOTSPOT_SYMBOL_BYTES },
+		{ HOTSPOT_SYMBOL_LENGTH_COUNT, 4, HOTSPOT_SYMBOL_BYTES },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	{
+		if (!fits_into(layout, &parts[i]))
+			return false;
+	}
+	for (int i = HOTSPOT_BLOB_NAME; i <= HOTSPOT_BLOB_RELOCATION; i++)
+	{
+		if (!fits_into(layout, &(FieldPart){ (HotSpotField) i, 8, PFS_HOTSPOT_HEAD_BYTES }))
+			return false;
+	}
+	/* a compiled method's description begins with a blob's, which the kernel's walk reads alone */
+	return sizes[HOTSPOT_SIZE_CODE] >= PFS_HOTSPOT_HEAD_BYTES;
+}
+
+bool
+hotspot_layout_is_sane(const HotSpotLayout *layout)
+{
+	/* fields that are read alone, at an address that an offset is added to */
+	static const HotSpotField alone[] = {
+		HOTSPOT_ARRAY_LENGTH,	   HOTSPOT_ARRAY_DATA,		HOTSPOT_HEAP_MEMORY,
+		HOTSPOT_HEAP_SEGMENTS,	   HOTSPOT_SPACE_LOW,		HOTSPOT_SPACE_HIGH,
+		HOTSPOT_HEAP_SEGMENT_BITS, HOTSPOT_METHOD_CONSTANT, HOTSPOT_CLASS_NAME,
+		HOTSPOT_CLASS_FILE,		   HOTSPOT_SYMBOL_BODY,
+	};
+
 	for (int i = 0; i < HOTSPOT_SIZES_COUNT; i++)
 	{
 		if (layout->sizes[i] < sizeof(uint64_t) || layout->sizes[i] > HOTSPOT_STRUCT_BYTES)
 			return false;
 	}
-	for (int i = HOTSPOT_ARRAY_LENGTH; i < HOTSPOT_BLOB_NAME; i++)
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
 	{
-		if (!is_offset_of(layout, (HotSpotField) i, HOTSPOT_STRUCT_BYTES))
+		if (!fits_into(layout, &(FieldPart){ alone[i], 8, HOTSPOT_STRUCT_BYTES }))
 			return false;
 	}
-	for (int i = HOTSPOT_BLOB_NAME; i <= HOTSPOT_BLOB_RELOCATION; i++)
-	{
-		if (!is_offset_of(layout, (HotSpotField) i, PFS_HOTSPOT_HEAD_BYTES))
-			return false;
-	}
-	for (int i = HOTSPOT_CODE_METHOD; i < HOTSPOT_FIELDS_COUNT; i++)
-	{
-		if (!is_offset_of(layout, (HotSpotField) i, HOTSPOT_STRUCT_BYTES))
-			return false;
-	}
-	return layout->sizes[HOTSPOT_SIZE_BLOCK] <= UINT8_MAX &&
-		   layout->fields[HOTSPOT_BLOCK_USED] < layout->sizes[HOTSPOT_SIZE_BLOCK] &&
+	return are_parts_sane(layout) && layout->sizes[HOTSPOT_SIZE_BLOCK] <= UINT8_MAX &&
 		   layout->sizes[HOTSPOT_SIZE_CONSTANT] <= UINT8_MAX &&
 		   layout->fields[HOTSPOT_METHOD_CONSTANT] <= UINT8_MAX;
 }
@@ -365,7 +427,7 @@ hotspot_layout_read(RemoteMemory *memory, const HotSpotFile *file, uint64_t bias
 	if (!read_fields(&tables, layout) || !read_sizes(&tables, layout) ||
 		!has_started(memory, layout))
 		return HOTSPOT_NOT_YET;
-	if (!is_complete(layout) || !is_sane(layout))
+	if (!is_complete(layout) || !hotspot_layout_is_sane(layout))
 		return HOTSPOT_UNKNOWN;
 	layout->unloaded = hotspot_unloads_find(memory, hotspot_has(layout, HOTSPOT_PERFORMANCE_DATA)
 														? layout->fields[HOTSPOT_PERFORMANCE_DATA]

@@ -95,6 +95,7 @@ typedef enum HotSpotSize
 
 /* Size limit of structures that are read as a whole. */
 #define HOTSPOT_STRUCT_BYTES 1024
+#define HOTSPOT_SYMBOL_BYTES 12 /* bytes that are read of a symbol for its length */
 
 typedef struct HotSpotLayout
 {
@@ -120,6 +121,12 @@ hotspot_has(const HotSpotLayout *layout, HotSpotField field)
 /* Reads the tables of a process that maps the file with this bias. */
 HotSpotReading hotspot_layout_read(RemoteMemory *memory, const HotSpotFile *file, uint64_t bias,
 								   HotSpotLayout *layout);
+
+/*
+ * Returns whether each offset lies within the bytes that are read of its structure. The tables are
+ * memory of the process, so they may contain anything.
+ */
+bool hotspot_layout_is_sane(const HotSpotLayout *layout);
 
 /* Fills the data for the kernel's walk, including the heaps. */
 HotSpotReading hotspot_layout_describe(RemoteMemory *memory, const HotSpotLayout *layout,
