@@ -47,14 +47,21 @@ pfs_forget_memory(struct pfs_chain_walk *chain)
 
 /*
  * Returns the cached entry for the object at an address. If its key differs from the given one, the
- * caller sets the key and the words.
+ * caller sets the key and the words. An object has two possible places, because objects that took
+ * each other's only place would be read again for each frame.
  */
 static __always_inline struct pfs_known_object *
 pfs_known_object(struct pfs_chain_walk *chain, __u64 address, __u64 *key)
 {
+	struct pfs_known_object *known =
+		&chain->known[address * PFS_HASH_FACTOR >> (64 - PFS_KNOWN_BITS + 1) << 1];
+
 	/* user addresses have 48 bits; the sample's number is above them */
 	*key = chain->sample_number << 48 | (address & ((1ULL << 48) - 1));
-	return &chain->known[address * PFS_HASH_FACTOR >> (64 - PFS_KNOWN_BITS)];
+	/* the second place is used while the first one has another object of this sample */
+	if (known->key != *key && known->key >> 48 == chain->sample_number)
+		known++;
+	return known;
 }
 
 /*

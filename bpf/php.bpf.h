@@ -50,11 +50,14 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
 }
 
 /*
- * Words that describe a function: its check, its instructions, and three numbers in the last word.
+ * Words that describe a function: its check, its instructions, a word of three numbers, and the
+ * line of the instruction that was looked up last, with the instruction's number, counted from 1,
+ * in the upper half.
  */
 #define PFS_PHP_KNOWN_CHECK		   0
 #define PFS_PHP_KNOWN_INSTRUCTIONS 1
 #define PFS_PHP_KNOWN_KIND		   2
+#define PFS_PHP_KNOWN_LINE		   3
 #define PFS_PHP_KIND(words)		   ((words)[PFS_PHP_KNOWN_KIND] >> 32 & 255)
 /* number of instructions */
 #define PFS_PHP_COUNT(words)	   ((__u32) (words)[PFS_PHP_KNOWN_KIND])
@@ -66,22 +69,44 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
  * code (OPcache's JIT) does not save each instruction, so a frame may have any value.
  */
 static __always_inline __u64
-pfs_php_line(const __u64 *known, __u64 instruction)
+pfs_php_line(__u64 *known, __u64 instruction)
 {
 	__u64 offset = instruction - known[PFS_PHP_KNOWN_INSTRUCTIONS];
-	__u64 count = PFS_PHP_COUNT(known);
+	__u64 number = offset / PFS_PHP_INSTRUCTION_BYTES;
+	__u64 line = 0;
 	__u64 word;
 
-	if (offset >= count * PFS_PHP_INSTRUCTION_BYTES || offset % PFS_PHP_INSTRUCTION_BYTES ||
-		pfs_read_user(instruction + PFS_PHP_INSTRUCTION_LINE, &word) ||
-		(__u32) word > PFS_PHP_MOST_LINE)
+	if (number >= PFS_PHP_COUNT(known) || offset % PFS_PHP_INSTRUCTION_BYTES)
 		return 0;
-	return (__u32) word;
+	if (known[PFS_PHP_KNOWN_LINE] >> 32 == number + 1)
+		return (__u32) known[PFS_PHP_KNOWN_LINE];
+	if (!pfs_read_user(instruction + PFS_PHP_INSTRUCTION_LINE, &word) &&
+		(__u32) word <= PFS_PHP_MOST_LINE)
+		line = (__u32) word;
+	known[PFS_PHP_KNOWN_LINE] = (number + 1) << 32 | line;
+	return line;
+}
+
+/* Reads the hash of a file's name, which functions share. Returns non-zero if it is unreadable. */
+static __always_inline __u64
+pfs_php_file_hash(struct pfs_chain_walk *chain, __u64 file, __u64 *hash)
+{
+	__u64 key;
+	struct pfs_known_object *known = pfs_known_object(chain, file | 1, &key);
+
+	if (known->key != key)
+	{
+		known->words[1] = 0;
+		known->words[0] = pfs_read_user(file + PFS_PHP_STRING_HASH, &known->words[1]) != 0;
+		known->key = key;
+	}
+	*hash = known->words[1];
+	return known->words[0];
 }
 
 /* Returns the check of the function in the block, or PFS_PHP_NO_CHECK. */
 static __always_inline __u64
-pfs_php_check_of(const struct pfs_chain_walk *chain)
+pfs_php_check_of(struct pfs_chain_walk *chain)
 {
 	const struct pfs_php_layout *layout = &chain->runtime.php;
 	__u64 name = chain->code[PFS_PHP_FUNCTION_NAME];
@@ -91,7 +116,7 @@ pfs_php_check_of(const struct pfs_chain_walk *chain)
 	if (name && pfs_read_user(name + PFS_PHP_STRING_HASH, &name_hash))
 		return PFS_PHP_NO_CHECK;
 	if ((__u8) chain->code[PFS_PHP_FUNCTION_TYPE] != PFS_PHP_INTERNAL &&
-		pfs_read_user(chain->code[layout->function_file & 31] + PFS_PHP_STRING_HASH, &file_hash))
+		pfs_php_file_hash(chain, chain->code[layout->function_file & 31], &file_hash))
 		return PFS_PHP_NO_CHECK;
 	return pfs_php_check(layout, chain->code, name_hash, file_hash);
 }
@@ -116,6 +141,7 @@ pfs_know_php_function(struct pfs_chain_walk *chain, __u64 function, __u64 *known
 	const struct pfs_php_layout *layout = &chain->runtime.php;
 
 	known[PFS_PHP_KNOWN_KIND] = 0;
+	known[PFS_PHP_KNOWN_LINE] = 0;
 	if (pfs_read_php_function(chain, function))
 		return;
 	known[PFS_PHP_KNOWN_CHECK] = pfs_php_check_of(chain);
@@ -130,7 +156,7 @@ pfs_know_php_function(struct pfs_chain_walk *chain, __u64 function, __u64 *known
 /* Appends the frame of a known function. Returns non-zero if the address is not a function. */
 static __always_inline int
 pfs_put_php_frame(struct pfs_scratch *scratch, __u32 first, __u64 function, __u64 instruction,
-				  const __u64 *known)
+				  __u64 *known)
 {
 	__u32 flags = (__u32) scratch->chain.block[PFS_PHP_FRAME_FLAGS];
 	__u64 type = PFS_PHP_KIND(known);

@@ -63,8 +63,8 @@ struct pfs_luajit_walk {
  * A cache of objects that were read for the sample. Functions often have several frames in a stack,
  * and each read of the process's memory takes a third of a frame's time.
  */
-#define PFS_KNOWN_BITS	8
-#define PFS_KNOWN_WORDS 3
+#define PFS_KNOWN_BITS	9
+#define PFS_KNOWN_WORDS 4
 struct pfs_known_object {
 	__u64 key;					  /* the address in the lower bits, the sample's number above */
 	__u64 words[PFS_KNOWN_WORDS]; /* as the interpreter's walk defines them */
@@ -74,7 +74,7 @@ struct pfs_known_object {
  * Memory that was read together, as frames of an interpreter often lie one after the other. After
  * it is room for a block that begins at its last word.
  */
-#define PFS_BESIDE_WORDS 64
+#define PFS_BESIDE_WORDS 128
 #define PFS_BESIDE_BYTES (8 * PFS_BESIDE_WORDS)
 struct pfs_beside {
 	__u64 start; /* address; 0: nothing was read */

@@ -45,21 +45,44 @@ pfs_v8_read_shared(struct pfs_chain_walk *chain, __u64 function)
 	return PFS_V8_OBJECT(shared);
 }
 
-/* Reads the id of a script. Returns non-zero if the object is not a script. */
-static __always_inline int
-pfs_v8_read_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
+/* Reads the id of a script. Returns 1 if the object is not a script. */
+static __always_inline __u64
+pfs_v8_read_script(const struct pfs_v8_layout *layout, __u64 script, __u64 *id)
 {
-	const struct pfs_v8_layout *layout = &chain->runtime.v8;
 	__u16 type = 0;
 	__u64 map;
 
-	if (!PFS_V8_IS_OBJECT(script) || !pfs_is_object(PFS_V8_OBJECT(script)) ||
-		pfs_read_user(PFS_V8_OBJECT(script), &map) || !PFS_V8_IS_OBJECT(map) ||
+	if (pfs_read_user(script, &map) || !PFS_V8_IS_OBJECT(map) ||
 		bpf_probe_read_user(&type, sizeof(type),
 							(void *) (PFS_V8_OBJECT(map) + layout->map_type)) ||
 		type != layout->script_type)
 		return 1;
-	return pfs_read_user(PFS_V8_OBJECT(script) + 8 * (__u64) layout->script_id, id);
+	return pfs_read_user(script + 8 * (__u64) layout->script_id, id) != 0;
+}
+
+/*
+ * Finds the id of a script, which most functions of a stack share. Returns non-zero if the object
+ * is not a script.
+ */
+static __always_inline __u64
+pfs_v8_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
+{
+	struct pfs_known_object *known;
+	__u64 key;
+
+	if (!PFS_V8_IS_OBJECT(script) || !pfs_is_object(PFS_V8_OBJECT(script)))
+		return 1;
+	/* keys of functions are tagged, so this address is none of them */
+	known = pfs_known_object(chain, PFS_V8_OBJECT(script), &key);
+	if (known->key != key)
+	{
+		known->words[1] = 0;
+		known->words[0] =
+			pfs_v8_read_script(&chain->runtime.v8, PFS_V8_OBJECT(script), &known->words[1]);
+		known->key = key;
+	}
+	*id = known->words[1];
+	return known->words[0];
 }
 
 /*
@@ -73,7 +96,7 @@ pfs_read_v8_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 	__u64 shared = pfs_v8_read_shared(chain, function);
 	__u64 id;
 
-	if (!shared || pfs_v8_read_script(chain, chain->code[layout->shared_script & 7], &id))
+	if (!shared || pfs_v8_script(chain, chain->code[layout->shared_script & 7], &id))
 		return 0;
 	*check = pfs_v8_check(id, chain->code[layout->shared_name & 7],
 						  chain->code[layout->shared_length & 7]);

@@ -47,7 +47,7 @@ static Losses losses; /* losses of all tests */
 #define SPIN_NS			   UINT64_C(500000000)
 
 /* Limits of the BPF program: verifiers of older kernels may not accept more. */
-#define MOST_INSTRUCTIONS 10000
+#define MOST_INSTRUCTIONS 11000
 #define MOST_VERIFIED	  200000
 
 typedef struct Seen
