@@ -45,27 +45,41 @@
 #define PFS_PERL_IS_A_BLOCK 0xc0
 
 /* A statement (COP). */
-#define PFS_PERL_COP_FIRST 0x20 /* offset of the words that are read: line, package, file */
-#define PFS_PERL_COP_WORDS 3
+#define PFS_PERL_COP_FIRST	  0x20 /* offset of the words that are read */
+#define PFS_PERL_COP_WORDS	  4
+#define PFS_PERL_COP_LINE	  0 /* in the upper half of the word */
+#define PFS_PERL_COP_FILE	  2
+/*
+ * upper half of the word: a number that grows while the interpreter compiles, so that statements of
+ * two subroutines differ in it
+ */
+#define PFS_PERL_COP_SEQUENCE 3
 
 /* A name (HEK): hash and length, and the first characters. */
 #define PFS_PERL_NAME_WORDS 2
 
 /* A subroutine (CV): its head leads to a body, whose words are read from PFS_PERL_SUB_FIRST on. */
-#define PFS_PERL_SUB_FIRST 0x20
-#define PFS_PERL_SUB_WORDS 8
-#define PFS_PERL_SUB_STASH 0
-#define PFS_PERL_SUB_NAME  3 /* a glob, or a name */
-#define PFS_PERL_SUB_FLAGS 7 /* upper half of the word: flags of the sub */
-#define PFS_PERL_SUB_NAMED 0x8000ULL
-#define PFS_PERL_TYPE_CV   13
-#define PFS_PERL_TYPE_FM   14
+#define PFS_PERL_SUB_FIRST	  0x20
+#define PFS_PERL_SUB_WORDS	  8
+#define PFS_PERL_SUB_STASH	  0
+#define PFS_PERL_SUB_NAME	  3 /* a glob, or a name */
+#define PFS_PERL_SUB_FLAGS	  7 /* upper half of the word: flags of the sub */
+#define PFS_PERL_SUB_NAMED	  0x8000ULL
+/*
+ * Flags of subs that are closures or prototypes of closures, have no name, run once, or hold a glob
+ * of their own. A sub without these flags is the only one that executes its statements.
+ */
+#define PFS_PERL_SUB_FLEETING 0x05e0ULL
+#define PFS_PERL_TYPE_CV	  13
+#define PFS_PERL_TYPE_FM	  14
 
 /*
  * A glob (GV): its body has the name and the stash, its GP has the glob by which the subroutine was
  * defined.
  */
-#define PFS_PERL_GLOB_GP	   0x10
+#define PFS_PERL_GLOB_WORDS	   3 /* words that are read of a glob */
+#define PFS_PERL_GLOB_BODY	   0
+#define PFS_PERL_GLOB_GP	   2
 #define PFS_PERL_GP_DEFINED_BY 0x38
 #define PFS_PERL_GLOB_NAME	   0x20
 
@@ -97,14 +111,19 @@ pfs_perl_is_phase(const __u64 name[PFS_PERL_NAME_WORDS])
 	}
 }
 
-/* The address of a subroutine's name, or an enum pfs_perl_code, with the name's first word. */
-struct pfs_perl_code_name {
-	__u64 name;
-	__u64 stash;
-	__u64 head; /* the name's first word */
-	__u8 is_readable;
-	__u8 is_phase;
-};
+/* How long after its subroutine was read a frame is used again: a subroutine may be renamed. */
+#define PFS_PERL_KNOWN_NS 1000000000ULL
+
+/*
+ * Words of a known subroutine: the address of its name, or an enum pfs_perl_code, with flags; its
+ * package; the name's first word.
+ */
+#define PFS_PERL_KNOWN_NAME		  0
+#define PFS_PERL_KNOWN_STASH	  1
+#define PFS_PERL_KNOWN_HEAD		  2
+#define PFS_PERL_NAME_IS_LASTING  (1ULL << 61) /* the sub has none of PFS_PERL_SUB_FLEETING */
+#define PFS_PERL_NAME_IS_READABLE (1ULL << 62)
+#define PFS_PERL_NAME_IS_PHASE	  (1ULL << 63)
 
 /* Returns the start of a file's name; NULL if it cannot be read. */
 static __always_inline const __u64 *
@@ -123,73 +142,37 @@ pfs_perl_file_name(struct pfs_chain_walk *chain, __u64 file)
 	return known->words[PFS_PERL_FILE_WORDS] ? known->words : 0;
 }
 
-/* Appends a frame of the walk's statement. */
-static __always_inline void
-pfs_put_perl_frame(struct pfs_scratch *scratch, __u32 first, const struct pfs_perl_code_name *code)
-{
-	struct pfs_chain_walk *chain = &scratch->chain;
-	__u64 *cop = chain->code;
-	__u64 text[PFS_PERL_FILE_WORDS] = { 0 };
-	__u64 check = PFS_PERL_NO_CHECK;
-	const __u64 *file = 0;
-	__u32 line;
-
-	if (bpf_probe_read_user(cop, PFS_PERL_COP_WORDS * sizeof(__u64),
-							(void *) (chain->perl.cop + PFS_PERL_COP_FIRST)))
-	{
-		cop[0] = 0;
-		cop[2] = 0;
-	}
-	if (cop[2])
-		file = pfs_perl_file_name(chain, cop[2]);
-	if (file)
-	{
-		text[0] = file[0];
-		text[1] = file[1];
-	}
-	else
-		cop[2] = 0;
-	if (code->is_readable)
-		check = pfs_perl_check(code->head, code->stash, cop[2], text);
-	chain->perl.is_phase = code->is_phase;
-	line = (__u32) (cop[0] >> 32);
-	if (line > PFS_PERL_MOST_LINE)
-		line = 0;
-	pfs_chain_put_frame(scratch, first, code->name, PFS_PERL_MORE);
-	pfs_chain_put_more(scratch, first, (__u64) line << PFS_PERL_CHECK_BITS | check);
-	pfs_chain_put_more(scratch, first, cop[2]);
-	pfs_chain_put_more(scratch, first, code->stash);
-}
-
 /* Finds the name and the stash of a glob. Returns non-zero if it cannot be read. */
 static __always_inline int
 pfs_perl_glob(struct pfs_chain_walk *chain, __u64 glob, __u64 *name, __u64 *stash)
 {
-	__u64 *body = chain->code;
+	__u64 *words = chain->code;
 	__u64 defined_by = 0;
-	__u64 gp;
-	__u64 at;
+	__u64 body;
 
-	if (!pfs_is_object(glob) || pfs_read_user(glob + PFS_PERL_GLOB_GP, &gp))
+	if (!pfs_is_object(glob) ||
+		bpf_probe_read_user(words, PFS_PERL_GLOB_WORDS * sizeof(__u64), (void *) glob))
 		return 1;
-	if (pfs_is_object(gp))
-		(void) pfs_read_user(gp + PFS_PERL_GP_DEFINED_BY, &defined_by);
-	if (!pfs_is_object(defined_by))
-		defined_by = glob;
-	if (pfs_read_user(defined_by, &at) ||
-		bpf_probe_read_user(body, 2 * sizeof(__u64), (void *) (at + PFS_PERL_GLOB_NAME)))
+	body = words[PFS_PERL_GLOB_BODY];
+	if (pfs_is_object(words[PFS_PERL_GLOB_GP]))
+		(void) pfs_read_user(words[PFS_PERL_GLOB_GP] + PFS_PERL_GP_DEFINED_BY, &defined_by);
+	/* usually it is this glob */
+	if (pfs_is_object(defined_by) && defined_by != glob && pfs_read_user(defined_by, &body))
 		return 1;
-	*name = body[0];
-	*stash = body[1];
+	if (bpf_probe_read_user(words, 2 * sizeof(__u64), (void *) (body + PFS_PERL_GLOB_NAME)))
+		return 1;
+	*name = words[0];
+	*stash = words[1];
 	return 0;
 }
 
 /*
- * Finds the name and the stash of a subroutine. Returns non-zero if it cannot be read, or is not a
- * subroutine.
+ * Finds the name and the stash of a subroutine, and its flags. Returns non-zero if it cannot be
+ * read, or is not a subroutine.
  */
 static __always_inline int
-pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u64 *stash)
+pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u64 *stash,
+				  __u64 *flags)
 {
 	__u64 *words = chain->code;
 	__u8 type;
@@ -204,14 +187,11 @@ pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u
 		return 1;
 	*name = words[PFS_PERL_SUB_NAME];
 	*stash = words[PFS_PERL_SUB_STASH];
-	if (words[PFS_PERL_SUB_FLAGS] >> 32 & PFS_PERL_SUB_NAMED)
+	*flags = words[PFS_PERL_SUB_FLAGS] >> 32;
+	if (*flags & PFS_PERL_SUB_NAMED)
 		return 0;
 	return pfs_perl_glob(chain, *name, name, stash);
 }
-
-/* Words that describe a subroutine: name and flags, package, and the name's first word. */
-#define PFS_PERL_NAME_IS_READABLE (1ULL << 62)
-#define PFS_PERL_NAME_IS_PHASE	  (1ULL << 63)
 
 /* Reads the words about a subroutine. */
 static __always_inline void
@@ -220,46 +200,162 @@ pfs_know_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *know
 	__u64 *head = chain->code;
 	__u64 name = 0;
 	__u64 stash = 0;
+	__u64 flags = 0;
 
-	known[0] = PFS_PERL_UNKNOWN;
-	known[1] = 0;
-	known[2] = 0;
-	if (pfs_perl_function(chain, function, &name, &stash))
+	known[PFS_PERL_KNOWN_NAME] = PFS_PERL_UNKNOWN;
+	known[PFS_PERL_KNOWN_STASH] = 0;
+	known[PFS_PERL_KNOWN_HEAD] = 0;
+	if (pfs_perl_function(chain, function, &name, &stash, &flags))
 	{
-		known[0] |= PFS_PERL_NAME_IS_READABLE;
+		known[PFS_PERL_KNOWN_NAME] |= PFS_PERL_NAME_IS_READABLE;
 		return;
 	}
-	known[0] = PFS_FRAME_ADDRESS(name);
-	known[1] = stash;
+	known[PFS_PERL_KNOWN_NAME] = PFS_FRAME_ADDRESS(name);
+	known[PFS_PERL_KNOWN_STASH] = stash;
 	if (name >= PFS_PERL_CODES &&
 		bpf_probe_read_user(head, PFS_PERL_NAME_WORDS * sizeof(__u64), (void *) name))
 		return;
-	known[0] |= PFS_PERL_NAME_IS_READABLE;
+	known[PFS_PERL_KNOWN_NAME] |= PFS_PERL_NAME_IS_READABLE;
 	if (name < PFS_PERL_CODES)
 		return;
-	known[2] = head[0];
+	known[PFS_PERL_KNOWN_HEAD] = head[0];
+	if (!(flags & PFS_PERL_SUB_FLEETING))
+		known[PFS_PERL_KNOWN_NAME] |= PFS_PERL_NAME_IS_LASTING;
 	if (pfs_perl_is_phase(head))
-		known[0] |= PFS_PERL_NAME_IS_PHASE;
+		known[PFS_PERL_KNOWN_NAME] |= PFS_PERL_NAME_IS_PHASE;
 }
 
-/* Names a subroutine. */
-static __always_inline void
-pfs_name_perl_function(struct pfs_chain_walk *chain, __u64 function,
-					   struct pfs_perl_code_name *code)
+/* Reads a statement. Returns non-zero if it cannot be read. */
+static __always_inline long
+pfs_read_perl_cop(struct pfs_chain_walk *chain, __u64 cop)
 {
-	__u64 key;
-	struct pfs_known_object *known = pfs_known_object(chain, function, &key);
+	return bpf_probe_read_user(chain->code, PFS_PERL_COP_WORDS * sizeof(__u64),
+							   (void *) (cop + PFS_PERL_COP_FIRST));
+}
 
-	if (known->key != key)
+/*
+ * Reads the statement of a frame: its line, as the frame's payload, and its file. Returns the hash
+ * of the file.
+ */
+static __always_inline __u64
+pfs_know_perl_cop(struct pfs_chain_walk *chain, struct pfs_perl_known_frame *frame)
+{
+	const __u64 *cop = chain->code;
+	__u64 text[PFS_PERL_FILE_WORDS] = { 0 };
+	const __u64 *name = 0;
+
+	frame->payload = 0;
+	frame->file = 0;
+	if (!pfs_read_perl_cop(chain, frame->cop))
 	{
-		pfs_know_perl_function(chain, function, known->words);
-		known->key = key;
+		__u64 line = cop[PFS_PERL_COP_LINE] >> 32;
+
+		frame->payload = (line > PFS_PERL_MOST_LINE ? 0 : line) << PFS_PERL_CHECK_BITS;
+		frame->file = cop[PFS_PERL_COP_FILE];
+		frame->sequence = cop[PFS_PERL_COP_SEQUENCE];
 	}
-	code->name = PFS_FRAME_ADDRESS(known->words[0]);
-	code->stash = known->words[1];
-	code->head = known->words[2];
-	code->is_readable = (known->words[0] & PFS_PERL_NAME_IS_READABLE) != 0;
-	code->is_phase = (known->words[0] & PFS_PERL_NAME_IS_PHASE) != 0;
+	if (frame->file)
+		name = pfs_perl_file_name(chain, frame->file);
+	if (name)
+	{
+		text[0] = name[0];
+		text[1] = name[1];
+	}
+	else
+		frame->file = 0;
+	return pfs_perl_file_hash(frame->file, text);
+}
+
+/* Reads a frame, whose function and statement are set. */
+static __always_inline void
+pfs_know_perl_frame(struct pfs_scratch *scratch, struct pfs_perl_known_frame *frame)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 head = 0;
+	__u64 key;
+
+	frame->name = frame->function | PFS_PERL_NAME_IS_READABLE;
+	frame->stash = 0;
+	if (frame->function >= PFS_PERL_CODES)
+	{
+		struct pfs_known_object *known = pfs_known_object(chain, frame->function, &key);
+
+		if (known->key != key)
+		{
+			pfs_know_perl_function(chain, frame->function, known->words);
+			known->key = key;
+		}
+		frame->name = known->words[PFS_PERL_KNOWN_NAME];
+		frame->stash = known->words[PFS_PERL_KNOWN_STASH];
+		head = known->words[PFS_PERL_KNOWN_HEAD];
+	}
+	key = pfs_know_perl_cop(chain, frame);
+	if (frame->name & PFS_PERL_NAME_IS_READABLE)
+		frame->payload |= pfs_perl_check(head, frame->stash, key);
+	frame->owner = frame->name & PFS_PERL_NAME_IS_LASTING ? chain->perl.owner : 0;
+	frame->read_ns = scratch->sample.time_ns;
+	frame->confirmed_ns = scratch->sample.time_ns;
+}
+
+/*
+ * Returns whether a frame that was read for an earlier sample is still the same. The statement is
+ * executed, so it was not freed; if it has the same number of the compiler, it is that of the same
+ * subroutine.
+ */
+static __always_inline int
+pfs_is_perl_frame_same(struct pfs_scratch *scratch, const struct pfs_perl_known_frame *frame)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	const __u64 *cop = chain->code;
+
+	return frame->owner && frame->owner == chain->perl.owner &&
+		   scratch->sample.time_ns - frame->read_ns < PFS_PERL_KNOWN_NS &&
+		   !pfs_read_perl_cop(chain, frame->cop) &&
+		   cop[PFS_PERL_COP_LINE] >> 32 == frame->payload >> PFS_PERL_CHECK_BITS &&
+		   cop[PFS_PERL_COP_FILE] == frame->file && cop[PFS_PERL_COP_SEQUENCE] == frame->sequence;
+}
+
+/* Returns the frame of a function, or an enum pfs_perl_code, at the walk's statement. */
+static __always_inline const struct pfs_perl_known_frame *
+pfs_find_perl_frame(struct pfs_scratch *scratch, __u64 function)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 cop = chain->perl.cop;
+	__u64 now = scratch->sample.time_ns;
+	struct pfs_perl_known_frame *frame =
+		&chain->perl_known[pfs_hash_step(function, cop) >> (64 - PFS_PERL_KNOWN_BITS + 1) << 1];
+
+	/* the second place is used while the first one has another frame of this sample */
+	if ((frame->function != function || frame->cop != cop) &&
+		(frame->confirmed_ns == now || (frame[1].function == function && frame[1].cop == cop)))
+		frame++;
+	if (frame->function == function && frame->cop == cop)
+	{
+		if (frame->confirmed_ns == now)
+			return frame;
+		if (pfs_is_perl_frame_same(scratch, frame))
+		{
+			frame->confirmed_ns = now;
+			return frame;
+		}
+	}
+	frame->function = function;
+	frame->cop = cop;
+	pfs_know_perl_frame(scratch, frame);
+	return frame;
+}
+
+/* Appends the frame of a function, or an enum pfs_perl_code, at the walk's statement. */
+static __always_inline void
+pfs_put_perl_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
+{
+	const struct pfs_perl_known_frame *frame = pfs_find_perl_frame(scratch, function);
+
+	scratch->chain.perl.is_phase = (frame->name & PFS_PERL_NAME_IS_PHASE) != 0;
+	pfs_chain_put_frame(scratch, first, frame->name, PFS_PERL_MORE);
+	pfs_chain_put_more(scratch, first, frame->payload);
+	pfs_chain_put_more(scratch, first, frame->file);
+	pfs_chain_put_more(scratch, first, frame->stash);
 }
 
 /*
@@ -278,28 +374,30 @@ pfs_put_perl_mark(struct pfs_scratch *scratch, __u32 first, __u8 flags)
 	scratch->chain.perl.is_ended = 0;
 }
 
-/* Appends the frame of the context in the block, if it has one. */
-static __always_inline void
-pfs_put_perl_context(struct pfs_scratch *scratch, __u32 first)
+/*
+ * Begins the frame of the context in the block. Returns non-zero if it has one, whose function, or
+ * an enum pfs_perl_code, is in function.
+ */
+static __always_inline int
+pfs_begin_perl_frame(struct pfs_scratch *scratch, __u32 first, __u64 *function)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
-	const struct pfs_perl_layout *layout = &chain->runtime.perl;
 	const __u64 *context = chain->block;
 	__u8 flags = (__u8) context[PFS_PERL_CONTEXT_TYPE];
 	__u8 type = flags & PFS_PERL_TYPE_MASK;
-	struct pfs_perl_code_name code = { .is_readable = 1 };
 
 	pfs_put_perl_mark(scratch, first, flags);
 	chain->perl.is_sort = type == PFS_PERL_SORT_BLOCK;
 	if (type == PFS_PERL_SUB || type == PFS_PERL_FORMAT)
-		pfs_name_perl_function(chain, context[layout->context_function & 15], &code);
-	else if (type == PFS_PERL_EVALUATION && !(flags & PFS_PERL_IS_A_BLOCK))
-		code.name = flags & PFS_PERL_IS_STRING ? PFS_PERL_EVAL : PFS_PERL_REQUIRE;
-	else
-		return;
-	pfs_put_perl_frame(scratch, first, &code);
-	chain->perl.cop = context[PFS_PERL_CONTEXT_COP];
-	chain->perl.is_ended = !context[PFS_PERL_CONTEXT_RETURN];
+	{
+		*function = context[chain->runtime.perl.context_function & 15];
+		/* an address below those of objects would be taken for an enum pfs_perl_code */
+		if (!pfs_is_object(*function))
+			*function = PFS_PERL_UNKNOWN;
+		return 1;
+	}
+	*function = flags & PFS_PERL_IS_STRING ? PFS_PERL_EVAL : PFS_PERL_REQUIRE;
+	return type == PFS_PERL_EVALUATION && !(flags & PFS_PERL_IS_A_BLOCK);
 }
 
 /* Starts with the contexts of a stack. */
@@ -326,9 +424,10 @@ pfs_enter_perl_stack(struct pfs_chain_walk *chain)
 }
 
 /*
- * Leaves a stack all of whose contexts were followed. The first stack is the program's, unless a
- * block is executed while the program is compiled: then no loop executes the program. The block of
- * a sort has no context of a subroutine, but a loop of its own.
+ * Leaves a stack all of whose contexts were followed. Returns non-zero if the next frame is that of
+ * the program. The first stack is the program's, unless a block is executed while the program is
+ * compiled: then no loop executes the program. The block of a sort has no context of a subroutine,
+ * but a loop of its own.
  */
 static __always_inline int
 pfs_leave_perl_stack(struct pfs_scratch *scratch, __u32 first)
@@ -340,31 +439,33 @@ pfs_leave_perl_stack(struct pfs_scratch *scratch, __u32 first)
 		pfs_chain_put_mark(scratch, first, 0);
 	chain->perl.is_entered = 0;
 	chain->perl.is_ended = 0;
-	if (!is_main && chain->frame)
-		return 0;
-	if (is_main && !chain->perl.is_phase)
-	{
-		const struct pfs_perl_code_name code = { .name = PFS_PERL_MAIN, .is_readable = 1 };
-
-		pfs_put_perl_frame(scratch, first, &code);
-		pfs_chain_put_mark(scratch, first, 0);
-	}
-	return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
+	if (is_main || !chain->frame)
+		(void) pfs_chain_end(chain, PFS_CHAIN_WHOLE);
+	return is_main && !chain->perl.is_phase;
 }
 
-/* Reads the last context that was not followed yet. */
-static __always_inline long
+/*
+ * Reads the last context that was not followed yet into the block. Returns non-zero if it cannot be
+ * read.
+ */
+static __always_inline int
 pfs_read_perl_context(struct pfs_chain_walk *chain)
 {
 	__u64 contexts = chain->perl.contexts;
-	__u64 left = chain->perl.left;
+	__u64 left = --chain->perl.left;
+	long failed;
 
+	if (!pfs_is_object(contexts))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	if (chain->runtime.perl.has_short_contexts)
-		return pfs_read_beside(&chain->frames,
-							   contexts + left * PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64),
-							   PFS_PERL_CONTEXT_WORDS_OLD, 1, chain->block);
-	return pfs_read_beside(&chain->frames, contexts + left * PFS_PERL_CONTEXT_WORDS * sizeof(__u64),
-						   PFS_PERL_CONTEXT_WORDS, 1, chain->block);
+		failed = pfs_read_beside(&chain->frames,
+								 contexts + left * PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64),
+								 PFS_PERL_CONTEXT_WORDS_OLD, 1, chain->block);
+	else
+		failed = pfs_read_beside(&chain->frames,
+								 contexts + left * PFS_PERL_CONTEXT_WORDS * sizeof(__u64),
+								 PFS_PERL_CONTEXT_WORDS, 1, chain->block);
+	return failed ? pfs_chain_end(chain, PFS_CHAIN_UNREADABLE) : 0;
 }
 
 /*
@@ -375,21 +476,30 @@ __attribute__((noinline)) int
 pfs_perl_step(__u32 slot, __u32 first)
 {
 	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	__u64 function = PFS_PERL_MAIN;
 	struct pfs_chain_walk *chain;
+	int is_context;
 
 	if (!scratch)
 		return 1;
 	chain = &scratch->chain;
 	if (!chain->perl.is_entered)
 		return pfs_enter_perl_stack(chain);
-	if (!chain->perl.left)
-		return pfs_leave_perl_stack(scratch, first);
-	chain->perl.left--;
-	if (!pfs_is_object(chain->perl.contexts))
-		return pfs_chain_end(chain, PFS_CHAIN_BAD);
-	if (pfs_read_perl_context(chain))
-		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	pfs_put_perl_context(scratch, first);
+	is_context = chain->perl.left != 0;
+	if (is_context && pfs_read_perl_context(chain))
+		return 1;
+	if (is_context ? pfs_begin_perl_frame(scratch, first, &function)
+				   : pfs_leave_perl_stack(scratch, first))
+		pfs_put_perl_frame(scratch, first, function);
+	else
+		return chain->status != PFS_CHAIN_RUNNING;
+	if (!is_context)
+	{
+		pfs_chain_put_mark(scratch, first, 0);
+		return 1;
+	}
+	chain->perl.cop = chain->block[PFS_PERL_CONTEXT_COP];
+	chain->perl.is_ended = !chain->block[PFS_PERL_CONTEXT_RETURN];
 	return 0;
 }
 
@@ -404,10 +514,20 @@ pfs_perl_steps(__u32 slot, __u32 first)
 	return 0;
 }
 
+/* Returns a hash of the process, the thread and its interpreter; never 0. */
+static __always_inline __u64
+pfs_perl_owner(const struct pfs_sample *sample, __u64 interpreter)
+{
+	__u64 hash = pfs_hash_step((__u64) sample->pid << 32 | sample->tid, sample->start_time_ns);
+
+	return pfs_hash_step(pfs_hash_step(hash, sample->exec_id), interpreter) | 1;
+}
+
 /* Finds the innermost stack. Returns non-zero if there is none, for the reason in status. */
 static __always_inline int
-pfs_begin_perl_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+pfs_begin_perl_chain(struct pfs_scratch *scratch, __u64 thread_pointer)
 {
+	struct pfs_chain_walk *chain = &scratch->chain;
 	const struct pfs_runtime *runtime = &chain->runtime;
 	__u64 interpreter;
 
@@ -420,6 +540,7 @@ pfs_begin_perl_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	chain->perl.is_entered = 0;
 	chain->perl.is_ended = 0;
 	chain->perl.is_phase = 0;
+	chain->perl.owner = pfs_perl_owner(&scratch->sample, interpreter);
 	if (pfs_read_user(interpreter + runtime->perl.state_cop, &chain->perl.cop) ||
 		pfs_read_user(interpreter + runtime->perl.state_stack, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);

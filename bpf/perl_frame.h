@@ -34,19 +34,21 @@ enum pfs_perl_code {
 
 #define PFS_PERL_FILE_WORDS 2 /* words of the file's name that enter the check */
 
+/* Returns the part of checks that depends on the file: its name's address and first words. */
+static inline __u64
+pfs_perl_file_hash(__u64 file, const __u64 file_words[PFS_PERL_FILE_WORDS])
+{
+	return pfs_hash_step(pfs_hash_step(pfs_hash_step(0, file), file_words[0]), file_words[1]);
+}
+
 /*
  * Returns the check of a frame, never PFS_PERL_NO_CHECK. name is the first word of the HEK: its
  * hash and its length; 0 for PFS_PERL_*.
  */
 static inline __u64
-pfs_perl_check(__u64 name, __u64 stash, __u64 file, const __u64 file_words[PFS_PERL_FILE_WORDS])
+pfs_perl_check(__u64 name, __u64 stash, __u64 file_hash)
 {
-	__u64 hash = pfs_hash_step(name, stash);
-
-	hash = pfs_hash_step(hash, file);
-	hash = pfs_hash_step(hash, file_words[0]);
-	hash = pfs_hash_step(hash, file_words[1]);
-	return hash >> (64 - PFS_PERL_CHECK_BITS) | 1;
+	return pfs_hash_step(pfs_hash_step(file_hash, name), stash) >> (64 - PFS_PERL_CHECK_BITS) | 1;
 }
 
 #endif

@@ -33,7 +33,7 @@ pfs_begin_chain(struct pfs_scratch *scratch, __u64 thread_pointer)
 		case PFS_RUNTIME_PHP:
 			return pfs_begin_php_chain(chain, thread_pointer);
 		case PFS_RUNTIME_PERL:
-			return pfs_begin_perl_chain(chain, thread_pointer);
+			return pfs_begin_perl_chain(scratch, thread_pointer);
 		case PFS_RUNTIME_RUBY:
 			return pfs_begin_ruby_chain(chain, thread_pointer);
 		case PFS_RUNTIME_LUAJIT:

@@ -40,6 +40,25 @@ struct pfs_perl_walk {
 	__u8 is_ended;
 	__u8 is_phase; /* the last frame belongs to BEGIN, END or another phase block */
 	__u8 unused[4];
+	__u64 owner; /* identifies the process, the thread and its interpreter */
+};
+
+/*
+ * A frame of Perl that was read, by its subroutine and statement. A frame stays known after its
+ * sample, and is used again if a read of the statement shows that it still means the same.
+ */
+#define PFS_PERL_KNOWN_BITS 9
+struct pfs_perl_known_frame {
+	__u64 function; /* address, or an enum pfs_perl_code */
+	__u64 cop;
+	__u64 owner;		/* the thread whose later samples may use the frame; 0: no sample may */
+	__u64 read_ns;		/* begin of the sample in which the subroutine was read */
+	__u64 confirmed_ns; /* begin of the last sample in which the statement was read */
+	__u64 sequence;		/* word of the statement with the number that the compiler gave it */
+	__u64 name;			/* with PFS_PERL_NAME_IS_* */
+	__u64 payload;		/* line and check */
+	__u64 file;
+	__u64 stash;
 };
 
 /* State of the walk of LuaJIT's frames. */
@@ -100,6 +119,7 @@ struct pfs_chain_walk {
 		environments;	 /* Ruby's environments, and the last block that was read of one */
 	__u64 sample_number; /* 1 to 65,535, for the keys of known objects */
 	struct pfs_known_object known[1 << PFS_KNOWN_BITS];
+	struct pfs_perl_known_frame perl_known[1 << PFS_PERL_KNOWN_BITS];
 	__u32 found; /* number of words */
 	__u16 mark_count;
 	__u8 status;					 /* enum pfs_chain_status */

@@ -58,6 +58,18 @@ static const char compiles[] = "BEGIN {\n"							   /*  1 */
 							   "    sleep(1000);\n"					   /*  3 */
 							   "}\n";								   /*  4 */
 
+/*
+ * A program that waits in a subroutine until a signal arrives, drops it, and waits in the next one,
+ * which takes its place in memory.
+ */
+static const char renames[] =
+	"$SIG{USR1} = sub { };\n"
+	"sub waits { syswrite(STDOUT, \"ready\\n\"); sleep(1000); return 1 }\n"
+	"for my $n (1 .. 100) {\n"
+	"    eval \"sub named$n { my \\$x = waits(); return \\$x } named$n(); "
+	"undef &named$n; delete \\$main::{named$n}; 1\" or die;\n"
+	"}\n";
+
 static char directory[] = "/tmp/test_runtimes_perl.XXXXXX";
 
 static void
@@ -81,13 +93,14 @@ write_scripts(void **state)
 	write_script("waiting.pl", waiting);
 	write_script("requires.pl", requires);
 	write_script("compiles.pl", compiles);
+	write_script("renames.pl", renames);
 	return 0;
 }
 
 static int
 remove_scripts(void **state)
 {
-	static const char *const names[] = { "waiting.pl", "requires.pl", "compiles.pl" };
+	static const char *const names[] = { "waiting.pl", "requires.pl", "compiles.pl", "renames.pl" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -344,6 +357,84 @@ test_stale_code(void **state)
 	each_perl(check_stale);
 }
 
+/* Walks the chain for a sample at a time, with the frames that the last sample left. */
+static const struct pfs_chain *
+walk_later(const Replay *replay, uint64_t time_ns)
+{
+	static struct pfs_perl_known_frame known[1 << PFS_PERL_KNOWN_BITS];
+	struct ReplayWorld *world = &replay_world;
+
+	memcpy(known, world->scratch.chain.perl_known, sizeof(known));
+	replay_world_reset(replay->pid, replay->registers.thread_pointer);
+	memcpy(world->scratch.chain.perl_known, known, sizeof(known));
+	world->scratch.chain.runtime = replay->target.entry;
+	world->scratch.sample.pid = (uint32_t) replay->pid;
+	world->scratch.sample.time_ns = time_ns;
+	world->now_ns = time_ns;
+	assert_true(pfs_add_chain(0, 0) > 0);
+	return (const struct pfs_chain *) world->scratch.words;
+}
+
+/* Wakes the program, and waits until it waits again. */
+static void
+wait_again(const Replay *replay)
+{
+	char text[6];
+
+	assert_int_equal(kill(replay->pid, SIGUSR1), 0);
+	assert_int_equal(read(replay->output, text, sizeof(text)), sizeof(text));
+	assert_memory_equal(text, "ready\n", sizeof(text));
+	replay_wait_for_sleep(replay);
+}
+
+/*
+ * Frames of an earlier sample are used again while they mean the same, which takes fewer reads, and
+ * are not used after another subroutine took the place of theirs, or a second.
+ */
+static void
+check_known(const char *perl)
+{
+	const size_t known_bytes = sizeof(replay_world.scratch.chain.perl_known);
+	static uint64_t words[PFS_CHAIN_KEPT_WORDS];
+	const struct pfs_chain *chain;
+	uint32_t found;
+	Replay replay;
+	int reads;
+
+	start_script(&replay, perl, "renames.pl", 0);
+	memset(replay_world.scratch.chain.perl_known, 0, known_bytes);
+	for (uint64_t i = 1; i <= 20; i++)
+	{
+		uint64_t time_ns = i * 100000000;
+
+		chain = walk_later(&replay, time_ns);
+		reads = replay_world.reads;
+		found = chain->found;
+		assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+		memcpy(words, replay_words(chain), found * sizeof(*words));
+		/* the same stack a moment later */
+		assert_memory_equal(replay_words(walk_later(&replay, time_ns + 1)), words,
+							found * sizeof(*words));
+		assert_true(replay_world.reads < reads);
+		/* without known frames */
+		memset(replay_world.scratch.chain.perl_known, 0, known_bytes);
+		assert_memory_equal(replay_words(walk_later(&replay, time_ns + 2)), words,
+							found * sizeof(*words));
+		reads = replay_world.reads;
+		if (i < 20)
+			wait_again(&replay);
+	}
+	(void) walk_later(&replay, 10000000000);
+	assert_int_equal(replay_world.reads, reads);
+	replay_end(&replay);
+}
+
+static void
+test_known_frames(void **state)
+{
+	each_perl(check_known);
+}
+
 /* A thread that does not execute Perl has no interpreter, and no frames. */
 static void
 check_threads(const char *perl)
@@ -459,7 +550,7 @@ main(void)
 		cmocka_unit_test(test_compiling),		  cmocka_unit_test(test_broken_memory),
 		cmocka_unit_test(test_layouts),			  cmocka_unit_test(test_stale_code),
 		cmocka_unit_test(test_other_threads),	  cmocka_unit_test(test_merge_resumed),
-		cmocka_unit_test(test_merge_waiting_run),
+		cmocka_unit_test(test_merge_waiting_run), cmocka_unit_test(test_known_frames),
 	};
 
 	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);

@@ -113,8 +113,9 @@ perl_read_sampled(PerlBatch *batch)
 	for (size_t i = 0; i < batch->count; i++)
 		batch->valid[i] =
 			pfs_perl_check(batch->names.heads[i],
-						   perl_frame_word(&batch->wanted[i], PFS_PERL_MORE_STASH), files[i],
-						   (const __u64 *) &begins[i * PFS_PERL_FILE_WORDS]) ==
+						   perl_frame_word(&batch->wanted[i], PFS_PERL_MORE_STASH),
+						   pfs_perl_file_hash(files[i],
+											  (const __u64 *) &begins[i * PFS_PERL_FILE_WORDS])) ==
 			batch->wanted[i].key.check;
 }
 
