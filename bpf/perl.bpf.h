@@ -486,6 +486,7 @@ pfs_perl_step(__u32 slot, __u32 first)
 	if (!chain->perl.is_entered)
 		return pfs_enter_perl_stack(chain);
 	is_context = chain->perl.left != 0;
+	/* one call appends frames of both kinds, because its code is inlined and long */
 	if (is_context && pfs_read_perl_context(chain))
 		return 1;
 	if (is_context ? pfs_begin_perl_frame(scratch, first, &function)

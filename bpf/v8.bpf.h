@@ -72,7 +72,7 @@ pfs_v8_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
 
 	if (!PFS_V8_IS_OBJECT(script) || !pfs_is_object(PFS_V8_OBJECT(script)))
 		return 1;
-	/* keys of functions are tagged, so this address is none of them */
+	/* functions are known by tagged addresses, which are odd, so none has a script's address */
 	known = pfs_known_object(chain, PFS_V8_OBJECT(script), &key);
 	if (known->key != key)
 	{

@@ -131,7 +131,7 @@ hotspot_layout_name_of(const RemoteReads *reads, size_t number)
 static HotSpotField
 field_of(const char *type, const char *field)
 {
-#define HOTSPOT_FIELD_NAMES(identifier, name, other) { name, other },
+#define HOTSPOT_FIELD_NAMES(identifier, bytes, part, name, other) { name, other },
 	static const char *const names[HOTSPOT_FIELDS_COUNT][2] = { HOTSPOT_FIELDS(
 		HOTSPOT_FIELD_NAMES) };
 #undef HOTSPOT_FIELD_NAMES
@@ -325,88 +325,60 @@ is_complete(const HotSpotLayout *layout)
 	return true;
 }
 
-/* A field in bytes of a structure that are read together. */
-typedef struct FieldPart
+/* Returns the number of bytes that are read of a structure for the fields of a part. */
+static uint64_t
+part_bytes(const HotSpotLayout *layout, HotSpotPart part)
 {
-	HotSpotField field;
-	size_t bytes; /* of the field */
-	size_t room;  /* bytes of the structure that are read */
-} FieldPart;
-
-static bool
-fits_into(const HotSpotLayout *layout, const FieldPart *part)
-{
-	return !hotspot_has(layout, part->field) ||
-		   (part->room >= part->bytes && layout->fields[part->field] <= part->room - part->bytes);
-}
-
-/* Returns whether the offsets in parts that hotspot_code.c reads lie within these. */
-static bool
-are_parts_sane(const HotSpotLayout *layout)
-{
-	const uint32_t *sizes = layout->sizes;
-	/* data outside the heap are described by smaller numbers */
-	const bool immutable = hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE);
-	const FieldPart parts[] = {
-		{ HOTSPOT_BLOCK_USED, 1, sizes[HOTSPOT_SIZE_BLOCK] },
-		{ HOTSPOT_CODE_METHOD, 8, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_ID, 4, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_STATE, 1, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_IMMUTABLE, 8, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_SCOPES_OFFSET, 4, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_SCOPES, 8, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_PLACES, 4, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_DEPENDENCIES, immutable ? 2 : 4, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_CODE_METADATA, immutable ? 2 : 4, sizes[HOTSPOT_SIZE_CODE] },
-		{ HOTSPOT_PLACE_PC, 4, sizes[HOTSPOT_SIZE_PLACE] },
-		{ HOTSPOT_PLACE_SCOPE, 4, sizes[HOTSPOT_SIZE_PLACE] },
-		{ HOTSPOT_CONSTANT_POOL, 8, sizes[HOTSPOT_SIZE_CONSTANT] },
-		{ HOTSPOT_CONSTANT_NAME, 2, sizes[HOTSPOT_SIZE_CONSTANT] },
-		{ HOTSPOT_CONSTANT_CODE_BYTES, 2, sizes[HOTSPOT_SIZE_CONSTANT] },
-		{ HOTSPOT_CONSTANT_WORDS, 4, sizes[HOTSPOT_SIZE_CONSTANT] },
-		{ HOTSPOT_CONSTANT_FLAGS, 1, sizes[HOTSPOT_SIZE_CONSTANT] },
-		{ HOTSPOT_POOL_HOLDER, 8, sizes[HOTSPOT_SIZE_POOL] },
-		{ HOTSPOT_POOL_FILE, 2, sizes[HOTSPOT_SIZE_POOL] },
-		{ HOTSPOT_SYMBOL_LENGTH, 2, HOTSPOT_SYMBOL_BYTES },
-		{ HOTSPOT_SYMBOL_LENGTH_COUNT, 4, HOTSPOT_SYMBOL_BYTES },
-	};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	switch (part)
 	{
-		if (!fits_into(layout, &parts[i]))
-			return false;
+		case HOTSPOT_PART_STATIC:
+			return UINT64_MAX;
+		case HOTSPOT_PART_ALONE:
+			return HOTSPOT_STRUCT_BYTES;
+		case HOTSPOT_PART_HEAD:
+			return PFS_HOTSPOT_HEAD_BYTES;
+		case HOTSPOT_PART_SYMBOL:
+			return HOTSPOT_SYMBOL_BYTES;
+		case HOTSPOT_PART_BLOCK:
+			return layout->sizes[HOTSPOT_SIZE_BLOCK];
+		case HOTSPOT_PART_CODE:
+			return layout->sizes[HOTSPOT_SIZE_CODE];
+		case HOTSPOT_PART_PLACE:
+			return layout->sizes[HOTSPOT_SIZE_PLACE];
+		case HOTSPOT_PART_CONSTANT:
+			return layout->sizes[HOTSPOT_SIZE_CONSTANT];
+		case HOTSPOT_PART_POOL:
+			return layout->sizes[HOTSPOT_SIZE_POOL];
 	}
-	for (int i = HOTSPOT_BLOB_NAME; i <= HOTSPOT_BLOB_RELOCATION; i++)
-	{
-		if (!fits_into(layout, &(FieldPart){ (HotSpotField) i, 8, PFS_HOTSPOT_HEAD_BYTES }))
-			return false;
-	}
-	/* a compiled method's description begins with a blob's, which the kernel's walk reads alone */
-	return sizes[HOTSPOT_SIZE_CODE] >= PFS_HOTSPOT_HEAD_BYTES;
+	return 0;
 }
 
 bool
 hotspot_layout_is_sane(const HotSpotLayout *layout)
 {
-	/* fields that are read alone, at an address that an offset is added to */
-	static const HotSpotField alone[] = {
-		HOTSPOT_ARRAY_LENGTH,	   HOTSPOT_ARRAY_DATA,		HOTSPOT_HEAP_MEMORY,
-		HOTSPOT_HEAP_SEGMENTS,	   HOTSPOT_SPACE_LOW,		HOTSPOT_SPACE_HIGH,
-		HOTSPOT_HEAP_SEGMENT_BITS, HOTSPOT_METHOD_CONSTANT, HOTSPOT_CLASS_NAME,
-		HOTSPOT_CLASS_FILE,		   HOTSPOT_SYMBOL_BODY,
-	};
+#define HOTSPOT_FIELD_BOUND(identifier, bytes, part, name, other) { bytes, HOTSPOT_PART_##part },
+	static const struct
+	{
+		uint8_t bytes;
+		HotSpotPart part;
+	} bounds[HOTSPOT_FIELDS_COUNT] = { HOTSPOT_FIELDS(HOTSPOT_FIELD_BOUND) };
+#undef HOTSPOT_FIELD_BOUND
 
 	for (int i = 0; i < HOTSPOT_SIZES_COUNT; i++)
 	{
 		if (layout->sizes[i] < sizeof(uint64_t) || layout->sizes[i] > HOTSPOT_STRUCT_BYTES)
 			return false;
 	}
-	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+	/* no part is smaller than 8 bytes, the most that a field has */
+	for (int i = 0; i < HOTSPOT_FIELDS_COUNT; i++)
 	{
-		if (!fits_into(layout, &(FieldPart){ alone[i], 8, HOTSPOT_STRUCT_BYTES }))
+		if (hotspot_has(layout, (HotSpotField) i) &&
+			layout->fields[i] > part_bytes(layout, bounds[i].part) - bounds[i].bytes)
 			return false;
 	}
-	return are_parts_sane(layout) && layout->sizes[HOTSPOT_SIZE_BLOCK] <= UINT8_MAX &&
+	/* a compiled method's description begins with a blob's, whose head the kernel's walk reads */
+	return layout->sizes[HOTSPOT_SIZE_CODE] >= PFS_HOTSPOT_HEAD_BYTES &&
+		   layout->sizes[HOTSPOT_SIZE_BLOCK] <= UINT8_MAX &&
 		   layout->sizes[HOTSPOT_SIZE_CONSTANT] <= UINT8_MAX &&
 		   layout->fields[HOTSPOT_METHOD_CONSTANT] <= UINT8_MAX;
 }
