@@ -153,27 +153,60 @@ test_ignored_children(void **state)
 	assert_int_equal(code, EXIT_OK);
 }
 
-/* A shell command that counts to rounds. */
-#define SPIN(rounds) "i=0; while [ $i -lt " #rounds " ]; do i=$((i + 1)); done; "
+/* Parts of the work of test_cpu_time(), each of which a process of its own does. */
+#define CPU_PARTS 4
+
+/* A shell command that counts, and then writes the processor time of its shell to a file. */
+#define SPIN_AND_TELL \
+	"spin() { i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; times >\"$1\"; }; "
+
+/* Returns the time that "times" has written to a file for the shell itself: "0m1.25s 0m0.25s". */
+static double
+told_seconds(const char *directory, int part)
+{
+	char path[64];
+	FILE *file;
+	double minutes[2];
+	double seconds[2];
+
+	snprintf(path, sizeof(path), "%s/%d", directory, part);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lfm%lfs %lfm%lfs", &minutes[0], &seconds[0], &minutes[1],
+							&seconds[1]),
+					 4);
+	fclose(file);
+	assert_int_equal(unlink(path), 0);
+	return 60 * (minutes[0] + minutes[1]) + seconds[0] + seconds[1];
+}
 
 /* The time of all processes counts, however they were started and whoever waits for them. */
 static void
 test_cpu_time(void **state)
 {
-	BenchmarkRun one;
-	BenchmarkRun many;
+	static const char format[] = "cd %s; " SPIN_AND_TELL "spin 0 & (spin 1 &); "
+								 "setsid sh -c '" SPIN_AND_TELL "spin 2' & wait; spin 3";
+	char directory[] = "/tmp/profstore-test_benchmark-XXXXXX";
+	char script[1024];
+	BenchmarkRun run;
+	double told = 0;
 
-	assert_int_equal(run_ends(SPIN(500000), 600000, &one), EXIT_OK);
-	assert_int_equal(run_ends("one() { " SPIN(500000) "}; one & (one &); "
-													  "setsid sh -c '" SPIN(
-														  500000) "' & wait; " SPIN(1000000),
-							  600000, &many),
-					 EXIT_OK);
-	print_message("%.0f ms, of five parts %.0f ms\n", (double) one.cpu_ns / 1e6,
-				  (double) many.cpu_ns / 1e6);
-	assert_true(many.cpu_ns > 4 * one.cpu_ns);
-	assert_true(many.cpu_ns < 7 * one.cpu_ns);
-	assert_true(many.wall_ns > one.wall_ns);
+	assert_non_null(mkdtemp(directory));
+	assert_true(snprintf(script, sizeof(script), format, directory) < (int) sizeof(script));
+	assert_int_equal(run_ends(script, 600000, &run), EXIT_OK);
+	for (int part = 0; part < CPU_PARTS; part++)
+	{
+		double seconds = told_seconds(directory, part);
+
+		print_message("part %d: %.2f s\n", part, seconds);
+		assert_true(seconds > 0.05);
+		told += seconds;
+	}
+	print_message("together %.2f s, counted %.2f s\n", told, (double) run.cpu_ns / 1e9);
+	assert_int_equal(rmdir(directory), 0);
+	/* Counted are also the start of each process, and the rest of a tick of each. */
+	assert_true((double) run.cpu_ns / 1e9 > told - 0.01 * CPU_PARTS);
+	assert_true((double) run.cpu_ns / 1e9 < 1.1 * told + 0.05 * CPU_PARTS);
 }
 
 static void
