@@ -886,8 +886,13 @@ check_undescribed(Java *java, CodeWanted *wanted)
 	assert_no_name_with(java, wanted, HOTSPOT_BLOB_MAPS, 0, sizeof(uint64_t));
 	assert_no_name_with(java, wanted, HOTSPOT_BLOB_MAPS, block, sizeof(uint64_t));
 	assert_no_name_with(java, wanted, HOTSPOT_CODE_STATE, UINT8_MAX, sizeof(uint8_t));
-	if (hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE))
-		assert_no_name_with(java, wanted, HOTSPOT_CODE_IMMUTABLE, block, sizeof(uint64_t));
+	if (!hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE))
+		return;
+	assert_no_name_with(java, wanted, HOTSPOT_CODE_IMMUTABLE, block, sizeof(uint64_t));
+	/* data of 64 KB before the places, whose offset then has no bit in its lower half */
+	write_memory(java, wanted->key.address + layout->fields[HOTSPOT_CODE_PLACES],
+				 &(uint32_t){ 0x10000 }, sizeof(uint32_t));
+	assert_no_name_with(java, wanted, HOTSPOT_CODE_IMMUTABLE, block, sizeof(uint64_t));
 }
 
 /* Implements LateRead. */

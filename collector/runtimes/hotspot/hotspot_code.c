@@ -177,7 +177,7 @@ is_described(const HotSpotLayout *layout, const struct pfs_hotspot_heap *heaps,
 		(maps == 0 || is_in_heaps(heaps, maps)))
 		return false;
 	if (hotspot_has(layout, HOTSPOT_CODE_IMMUTABLE) &&
-		bytes_u16_at(bytes, fields[HOTSPOT_CODE_PLACES]) != 0 &&
+		bytes_u32_at(bytes, fields[HOTSPOT_CODE_PLACES]) != 0 &&
 		is_in_heaps(heaps, bytes_u64_at(bytes, fields[HOTSPOT_CODE_IMMUTABLE])))
 		return false;
 	return bytes[fields[HOTSPOT_CODE_STATE]] != STATE_NOT_INSTALLED;
