@@ -42,7 +42,7 @@ hotspot_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_point
 		reading = hotspot_layout_describe(memory, layout, &walk);
 	if (reading != HOTSPOT_READ)
 	{
-		target->file.is_known = reading != HOTSPOT_UNKNOWN;
+		target->is_strange = reading == HOTSPOT_UNKNOWN;
 		free(layout);
 		return false;
 	}

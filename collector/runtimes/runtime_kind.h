@@ -59,6 +59,7 @@ typedef struct RuntimeTarget
 	LoopCode compiled;		  /* generated code that runs in the loop's frame */
 	uint64_t stack_pointer; /* stack pointer of the sample for which place() searches; 0: unknown */
 	bool is_partial;		/* place() has found the place, and is to be called for the rest */
+	bool is_strange;		/* place() has read data that no known version has */
 	void *own;				/* the kind's data for each process; NULL if it has none */
 } RuntimeTarget;
 
@@ -83,7 +84,8 @@ struct RuntimeKind
 	 * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
 	 * Returns true if it has changed target->entry. is_first: the thread is the process's first
 	 * one. Sets target->is_partial while further facts of the interpreter are not found yet.
-	 * Sets target->file.is_known to false if the process's version is unknown.
+	 * Sets target->is_strange if the process's version seems to be unknown. A process that starts
+	 * or ends may seem so once, so the caller decides that after several attempts.
 	 */
 	bool (*place)(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer,
 				  bool is_first);

@@ -22,6 +22,7 @@
 #define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at a time, and as many per second */
 #define OWNERS		   32
 #define UNPLACED_TRIES 6 /* about three seconds */
+#define STRANGE_TRIES  3 /* at least 150 ms */
 
 typedef struct RuntimeProcess
 {
@@ -31,8 +32,9 @@ typedef struct RuntimeProcess
 	uint64_t owner;
 	uint64_t seek_ns; /* no search before this time */
 	uint64_t pause_ns;
-	uint32_t tries; /* attempts to find the place of threads' states */
-	Stall stall;	/* set if its memory did not answer */
+	uint32_t tries;	  /* attempts to find the place of threads' states */
+	uint32_t strange; /* attempts in a row that found an unknown version */
+	Stall stall;	  /* set if its memory did not answer */
 	ProcessCodes *codes;
 	UT_hash_handle hh;
 } RuntimeProcess;
@@ -184,6 +186,20 @@ note_unknown(Runtimes *runtimes, const ExecImage *image, const RuntimeKind *kind
 			  log_text("hint", "The command check lists such processes."));
 }
 
+/* Counts an attempt that has not found the place of threads' states. */
+static void
+note_unplaced(Runtimes *runtimes, RuntimeProcess *process)
+{
+	process->strange = process->target.is_strange ? process->strange + 1 : 0;
+	if (process->strange == STRANGE_TRIES)
+	{
+		process->target.file.is_known = false;
+		note_unknown(runtimes, &process->image, process->target.file.kind);
+	}
+	else if (!process->target.entry.is_placed && ++process->tries == UNPLACED_TRIES)
+		atomic_fetch_add(&runtimes->unplaced, 1);
+}
+
 void
 runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, const RuntimeFile *file,
 				uint64_t bias, uint64_t now_ns)
@@ -270,6 +286,7 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 	process->seek_ns = now_ns + process->pause_ns;
 	process->pause_ns = 2 * process->pause_ns < SEEK_MOST_NS ? 2 * process->pause_ns : SEEK_MOST_NS;
 	process->target.stack_pointer = stack_pointer;
+	process->target.is_strange = false;
 	was_placed = process->target.entry.is_placed;
 	if (process->target.file.kind->place(&memory, &process->target, thread_pointer, is_first))
 	{
@@ -277,10 +294,8 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 			atomic_fetch_add(&runtimes->placed, 1);
 		publish(runtimes, process);
 	}
-	else if (!process->target.file.is_known)
-		note_unknown(runtimes, image, process->target.file.kind);
-	else if (!was_placed && ++process->tries == UNPLACED_TRIES)
-		atomic_fetch_add(&runtimes->unplaced, 1);
+	else
+		note_unplaced(runtimes, process);
 	close_memory(runtimes, process, &memory, now_ns);
 }
 
