@@ -108,6 +108,7 @@ struct pfs_chain_walk {
 	__u64 leaf_bx;
 	__u64 leaf_dx;
 	__u64 leaf_r14;
+	__u64 leaf_link; /* the link register of arm64; 0: unknown */
 	struct pfs_luajit_walk luajit;
 	__u64 frame;  /* address of the next frame; 0: end of the chain */
 	__u64 record; /* address of the record that led to frame, if the interpreter has records */

@@ -495,16 +495,16 @@ pfs_described(const struct pfs_sample *sample)
 static __always_inline void
 pfs_note_leaf(struct pfs_scratch *scratch)
 {
-#ifndef PFS_ARM64
 	struct pfs_chain_walk *chain = &scratch->chain;
 	const struct pfs_walk_state *at = &scratch->walk.at;
 
+#ifdef PFS_ARM64
+	chain->leaf_link = at->registers[PFS_REGISTER_LR];
+#else
 	chain->leaf_pc = at->pc;
 	chain->leaf_bx = at->registers[PFS_REGISTER_BX];
 	chain->leaf_dx = at->registers[PFS_REGISTER_DX];
 	chain->leaf_r14 = at->registers[PFS_REGISTER_R14];
-#else
-	(void) scratch;
 #endif
 }
 

@@ -103,9 +103,35 @@ pfs_read_v8_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
 	return shared;
 }
 
-/* Appends the words about the frame at a frame pointer if it belongs to a script's function. */
+/*
+ * Returns the return address of the innermost code, on the assumption that it has no frame of its
+ * own. Returns 0 if the address cannot be read.
+ */
+static __always_inline __u64
+pfs_v8_return_address(const struct pfs_chain_walk *chain, __u64 fp)
+{
+#ifdef PFS_ARM64
+	(void) fp;
+	return chain->leaf_link;
+#else
+	__u64 word;
+
+	if (pfs_read_user(chain->first_sp, &word))
+		return 0;
+	/* code that is about to make its frame has pushed the caller's frame pointer */
+	if (word == fp && pfs_read_user(chain->first_sp + sizeof(word), &word))
+		return 0;
+	return word;
+#endif
+}
+
+/*
+ * Appends the words about the frame at a frame pointer if it belongs to a script's function.
+ * return_address: that of the code that runs, if the frame may be its caller's; otherwise 0.
+ */
 static __always_inline void
-pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 number)
+pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 number,
+				 __u64 return_address)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	const struct pfs_v8_layout *layout = &chain->runtime.v8;
@@ -136,10 +162,12 @@ pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 numbe
 	bytecodes = chain->block[layout->slot_bytecodes & 7];
 	if (!PFS_V8_IS_OBJECT(bytecodes) || !pfs_is_object(PFS_V8_OBJECT(bytecodes)))
 		bytecodes = 1;
-	pfs_chain_put_frame(scratch, first, known->words[0], 2);
+	pfs_chain_put_frame(scratch, first, known->words[0], return_address ? 3 : 2);
 	pfs_chain_put_more(scratch, first, offset << PFS_V8_CHECK_BITS | known->words[1]);
 	pfs_chain_put_more(scratch, first,
 					   (__u64) number << PFS_V8_BYTECODES_BITS | PFS_V8_OBJECT(bytecodes) >> 3);
+	if (return_address)
+		pfs_chain_put_more(scratch, first, PFS_FRAME_ADDRESS(return_address));
 }
 
 /* Returns the number of the frame after this one that is kept. */
@@ -176,7 +204,8 @@ pfs_v8_step(__u32 slot, __u32 first)
 		return 0;
 	fp = pfs_v8_frame_pointer(scratch, number);
 	if (fp)
-		pfs_put_v8_frame(scratch, first, fp, number);
+		pfs_put_v8_frame(scratch, first, fp, number,
+						 number == 0 ? pfs_v8_return_address(&scratch->chain, fp) : 0);
 	return 0;
 }
 

@@ -10,6 +10,10 @@
  *		check: 36 bits, bytecode offset: 24 bits
  *		address of the bytecode array / 8: 45 bits, number of the machine's frame: 12 bits
  *
+ * The innermost frame of the machine's stack (number 0) may have a fourth word: the return address
+ * of code that has no frame of its own. Many of V8's own functions make no frame, and the frame
+ * pointer is then that of their caller. The word means nothing if the code has a frame.
+ *
  * For a waiting thread the machine's stack was not walked yet. Then the number is the frame's
  * position: 8-byte words from the stack pointer to the frame pointer.
  *

@@ -91,7 +91,7 @@ walk_v8_stack(const ChainThread *thread, struct pfs_scratch *scratch, uint32_t f
 			chain->status = PFS_CHAIN_OUT_OF_TIME;
 			return;
 		}
-		pfs_put_v8_frame(scratch, first, thread->sp + 8 * place, (uint32_t) place);
+		pfs_put_v8_frame(scratch, first, thread->sp + 8 * place, (uint32_t) place, 0);
 	}
 	chain->status = PFS_CHAIN_WHOLE;
 }

@@ -86,12 +86,17 @@ put_machine(Merging *merging, uint32_t from, uint32_t to)
 	}
 }
 
+static bool
+is_generated_code(const MachineStack *machine, uint64_t code)
+{
+	return machine->is_generated != NULL && machine->is_generated(machine->context, code);
+}
+
 /* Returns whether the frame is a trampoline, which calls the loop before it. */
 static bool
 is_trampoline(const MachineStack *machine, uint32_t i)
 {
-	return machine->is_generated != NULL && i < machine->count &&
-		   machine->is_generated(machine->context, user_frame_code(machine->frames[i]));
+	return i < machine->count && is_generated_code(machine, user_frame_code(machine->frames[i]));
 }
 
 static uint32_t
@@ -451,6 +456,8 @@ merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 		put_run(merging, &run);
 }
 
+#define DESCRIPTION_WORDS 2 /* words after the first one of a frame's description */
+
 /*
  * Returns the index of the machine's frame by its number in the kernel's walk; the number of frames
  * if it is unknown.
@@ -492,7 +499,7 @@ index_of_described(const Merging *merging, uint32_t from, const UserFrame *frame
 	const MachineStack *machine = merging->machine;
 	uint32_t number;
 
-	if (frame->more_count != 2)
+	if (frame->more_count != DESCRIPTION_WORDS && frame->more_count != DESCRIPTION_WORDS + 1)
 		return machine->count;
 	number = PFS_V8_NUMBER(PFS_FRAME_PAYLOAD(frame->more[1]));
 	return merging->chain->marks == PFS_MARKS_PLACES ? index_of_place(machine, from, number)
@@ -504,13 +511,48 @@ static void
 put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
 {
 	const uint64_t *words = merging->chain->words + frame->place;
-	const uint64_t first = words[0] + (UINT64_C(1) << 60);
+	const uint64_t first = PFS_FRAME_PAYLOAD(words[0]) | (uint64_t) (DESCRIPTION_WORDS + 1) << 60;
 	const uint64_t last = UINT64_C(15) << 60 | executed;
 
 	put_words(merging->out, &first, 1);
-	put_words(merging->out, words + 1, frame->more_count);
+	put_words(merging->out, words + 1, DESCRIPTION_WORDS);
 	put_words(merging->out, &last, 1);
 	merging->out->merged++;
+}
+
+/*
+ * Returns the address in generated code that a described frame of the machine executes; 0 if it
+ * executes a function of the runtime. The innermost frame may execute such a function that makes no
+ * frame and was called by generated code, to which the last word of the description returns.
+ */
+static uint64_t
+executed_in(const MachineStack *machine, uint32_t index, const UserFrame *frame)
+{
+	uint64_t code = user_frame_code(machine->frames[index]);
+
+	if (is_generated_code(machine, code))
+		return code;
+	if (index != 0 || frame->more_count != DESCRIPTION_WORDS + 1)
+		return 0;
+	code = user_frame_code(PFS_FRAME_PAYLOAD(frame->more[DESCRIPTION_WORDS]) |
+						   PFS_FRAME_RETURN_ADDRESS);
+	return is_generated_code(machine, code) ? code : 0;
+}
+
+/*
+ * Takes the chain's next description. If the chain was cut, the words before the gap and those
+ * after it are parts of different descriptions.
+ */
+static bool
+next_description(const ChainStack *chain, uint32_t *at, UserFrame *frame)
+{
+	if (chain->cut > 0 && *at < chain->cut_at)
+	{
+		if (user_frame_next(chain->words, chain->cut_at, at, frame))
+			return true;
+		*at = chain->cut_at;
+	}
+	return user_frame_next(chain->words, chain->count, at, frame);
 }
 
 /*
@@ -522,8 +564,8 @@ count_late_generated(const MachineStack *machine)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = machine->late_from; machine->is_generated != NULL && i < machine->count; i++)
-		count += machine->is_generated(machine->context, user_frame_code(machine->frames[i]));
+	for (uint32_t i = machine->late_from; i < machine->count; i++)
+		count += is_generated_code(machine, user_frame_code(machine->frames[i]));
 	return count;
 }
 
@@ -542,10 +584,9 @@ merge_described(Merging *merging)
 	uint32_t at = 0;
 	UserFrame frame;
 
-	while (user_frame_next(chain->words, chain->count, &at, &frame))
+	while (next_description(chain, &at, &frame))
 	{
 		uint32_t index = index_of_described(merging, place, &frame);
-		uint64_t code = 0;
 
 		if (index < place || index == machine->count)
 		{
@@ -554,14 +595,11 @@ merge_described(Merging *merging)
 		}
 		put_machine(merging, place, index);
 		place = index + 1;
-		if (machine->is_generated != NULL &&
-			machine->is_generated(machine->context, user_frame_code(machine->frames[index])))
-			code = user_frame_code(machine->frames[index]);
-		if (index == 0 && code == 0)
+		if (index == 0 && !is_generated_code(machine, user_frame_code(machine->frames[0])))
 			put_machine(merging, 0, 1);
 		else
 			pass_machine(merging, index);
-		put_described(merging, &frame, code);
+		put_described(merging, &frame, executed_in(machine, index, &frame));
 	}
 	put_machine(merging, place, machine->count);
 	if (chain->marks == PFS_MARKS_NUMBERS)

@@ -70,19 +70,71 @@ static const Expected expected_inner[] = { { "outer", { 11, 13 }, 10 },
 
 static char script[] = "/tmp/test_runtimes_v8_XXXXXX.js";
 
+/*
+ * A script whose loop calls V8's own functions for arithmetic, which make no frame. Maglev, which
+ * versions before Node 20 reject, would compile the arithmetic into the loop.
+ */
+static const char additions[] = "require('v8').setFlagsFromString('--no-maglev');\n" /* 1 */
+								"function adds(n) {\n"								 /* 2 */
+								"  let sum = 0;\n"									 /* 3 */
+								"  for (let i = 0; i < 3000; i++) {\n"				 /* 4 */
+								"    sum = sum + i;\n"								 /* 5 */
+								"    sum = sum * n;\n"								 /* 6 */
+								"    sum = sum & 0xffff;\n"							 /* 7 */
+								"  }\n"												 /* 8 */
+								"  return sum;\n"									 /* 9 */
+								"}\n"												 /* 10 */
+								"for (let i = 0; i < 300; i++) adds(3);\n"
+								"require('fs').writeSync(1, 'ready\\n');\n"
+								"for (;;) adds(3);\n";
+
+static char additions_script[] = "/tmp/test_runtimes_v8_XXXXXX.js";
+
+/* V8's own functions that baseline code calls for this arithmetic, and the line of each call. */
+static const struct
+{
+	const char *name;
+	int32_t line;
+} arithmetic[] = { { "Builtins_Add_Baseline", 5 },
+				   { "Builtins_Multiply_Baseline", 6 },
+				   { "Builtins_BitwiseAndSmi_Baseline", 7 } };
+#define ARITHMETIC_COUNT (sizeof(arithmetic) / sizeof(arithmetic[0]))
+
 /* A program, and the known facts about its process. */
 typedef struct Node
 {
 	Replay replay;
 	int depth;
-	uint64_t builtins[2];	/* V8's own functions in the binary; 0: unknown */
-	uint64_t maps[1024][2]; /* executable memory without a file */
+	uint64_t builtins[2]; /* V8's own functions in the binary; 0: unknown */
+	uint64_t again[2];	  /* the second mapping of V8's own functions; 0: none */
+	uint64_t distance;	  /* from the first mapping to the second one */
+	uint64_t arithmetic[ARITHMETIC_COUNT][2]; /* functions of arithmetic; 0: unknown */
+	uint64_t maps[1024][2];					  /* executable memory without a file */
 	size_t map_count;
 } Node;
+
+/* Part of a file in executable memory. */
+typedef struct MappedCode
+{
+	unsigned long start;
+	unsigned long end;
+	unsigned long offset;
+	unsigned long inode;
+} MappedCode;
+
+/* Returns whether a mapping has a part of what another one has. */
+static bool
+is_mapped_again(const MappedCode *code, const MappedCode *earlier)
+{
+	return code->inode == earlier->inode && code->offset > earlier->offset &&
+		   code->offset < earlier->offset + (earlier->end - earlier->start);
+}
 
 static void
 read_maps(Node *node)
 {
+	MappedCode largest = { 0 }; /* mapping of a file */
+
 	char path[64];
 	char *maps;
 	char *rest;
@@ -94,17 +146,26 @@ read_maps(Node *node)
 	node->map_count = 0;
 	while ((line = strsep(&rest, "\n")) != NULL && node->map_count < 1024)
 	{
-		unsigned long start;
-		unsigned long end;
-		unsigned long inode;
+		MappedCode code;
 		char rights[5];
 
-		if (sscanf(line, "%lx-%lx %4s %*x %*s %lu", &start, &end, rights, &inode) == 4 &&
-			rights[2] == 'x' && inode == 0 && strchr(line, '[') == NULL)
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %lu", &code.start, &code.end, rights, &code.offset,
+				   &code.inode) != 5 ||
+			rights[2] != 'x' || strchr(line, '[') != NULL)
+			continue;
+		if (code.inode == 0)
 		{
-			node->maps[node->map_count][0] = start;
-			node->maps[node->map_count++][1] = end;
+			node->maps[node->map_count][0] = code.start;
+			node->maps[node->map_count++][1] = code.end;
 		}
+		else if (is_mapped_again(&code, &largest))
+		{
+			node->again[0] = code.start;
+			node->again[1] = code.end;
+			node->distance = (code.start - code.offset) - (largest.start - largest.offset);
+		}
+		else if (code.end - code.start > largest.end - largest.start)
+			largest = code;
 	}
 	free(maps);
 }
@@ -141,7 +202,7 @@ find_builtins(Node *node, const char *path)
 		for (uint32_t i = 0; i < count; i++)
 		{
 			uint64_t address = symbols[i].address + node->replay.target.bias;
-			char name[16];
+			char name[64];
 
 			if (symbols[i].type != STT_FUNC ||
 				!elf_source_string(&source, &file.symbols[ELF_SYMTAB].strings,
@@ -152,6 +213,12 @@ find_builtins(Node *node, const char *path)
 				node->builtins[0] = address;
 			if (address + symbols[i].size_bytes > node->builtins[1])
 				node->builtins[1] = address + symbols[i].size_bytes;
+			for (size_t j = 0; j < ARITHMETIC_COUNT; j++)
+				if (strcmp(name, arithmetic[j].name) == 0)
+				{
+					node->arithmetic[j][0] = address;
+					node->arithmetic[j][1] = address + symbols[i].size_bytes;
+				}
 		}
 	}
 	elf_file_fini(&file);
@@ -165,16 +232,16 @@ is_in_v8(const Node *node)
 	uint64_t pc = node->replay.registers.numbered[PFS_REGISTER_PC];
 
 	return is_generated(node, pc) || node->builtins[0] == 0 ||
-		   (pc >= node->builtins[0] && pc < node->builtins[1]);
+		   (pc >= node->builtins[0] && pc < node->builtins[1]) ||
+		   (pc >= node->again[0] && pc < node->again[1]);
 }
 
-/* Starts a script with these options; depth is that of the recursion. */
 static void
-start_node(Node *node, const char *path, const char *option, int depth)
+start_script(Node *node, const char *path, const char *option, const char *file, int depth)
 {
 	char text[16];
-	const char *const with[] = { path, option, script, text, NULL };
-	const char *const without[] = { path, script, text, NULL };
+	const char *const with[] = { path, option, file, text, NULL };
+	const char *const without[] = { path, file, text, NULL };
 
 	snprintf(text, sizeof(text), "%d", depth);
 	memset(node, 0, sizeof(*node));
@@ -182,6 +249,13 @@ start_node(Node *node, const char *path, const char *option, int depth)
 	node->depth = depth;
 	replay_find_file(&node->replay, PFS_RUNTIME_V8);
 	find_builtins(node, path);
+}
+
+/* Starts the script with an option; depth is that of the recursion. */
+static void
+start_node(Node *node, const char *path, const char *option, int depth)
+{
+	start_script(node, path, option, script, depth);
 }
 
 /* Ends the program, which may be stopped. */
@@ -200,7 +274,11 @@ put_machine_frames(const Node *node)
 	uint64_t fp = node->replay.registers.numbered[PFS_REGISTER_FP];
 	uint32_t count = 0;
 
-	scratch->chain.first_sp = node->replay.registers.numbered[PFS_REGISTER_SP];
+	memcpy(scratch->walk.at.registers, node->replay.registers.numbered,
+		   sizeof(node->replay.registers.numbered));
+	pfs_walk_enter_innermost(&scratch->walk);
+	pfs_note_leaf(scratch);
+	scratch->chain.first_sp = scratch->walk.at.sp;
 	while (count < PFS_MAX_WALK_FRAMES)
 	{
 		uint64_t words[2];
@@ -514,6 +592,68 @@ test_all_versions(void **state)
 		skip();
 }
 
+/* Returns the line that calls the function of arithmetic that runs; 0 if none runs. */
+static int32_t
+line_of_arithmetic(const Node *node)
+{
+	uint64_t pc = node->replay.registers.numbered[PFS_REGISTER_PC];
+
+	if (pc >= node->again[0] && pc < node->again[1])
+		pc -= node->distance;
+	for (size_t i = 0; i < ARITHMETIC_COUNT; i++)
+	{
+		if (pc >= node->arithmetic[i][0] && pc < node->arithmetic[i][1])
+			return arithmetic[i].line;
+	}
+	return 0;
+}
+
+/*
+ * Stops a loop of arithmetic. While one of V8's own functions without a frame runs, the function
+ * that called it has the line of the call.
+ */
+static void
+check_additions(const char *path)
+{
+	static Named named[FRAMES_MAX];
+	static MergedStack merged;
+	int leaves = 0;
+	int lines = 0;
+	Node node;
+
+	start_script(&node, path, "--no-opt", additions_script, 0);
+	for (int i = 0; i < 20 * STOPS && leaves < 2 * STOPS; i++)
+	{
+		let_run(&node);
+		replay_stop(&node.replay);
+		read_maps(&node);
+		if (is_in_v8(&node) && merge_stacks(&node, walk_chain(&node), &merged) &&
+			name_functions(&node, &merged, named, FRAMES_MAX) > 1 &&
+			strcmp(named[0].name, "adds") == 0)
+		{
+			/* V8's own function is the leaf, before the function that called it */
+			bool is_below = PFS_FRAME_MORE(merged.words[0]) == 0;
+			int32_t line = line_of_arithmetic(&node);
+
+			leaves += is_below;
+			lines += is_below && named[0].line != 0;
+			assert_true(named[0].line == 0 || (named[0].line >= 2 && named[0].line <= 9));
+			assert_true(line == 0 || named[0].line == 0 || named[0].line == line);
+		}
+		replay_go_on(&node.replay);
+	}
+	end_node(&node);
+	assert_true(leaves > 0);
+	assert_true(lines * 100 >= leaves * 95);
+}
+
+static void
+test_additions(void **state)
+{
+	if (each_node(check_additions) == 0)
+		skip();
+}
+
 /* Returns how many of the walk's frames from a given one on are in generated code. */
 static uint32_t
 generated_from(const Node *node, uint32_t from)
@@ -592,6 +732,7 @@ check_deep(const char *path)
 	size_t count;
 	Node node;
 
+	merged.cut = 0; /* of another Node */
 	start_node(&node, path, "--no-opt", 900);
 	/* the recursion is deep most of the time */
 	for (int i = 0; i < 1000 && merged.cut < 300; i++)
@@ -863,6 +1004,20 @@ test_stale(void **state)
 		skip();
 }
 
+/* Writes a new file, whose name replaces the X in a pattern. */
+static bool
+write_script(char *name, const char *text)
+{
+	int fd = mkstemps(name, 3);
+	bool is_written;
+
+	if (fd < 0)
+		return false;
+	is_written = write(fd, text, strlen(text)) == (ssize_t) strlen(text);
+	close(fd);
+	return is_written;
+}
+
 int
 main(void)
 {
@@ -870,15 +1025,14 @@ main(void)
 		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_late),
 		cmocka_unit_test(test_deep_recursion), cmocka_unit_test(test_broken_chain),
 		cmocka_unit_test(test_broken_objects), cmocka_unit_test(test_random_layouts),
-		cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_stale),		   cmocka_unit_test(test_additions),
 	};
-	int fd = mkstemps(script, 3);
 	int failed;
 
-	if (fd < 0 || write(fd, program, sizeof(program) - 1) != sizeof(program) - 1)
+	if (!write_script(script, program) || !write_script(additions_script, additions))
 		return 1;
-	close(fd);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(script);
+	unlink(additions_script);
 	return failed;
 }

@@ -213,6 +213,80 @@ test_merge(void **state)
 }
 
 /*
+ * The innermost frame executes one of V8's own functions, which makes no frame: its caller has the
+ * address before the one to which the function returns, if that is generated code.
+ */
+static void
+test_merge_without_frame(void **state)
+{
+	const uint64_t first = 0x5000 | UINT64_C(3) << 60 | (uint64_t) PFS_RUNTIME_V8 << 56;
+	const uint64_t more = UINT64_C(15) << 60;
+	uint64_t frames[] = { 0x100, 0x300 };
+	const uint64_t ends[] = { 16, 32 };
+	uint64_t words[] = { first, more, more, more | 0x10201, first, more, more | 1, more | 0x10201 };
+	MachineStack machine = { .frames = frames,
+							 .ends = ends,
+							 .count = 2,
+							 .cut_at = 2,
+							 .late_from = 2,
+							 .whole = true,
+							 .is_generated = is_high };
+	ChainStack chain = { .words = words, .count = 4, .whole = true, .marks = PFS_MARKS_NUMBERS };
+	static MergedStack merged;
+
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.count, 6);
+	assert_int_equal(merged.words[0], 0x100);
+	assert_int_equal(merged.words[1], first);
+	assert_int_equal(merged.words[4], more | 0x10200);
+	/* the word is no return address into generated code */
+	words[3] = more | 0x201;
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.count, 6);
+	assert_int_equal(merged.words[4], more);
+	/* generated code runs itself, so the word means nothing */
+	words[3] = more | 0x10201;
+	frames[0] = 0x10300;
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.count, 5);
+	assert_int_equal(merged.words[3], more | 0x10300);
+	/* only the innermost frame has such a word */
+	chain.count = 8;
+	words[6] = more | UINT64_C(1) << PFS_V8_BYTECODES_BITS;
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.words[7], more);
+}
+
+/* The words on both sides of a chain's gap are not taken for one description. */
+static void
+test_merge_torn(void **state)
+{
+	const uint64_t first = 0x5000 | UINT64_C(2) << 60 | (uint64_t) PFS_RUNTIME_V8 << 56;
+	const uint64_t more = UINT64_C(15) << 60;
+	const uint64_t frames[] = { 0x100, 0x10201, 0x10301 };
+	const uint64_t ends[] = { 16, 32, 48 };
+	const uint64_t second = more | UINT64_C(1) << PFS_V8_BYTECODES_BITS;
+	const uint64_t third = more | UINT64_C(2) << PFS_V8_BYTECODES_BITS;
+	/* the gap is between the words of the first description */
+	const uint64_t words[] = { first, more, second, first, more, third };
+	const MachineStack machine = { .frames = frames,
+								   .ends = ends,
+								   .count = 3,
+								   .cut_at = 3,
+								   .late_from = 3,
+								   .whole = true,
+								   .is_generated = is_high };
+	const ChainStack chain = {
+		.words = words, .count = 6, .cut_at = 2, .cut = 6, .whole = true, .marks = PFS_MARKS_NUMBERS
+	};
+	static MergedStack merged;
+
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.merged, 1);
+	assert_int_equal(merged.words[1], frames[1]);
+}
+
+/*
  * Frames that are described by their addresses replace the native frames with these frame pointers,
  * if the walk passed them. Other addresses are not frames.
  */
@@ -294,6 +368,7 @@ main(void)
 		cmocka_unit_test(test_positions),	 cmocka_unit_test(test_baseline),
 		cmocka_unit_test(test_layouts),		 cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_merge_places), cmocka_unit_test(test_merge_cut),
+		cmocka_unit_test(test_merge_torn),	 cmocka_unit_test(test_merge_without_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
