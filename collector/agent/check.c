@@ -184,9 +184,14 @@ check_interpreters(void)
 	InterpreterCensus census;
 	char text[256] = "";
 	uint32_t unknown = 0;
+	int result = interpreter_census_take(&census);
 
-	if (interpreter_census_take(&census) != 0)
+	if (result != 0)
+	{
+		snprintf(text, sizeof(text), "Processes could not be examined: %s.", strerror(-result));
+		print_line("processes", "interpreters", "unknown", text);
 		return;
+	}
 	for (size_t i = 0; i < census.count; i++)
 	{
 		append_interpreter(text, sizeof(text), &census.counts[i]);

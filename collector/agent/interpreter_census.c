@@ -4,8 +4,8 @@
  */
 #include "agent/interpreter_census.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +13,7 @@
 
 #include "agent/reader/file_look.h"
 #include "base/clock.h"
+#include "base/directory.h"
 #include "process/owner.h"
 #include "process/probes.h"
 
@@ -139,17 +140,22 @@ look_at_process(Counting *counting, uint32_t pid)
 	process_look_free(look);
 }
 
-/* Counts interpreters in all processes, until the limits of number or time are reached. */
-static void
+/*
+ * Counts interpreters in all processes, until the limits of number or time are reached. Returns 0
+ * or -errno.
+ */
+static int
 look_at_all(Counting *counting)
 {
-	DIR *processes = opendir("/proc");
 	const struct dirent *entry;
 	uint32_t looked = 0;
+	DIR *processes;
+	int err = directory_open(AT_FDCWD, "/proc", &processes);
 
-	if (processes == NULL)
-		return;
-	while (!counting->census->is_cut && (entry = readdir(processes)) != NULL)
+	if (err != 0)
+		return err;
+	while (!counting->census->is_cut && (err = directory_next(processes, &entry)) == 0 &&
+		   entry != NULL)
 	{
 		unsigned long pid = strtoul(entry->d_name, NULL, 10);
 
@@ -165,6 +171,7 @@ look_at_all(Counting *counting)
 			look_at_process(counting, (uint32_t) pid);
 	}
 	closedir(processes);
+	return err;
 }
 
 static void
@@ -189,6 +196,7 @@ interpreter_census_take(InterpreterCensus *census)
 	Counting counting = { .census = census, .until_ns = clock_ns(CLOCK_MONOTONIC) + CENSUS_NS };
 	size_t count;
 	const RuntimeKind *const *kinds = runtime_kinds(&count);
+	int err;
 
 	*census = (InterpreterCensus){ .count = count < CENSUS_KINDS_MAX ? count : CENSUS_KINDS_MAX };
 	for (size_t i = 0; i < census->count; i++)
@@ -200,7 +208,7 @@ interpreter_census_take(InterpreterCensus *census)
 		mapped_file_table_free(counting.files);
 		return -ENOMEM;
 	}
-	look_at_all(&counting);
+	err = look_at_all(&counting);
 	counting_fini(&counting);
-	return 0;
+	return err;
 }

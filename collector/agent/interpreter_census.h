@@ -35,6 +35,7 @@ typedef struct InterpreterCensus
 	bool is_cut;
 } InterpreterCensus;
 
-int interpreter_census_take(InterpreterCensus *census); /* returns 0 or -ENOMEM */
+/* Returns 0; -ENOMEM, or -errno if the processes cannot be listed. */
+int interpreter_census_take(InterpreterCensus *census);
 
 #endif

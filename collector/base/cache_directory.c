@@ -4,7 +4,6 @@
  */
 #include "base/cache_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/grow.h"
 #include "base/read_at.h"
 #include "base/regular_file.h"
@@ -75,30 +75,16 @@ cache_owns(const CacheDirectory *cache, const char *name)
 static int
 cache_list_files(const CacheDirectory *cache, CachedList *list)
 {
-	int fd = openat(cache->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	int err = 0;
+	const struct dirent *entry;
+	DIR *directory;
+	int err = directory_open(cache->fd, ".", &directory);
 
-	if (directory == NULL)
-	{
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
+	if (err != 0)
 		return err;
-	}
-	while (err == 0)
+	while (err == 0 && (err = directory_next(directory, &entry)) == 0 && entry != NULL)
 	{
 		struct stat status;
 
-		/* readdir() returns NULL at the end and on failure, and sets errno only on failure. */
-		errno = 0;
-		entry = readdir(directory);
-		if (entry == NULL)
-		{
-			err = -errno;
-			break;
-		}
 		if (!cache_owns(cache, entry->d_name) ||
 			fstatat(cache->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
 			!S_ISREG(status.st_mode))

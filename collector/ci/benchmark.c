@@ -103,13 +103,21 @@ benchmark_timed_out(const BenchmarkCommand *command, int output, Failure *failur
 
 /* Reports processes that would run beside all further runs. */
 static ExitCode
-benchmark_left(const BenchmarkCommand *command, uint32_t left, Failure *failure)
+benchmark_left(const BenchmarkCommand *command, const SupervisedEnd *end, Failure *failure)
 {
 	failure_set(failure, EXIT_BENCHMARK, "could not kill the processes of the benchmark");
+	if (end->list_error != 0)
+	{
+		failure_detail(failure,
+					   "The processes that the %s command \"%.100s\" has left could not be listed: "
+					   "%s.",
+					   command->side, command->arguments[0], strerror(end->list_error));
+		return failure->code;
+	}
 	failure_detail(failure,
 				   "The %s command \"%.100s\" has left %u processes of another user, such as those "
 				   "of sudo.",
-				   command->side, command->arguments[0], left);
+				   command->side, command->arguments[0], end->left);
 	failure_hint(failure, "Run profstore-collector itself as that user.");
 	return failure->code;
 }
@@ -169,7 +177,7 @@ benchmark_measure(const BenchmarkCommand *command, Supervisor *supervisor, int o
 		code = lost.code;
 	}
 	if (end.left > 0)
-		return benchmark_left(command, end.left, failure);
+		return benchmark_left(command, &end, failure);
 	run->cpu_ns = end.cpu_ns;
 	run->wall_ns = end.wall_ns;
 	return code != EXIT_OK ? code : benchmark_judge_end(command, output, &end, failure);

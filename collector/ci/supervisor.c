@@ -7,7 +7,6 @@
  */
 #include "ci/supervisor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "process/proc_file.h"
 
 /* Processes that were killed have this time to end. */
@@ -148,26 +148,28 @@ is_child_of(const char *name, pid_t parent)
 		   stat.parent_pid == (uint32_t) parent;
 }
 
-/* Kills the children of the supervisor, and those that they leave. Returns their number. */
-static uint32_t
-supervisor_kill_children(void)
+/* Kills the children of the supervisor, and counts them. Returns 0 or -errno. */
+static int
+supervisor_kill_children(uint32_t *count)
 {
-	DIR *proc = opendir("/proc");
 	pid_t own = getpid();
-	struct dirent *entry;
-	uint32_t count = 0;
+	const struct dirent *entry;
+	DIR *proc;
+	int err = directory_open(AT_FDCWD, "/proc", &proc);
 
-	while (proc != NULL && (entry = readdir(proc)) != NULL)
+	*count = 0;
+	if (err != 0)
+		return err;
+	while ((err = directory_next(proc, &entry)) == 0 && entry != NULL)
 	{
 		if (is_child_of(entry->d_name, own))
 		{
 			kill((pid_t) strtol(entry->d_name, NULL, 10), SIGKILL);
-			count++;
+			(*count)++;
 		}
 	}
-	if (proc != NULL)
-		closedir(proc);
-	return count;
+	closedir(proc);
+	return err;
 }
 
 /*
@@ -184,7 +186,7 @@ supervisor_end_all(Command *command, SupervisedEnd *end)
 		/* once the command is reaped, its number may be that of a foreign group */
 		if (!command->has_ended)
 			kill(-command->pid, SIGKILL);
-		end->left = command->has_children ? supervisor_kill_children() : 0;
+		end->list_error = command->has_children ? -supervisor_kill_children(&end->left) : 0;
 		supervisor_reap(command, end);
 		if (!command->has_children || clock_ns(CLOCK_MONOTONIC) > deadline_ns)
 			break;

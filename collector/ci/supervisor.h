@@ -21,6 +21,7 @@ typedef struct SupervisedEnd
 	int status;		 /* of the command, as waitpid() returns it */
 	int exec_error;	 /* errno if the command could not be executed; otherwise 0 */
 	uint32_t left;	 /* processes that could not be killed, because others own them */
+	int list_error;	 /* errno if these processes could not be listed; otherwise 0 */
 	int64_t cpu_ns;	 /* user and system time of the command and all that it started */
 	int64_t wall_ns; /* duration of the command */
 } SupervisedEnd;

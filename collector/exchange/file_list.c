@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/directory.h"
 #include "exchange/path_labels.h"
 
 #define CAPACITY_MIN 64
@@ -63,13 +64,18 @@ static ExitCode
 list_take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failure *failure)
 {
 	bool is_hidden = entry->fts_level > FTS_ROOTLEVEL && entry->fts_name[0] == '.';
+	int err;
 
 	switch (entry->fts_info)
 	{
 		case FTS_D:
 			if (is_hidden)
+			{
 				fts_set(walk, entry, FTS_SKIP);
-			return EXIT_OK;
+				return EXIT_OK;
+			}
+			err = directory_check(entry->fts_path);
+			return err == 0 ? EXIT_OK : unreadable_directory(entry->fts_path, -err, failure);
 		case FTS_F:
 			if (is_hidden)
 				return EXIT_OK;

@@ -4,7 +4,6 @@
  */
 #include "jit/code_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "files/open_file.h"
 #include "process/mapped_file.h"
 #include "process/mapping_list.h"
@@ -151,7 +151,8 @@ is_shared(const ProcStatus *process, const char *path, const struct stat *status
 
 /*
  * Returns true if the process has the file open for writing under a path that ends with the given
- * one. Checks the first DESCRIPTORS_MAX descriptors.
+ * one. Checks the first DESCRIPTORS_MAX descriptors. If they cannot be read, the file is not
+ * trusted, and counts as refused.
  */
 static bool
 holds_open(uint32_t pid, const char *path, const struct stat *status)
@@ -163,10 +164,9 @@ holds_open(uint32_t pid, const char *path, const struct stat *status)
 	DIR *directory;
 
 	snprintf(name, sizeof(name), "/proc/%u/fd", pid);
-	directory = opendir(name);
-	if (directory == NULL)
+	if (directory_open(AT_FDCWD, name, &directory) != 0)
 		return false;
-	while (!found && left-- > 0 && (entry = readdir(directory)) != NULL)
+	while (!found && left-- > 0 && directory_next(directory, &entry) == 0 && entry != NULL)
 	{
 		ssize_t length = readlinkat(dirfd(directory), entry->d_name, name, sizeof(name));
 		size_t wanted = strlen(path);

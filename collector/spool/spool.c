@@ -7,7 +7,6 @@
  */
 #include "spool/spool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,6 +22,7 @@
 
 #include "base/cache_directory.h"
 #include "base/clock.h"
+#include "base/directory.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/read_at.h"
@@ -486,30 +486,14 @@ find_file(Spool *spool, const char *name)
 static int
 spool_find_files(Spool *spool)
 {
-	/* closedir() closes the descriptor that it reads; spool->fd stays open */
-	int fd = openat(spool->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	int err = directory != NULL ? 0 : -errno;
+	const struct dirent *entry;
+	DIR *directory;
+	int err = directory_open(spool->fd, ".", &directory);
 
-	if (directory == NULL)
-	{
-		if (fd >= 0)
-			close(fd);
+	if (err != 0)
 		return err;
-	}
-	while (err == 0)
-	{
-		/* readdir() returns NULL at the end and on failure, and sets errno only on failure. */
-		errno = 0;
-		entry = readdir(directory);
-		if (entry == NULL)
-		{
-			err = -errno;
-			break;
-		}
+	while (err == 0 && (err = directory_next(directory, &entry)) == 0 && entry != NULL)
 		err = find_file(spool, entry->d_name);
-	}
 	closedir(directory);
 	return err;
 }

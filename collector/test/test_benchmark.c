@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "ci/benchmark.h"
+#include "failing_call.h"
 
 #define WAIT_S 20
 
@@ -209,6 +210,25 @@ test_cpu_time(void **state)
 	assert_true((double) run.cpu_ns / 1e9 < 1.1 * told + 0.05 * CPU_PARTS);
 }
 
+static int
+leave_unlisted(void)
+{
+	BenchmarkRun run;
+	Failure failure;
+
+	if (run_script("sleep 8 &", 1, 600000, &run, &failure) != EXIT_BENCHMARK)
+		return 1;
+	return strstr(failure.detail, "has left could not be listed: Input/output error.") != NULL ? 0
+																							   : 2;
+}
+
+/* If /proc cannot be read, the reason for processes that stay is not another user. */
+static void
+test_unlisted(void **state)
+{
+	assert_with_failing_directories(leave_unlisted);
+}
+
 static void
 test_environment(void **state)
 {
@@ -228,7 +248,7 @@ main(void)
 		cmocka_unit_test(test_killed_parent),	 cmocka_unit_test(test_killed_parent_of_many),
 		cmocka_unit_test(test_timeout),			 cmocka_unit_test(test_left),
 		cmocka_unit_test(test_ignored_children), cmocka_unit_test(test_cpu_time),
-		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_unlisted),		 cmocka_unit_test(test_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,18 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-
 #include "base/cache_directory.h"
+#include "failing_call.h"
 
-#define NO_LIMIT   ((size_t) 1 << 30)
-#define NO_FILTERS 77 /* exit code of a child that the kernel does not allow to filter calls */
+#define NO_LIMIT ((size_t) 1 << 30)
 
 static char path[64];
 
@@ -93,42 +87,19 @@ test_shared_by_two(void **state)
 	cache_directory_close(other);
 }
 
-/* From here on a system call of this process fails with an error. */
-static void
-fail_call(long number, unsigned int error)
+static int
+open_unreadable(void)
 {
-	struct sock_filter program[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int) number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog filter = { .len = 4, .filter = program };
+	CacheDirectory *cache;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-		_exit(NO_FILTERS);
+	return cache_directory_open(path, ".test", NO_LIMIT, &cache) == -EIO ? 0 : 1;
 }
 
 /* A directory that cannot be read is an error, because its files would count as none. */
 static void
 test_unreadable(void **state)
 {
-	int status;
-	pid_t child = fork();
-
-	if (child == 0)
-	{
-		CacheDirectory *cache;
-
-		fail_call(SYS_getdents64, EIO);
-		_exit(cache_directory_open(path, ".test", NO_LIMIT, &cache) == -EIO ? 0 : 1);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == NO_FILTERS)
-		skip();
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_with_failing_directories(open_unreadable);
 }
 
 /* A file that a killed process had begun to write is evicted like the others. */

@@ -22,6 +22,7 @@
 #include "exchange/given_labels.h"
 #include "exchange/lz4_file.h"
 #include "exchange/path_labels.h"
+#include "failing_call.h"
 
 static void
 assert_format(const char *content, ProfileFormat expected)
@@ -156,6 +157,28 @@ test_skip_unreadable(void **state)
 	file_list_free(&list);
 }
 
+static int
+list_unreadable(void)
+{
+	FileList list = { NULL };
+	Failure failure;
+	ExitCode code = file_list_add(&list, "/proc/self/task", NULL, &failure);
+	size_t count = list.count;
+
+	file_list_free(&list);
+	return code == EXIT_IO && count == 0 &&
+				   strcmp(failure.detail, "/proc/self/task: Input/output error.") == 0
+			   ? 0
+			   : 1;
+}
+
+/* A directory whose reading fails is an error, because its files would be left out in silence. */
+static void
+test_unreadable_directory(void **state)
+{
+	assert_with_failing_directories(list_unreadable);
+}
+
 /*
  * A file that is cut anywhere, or has any byte changed, is refused or unpacked to the same content.
  */
@@ -203,9 +226,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),	 cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_operands), cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_lz4),		 cmocka_unit_test(test_skip_unreadable),
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_path_labels),
+		cmocka_unit_test(test_lz4),
+		cmocka_unit_test(test_skip_unreadable),
+		cmocka_unit_test(test_unreadable_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/interpreter_census.h"
+#include "failing_call.h"
 
 #define PYTHON	 "/usr/bin/python3"
 #define CHILDREN 6
@@ -104,12 +106,28 @@ test_known_version(void **state)
 	assert_true(count_of(&census, PFS_RUNTIME_PYTHON)->known >= 1);
 }
 
+static int
+take_unreadable(void)
+{
+	InterpreterCensus census;
+
+	return interpreter_census_take(&census) == -EIO ? 0 : 1;
+}
+
+/* Processes that cannot be listed are an error, because they would count as none. */
+static void
+test_unreadable(void **state)
+{
+	assert_with_failing_directories(take_unreadable);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_version),
 		cmocka_unit_test(test_known_version),
+		cmocka_unit_test(test_unreadable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,13 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
 
+#include "failing_call.h"
 #include "symbols/worker/worker_sandbox.h"
-
-#define NO_FILTERS 77
 
 /*
  * Runs the steps of the worker's start that are tested. Returns an exit code: number of the step
@@ -103,25 +100,6 @@ leaves_others_alone(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/*
- * From here on a system call of this process returns at once: with that error, or with 0 for none.
- */
-static void
-answer_call(long number, unsigned int error)
-{
-	struct sock_filter program[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int) number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog filter = { .len = 4, .filter = program };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-		_exit(NO_FILTERS);
-}
-
 /* Writes the target of a link of /proc in the child; "" if it cannot be read. */
 static void
 read_namespace(char *text, size_t size)
@@ -137,9 +115,9 @@ try_network(void)
 	char before[64];
 	char after[64];
 
-	answer_call(SYS_seccomp, 0);
+	fail_call(SYS_seccomp, 0);
 	/* otherwise Landlock would forbid to read the link */
-	answer_call(SYS_landlock_create_ruleset, EOPNOTSUPP);
+	fail_call(SYS_landlock_create_ruleset, EOPNOTSUPP);
 	read_namespace(before, sizeof(before));
 	if (!worker_sandbox_enter())
 		return 1;
@@ -153,7 +131,7 @@ try_network(void)
 static int
 try_file(void)
 {
-	answer_call(SYS_seccomp, 0);
+	fail_call(SYS_seccomp, 0);
 	if (!worker_sandbox_enter())
 		return 1;
 	if (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES)
@@ -164,7 +142,7 @@ try_file(void)
 static int
 try_to_stay_root(void)
 {
-	answer_call(SYS_setresuid, EPERM);
+	fail_call(SYS_setresuid, EPERM);
 	return worker_sandbox_enter() ? 0 : 1;
 }
 

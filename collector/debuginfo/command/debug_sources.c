@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "database/session.h"
 #include "debuginfo/debug_image.h"
 #include "debuginfo/source_batch.h"
@@ -51,6 +52,15 @@ store_archived_file(void *context, const char *name, int fd)
 	return storing_add(context, name, fd);
 }
 
+/* Sets *failure to the reason for which a directory cannot be read. Returns false. */
+static bool
+sources_fail_unreadable(const char *path, int error, Failure *failure)
+{
+	failure_set(failure, EXIT_IO, "could not read a directory of source files");
+	failure_detail(failure, "%s: %s.", path, strerror(error));
+	return false;
+}
+
 /* Stores the files below a directory, without those of git itself. Follows no links. */
 static void
 store_directory(Storing *storing, char *path, Failure *failure)
@@ -60,6 +70,7 @@ store_directory(Storing *storing, char *path, Failure *failure)
 	bool goes_on = true;
 	const char *name;
 	FTSENT *entry;
+	int err;
 
 	if (tree == NULL)
 	{
@@ -71,6 +82,8 @@ store_directory(Storing *storing, char *path, Failure *failure)
 		if (entry->fts_info == FTS_D && entry->fts_level > 0 &&
 			strcmp(entry->fts_name, ".git") == 0)
 			(void) fts_set(tree, entry, FTS_SKIP);
+		else if (entry->fts_info == FTS_D && (err = directory_check_entered(entry)) != 0)
+			goes_on = sources_fail_unreadable(entry->fts_path, -err, failure);
 		else if (entry->fts_info == FTS_F)
 		{
 			int fd = open(entry->fts_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -82,12 +95,10 @@ store_directory(Storing *storing, char *path, Failure *failure)
 		}
 		else if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR ||
 				 entry->fts_info == FTS_NS)
-		{
-			failure_set(failure, EXIT_IO, "could not read a directory of source files");
-			failure_detail(failure, "%s: %s.", entry->fts_path, strerror(entry->fts_errno));
-			goes_on = false;
-		}
+			goes_on = sources_fail_unreadable(entry->fts_path, entry->fts_errno, failure);
 	}
+	if (goes_on && errno != 0) /* fts_read() sets errno to 0 at the end of the walk */
+		(void) sources_fail_unreadable(path, errno, failure);
 	(void) fts_close(tree);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "database/session.h"
@@ -200,6 +201,15 @@ is_layout_blob(const FTSENT *entry)
 		   access(path, F_OK) == 0;
 }
 
+/* Reports a file or a directory that cannot be read. */
+static void
+uploading_note_unreadable(Uploading *uploading, const char *path, int error)
+{
+	uploading->failed++;
+	log_event(LOG_ERROR, MODULE, "could not read a file", log_text("file", path),
+			  log_text("reason", strerror(error)));
+}
+
 /*
  * Uploads the files below the paths. Does not follow symbolic links, and stays on the file system
  * of each path.
@@ -209,25 +219,35 @@ upload_paths(Uploading *uploading, char **paths, DbError *error)
 {
 	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_COMFOLLOW, NULL);
 	DbOutcome outcome = DB_OK;
-	FTSENT *entry;
+	FTSENT *entry = NULL;
+	int err;
 
 	if (tree == NULL)
 	{
 		db_error_set(error, NULL, "out of memory", NULL, NULL);
 		return DB_REFUSED;
 	}
+	errno = 0;
 	while (outcome == DB_OK && !stop_asked() && (entry = fts_read(tree)) != NULL)
 	{
-		if (entry->fts_info == FTS_F)
+		if (entry->fts_info == FTS_D && (err = directory_check_entered(entry)) != 0)
+		{
+			uploading_note_unreadable(uploading, entry->fts_path, -err);
+			(void) fts_set(tree, entry, FTS_SKIP);
+		}
+		else if (entry->fts_info == FTS_F)
 			outcome = upload_file(uploading, entry->fts_path, entry->fts_level == 0,
 								  entry->fts_level == 0 || is_layout_blob(entry), error);
 		else if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR ||
 				 entry->fts_info == FTS_NS)
-		{
-			uploading->failed++;
-			log_event(LOG_ERROR, MODULE, "could not read a file", log_text("file", entry->fts_path),
-					  log_text("reason", strerror(entry->fts_errno)));
-		}
+			uploading_note_unreadable(uploading, entry->fts_path, entry->fts_errno);
+	}
+	/* fts_read() sets errno to 0 at the end of the walk */
+	if (entry == NULL && errno != 0)
+	{
+		uploading->failed++;
+		log_event(LOG_ERROR, MODULE, "could not list all files",
+				  log_text("reason", strerror(errno)));
 	}
 	(void) fts_close(tree);
 	return outcome;

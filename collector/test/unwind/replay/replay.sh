@@ -40,7 +40,7 @@ compile_replay()
 	# shellcheck disable=SC2086
 	step "the walker compiles" gcc -std=gnu11 -D_GNU_SOURCE $replay_flags -O1 -g $warnings \
 		-fsanitize=address,undefined -fno-sanitize-recover=all $includes -o "$out/replay" "$replay_source/replay.c" "$replay_top"/collector/unwind/{,cfi/}*.c \
-		"$replay_top"/collector/{base/{arena,cache_directory,memory_share,regular_file,table},files/elf_headers,labels/cgroup,process/{owner,patience,proc_file,prober}}.c "$replay_top/bpf/test/memory_tables.c" -lelf -llzma -lz
+		"$replay_top"/collector/{base/{arena,cache_directory,directory,memory_share,regular_file,table},files/elf_headers,labels/cgroup,process/{owner,patience,proc_file,prober}}.c "$replay_top/bpf/test/memory_tables.c" -lelf -llzma -lz
 }
 
 # replay VARIANT: records and replays; what was said of it is in $replayed.
