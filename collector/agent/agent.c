@@ -13,7 +13,6 @@
  */
 #include "agent/agent.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -31,6 +30,7 @@
 #include "agent/reader/reader.h"
 #include "agent/reload.h"
 #include "agent/restraint.h"
+#include "agent/start_priority.h"
 #include "agent/tender.h"
 #include "base/child.h"
 #include "base/clock.h"
@@ -67,12 +67,7 @@
 #define DEVICES_BYTES	((size_t) 256 * 1024) /* limit of the memory for names of GPUs */
 #define DRAIN_MIN_MS	1000
 
-/*
- * Priority of all threads for the first START_NS. On a busy machine other processes would otherwise
- * delay the first samples.
- */
-#define START_NICE (-8)
-#define START_NS   (10 * NS_PER_S)
+#define START_NS (10 * NS_PER_S) /* all threads have the priority of the start for so long */
 
 /*
  * Parts of --max-memory, as divisors. Names of generated code and addresses of generated code have
@@ -131,8 +126,7 @@ typedef struct Agent
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
 	int64_t figures_ns;
-	bool hurried; /* the threads have priority START_NICE, which has to be reset to own_nice */
-	int own_nice;
+	StartPriority start_priority;
 } Agent;
 
 /*
@@ -145,40 +139,6 @@ keep_memory_small(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_ARENA_MAX, 2);
-}
-
-/*
- * Raises the priority of this thread, and so of all threads that it will start, if that is
- * permitted and they do not have it already.
- */
-static void
-hurry(Agent *agent)
-{
-	agent->own_nice = getpriority(PRIO_PROCESS, 0);
-	agent->hurried = agent->own_nice > START_NICE && setpriority(PRIO_PROCESS, 0, START_NICE) == 0;
-}
-
-/*
- * Returns all threads to the priority with which the agent was started, except threads that set
- * their own priority.
- */
-static void
-end_hurry(Agent *agent)
-{
-	DIR *directory = opendir("/proc/self/task");
-	struct dirent *entry;
-
-	agent->hurried = false;
-	if (directory == NULL)
-		return;
-	while ((entry = readdir(directory)) != NULL)
-	{
-		id_t thread = (id_t) strtoul(entry->d_name, NULL, 10);
-
-		if (thread != 0 && getpriority(PRIO_PROCESS, thread) == START_NICE)
-			(void) setpriority(PRIO_PROCESS, thread, agent->own_nice);
-	}
-	closedir(directory);
 }
 
 /*
@@ -712,6 +672,18 @@ first_flush_ns(int64_t running_ns)
 }
 
 /* Does the periodic work that is due. */
+/* Returns the threads to the priority with which the agent was started. */
+static void
+agent_end_start(Agent *agent)
+{
+	int result = start_priority_end(&agent->start_priority);
+
+	if (result != 0)
+		log_event(LOG_WARNING, "agent",
+				  "could not list the agent's threads; they keep the priority of the start",
+				  log_text("detail", strerror(-result)));
+}
+
 static void
 agent_tick(Agent *agent, int64_t now_ns)
 {
@@ -720,8 +692,8 @@ agent_tick(Agent *agent, int64_t now_ns)
 		(void) sampler_follow_cpus(agent->sampler);
 		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
 	}
-	if (agent->hurried && now_ns - agent->started_ns > START_NS)
-		end_hurry(agent);
+	if (agent->start_priority.is_raised && now_ns - agent->started_ns > START_NS)
+		agent_end_start(agent);
 	restraint_tick(&agent->restraint, now_ns);
 	sampler_pace(agent->sampler, now_ns);
 	show_life(agent, now_ns);
@@ -1032,7 +1004,7 @@ agent_run(char **arguments, int count)
 	service_manager_open(&agent->service);
 	keep_memory_small();
 	/* Threads inherit the priority, so raise it before the first of them starts. */
-	hurry(agent);
+	start_priority_raise(&agent->start_priority);
 	code = agent_start_parts(agent, &failure);
 	if (code == EXIT_OK)
 	{
