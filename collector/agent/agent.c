@@ -232,9 +232,7 @@ open_summary(Agent *agent, Failure *failure)
 	agent->summary = fopen(path, "we");
 	if (agent->summary != NULL)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not open the summary");
-	failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
-	return failure->code;
+	return failure_of_file(failure, "could not open the summary", path, strerror(errno));
 }
 
 /* Publishes the figures for the page /metrics and the writer's reports. */
@@ -373,9 +371,8 @@ open_health(Agent *agent, Failure *failure)
 
 	if (result == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not write the status");
-	failure_detail(failure, "\"%s\": %s.", agent->options->status_file, strerror(-result));
-	return failure->code;
+	return failure_of_file(failure, "could not write the status", agent->options->status_file,
+						   strerror(-result));
 }
 
 /*

@@ -550,9 +550,7 @@ ci_write(const char *path, const char *mode, const Buffer *text, Failure *failur
 	}
 	if (error == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not write file");
-	failure_detail(failure, "%s: %s.", path, strerror(error));
-	return failure->code;
+	return failure_of_file(failure, "could not write file", path, strerror(error));
 }
 
 static ExitCode

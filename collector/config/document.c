@@ -452,9 +452,7 @@ document_parse(Document *document, const char *path, const char *bytes, size_t l
 static ExitCode
 document_fail_unreadable(const char *path, const char *reason, Failure *failure)
 {
-	failure_set(failure, EXIT_IO, "could not read the configuration");
-	failure_detail(failure, "\"%s\": %s.", path, reason);
-	return failure->code;
+	return failure_of_file(failure, "could not read the configuration", path, reason);
 }
 
 /* Reads and parses an open file, then closes it. */

@@ -40,23 +40,15 @@ add_path(FileList *list, const char *path, Failure *failure)
 }
 
 static ExitCode
-file_list_fail_unreadable(const char *message, const char *path, int error, Failure *failure)
-{
-	failure_set(failure, EXIT_IO, message);
-	failure_detail(failure, "%s: %s.", path, strerror(error));
-	return failure->code;
-}
-
-static ExitCode
 unreadable_directory(const char *path, int error, Failure *failure)
 {
-	return file_list_fail_unreadable("could not read directory", path, error, failure);
+	return failure_of_file(failure, "could not read directory", path, strerror(error));
 }
 
 static ExitCode
 unreadable_file(const char *path, int error, Failure *failure)
 {
-	return file_list_fail_unreadable("could not read file", path, error, failure);
+	return failure_of_file(failure, "could not read file", path, strerror(error));
 }
 
 /* Handles one entry of the walk: skips hidden files and directories, adds matching files. */

@@ -250,9 +250,7 @@ lane_submit(ImportLane *lane)
 static ExitCode
 read_failed(const char *file, const char *reason, Failure *failure)
 {
-	failure_set(failure, EXIT_IO, "could not read file");
-	failure_detail(failure, "%s: %s.", file, reason);
-	return failure->code;
+	return failure_of_file(failure, "could not read file", file, reason);
 }
 
 /* Reads a whole file, or standard input for "-". */

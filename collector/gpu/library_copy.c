@@ -112,8 +112,7 @@ library_open(const char *source, Failure *failure)
 		problem = "It is not a regular file";
 	if (problem == NULL)
 		return fd;
-	failure_set(failure, EXIT_IO, "could not open the GPU library");
-	failure_detail(failure, "\"%s\": %s.", source, problem);
+	failure_of_file(failure, "could not open the GPU library", source, problem);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -128,11 +127,8 @@ gpu_library_copy(const char *source, const char *directory, Failure *failure)
 	int err;
 
 	if (target < 0)
-	{
-		failure_set(failure, EXIT_IO, "could not open the directory of the copy");
-		failure_detail(failure, "\"%s\": %s.", directory, strerror(errno));
-		return failure->code;
-	}
+		return failure_of_file(failure, "could not open the directory of the copy", directory,
+							   strerror(errno));
 	library = library_open(source, failure);
 	if (library < 0)
 	{

@@ -42,9 +42,7 @@ hash(const char *token, unsigned char result[SHA256_DIGEST_LENGTH])
 static ExitCode
 unreadable_tokens(const char *path, int error, Failure *failure)
 {
-	failure_set(failure, EXIT_IO, "could not read the file of tokens");
-	failure_detail(failure, "%s: %s.", path, strerror(error));
-	return failure->code;
+	return failure_of_file(failure, "could not read the file of tokens", path, strerror(error));
 }
 
 static ExitCode

@@ -20,6 +20,14 @@ failure_set(Failure *failure, ExitCode code, const char *message)
 }
 
 ExitCode
+failure_of_file(Failure *failure, const char *message, const char *path, const char *reason)
+{
+	failure_set(failure, EXIT_IO, message);
+	failure_detail(failure, "\"%s\": %s.", path, reason);
+	return EXIT_IO;
+}
+
+ExitCode
 failure_out_of_memory(Failure *failure)
 {
 	return failure_set(failure, EXIT_INTERNAL, "out of memory");

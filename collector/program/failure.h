@@ -23,6 +23,13 @@ void failure_detail(Failure *failure, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void failure_hint(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Sets the failure of a file, with code EXIT_IO and the detail "PATH": REASON. The path has quotes,
+ * and reason has no period, as of strerror(). Returns the code.
+ */
+ExitCode failure_of_file(Failure *failure, const char *message, const char *path,
+						 const char *reason);
+
 /* Sets the failure of an allocation. Returns its code, EXIT_INTERNAL. */
 ExitCode failure_out_of_memory(Failure *failure);
 

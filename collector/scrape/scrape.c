@@ -140,9 +140,8 @@ open_status(Scraper *scraper, Failure *failure)
 
 	if (result == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not write the status");
-	failure_detail(failure, "\"%s\": %s.", scraper->options->status_file, strerror(-result));
-	return failure->code;
+	return failure_of_file(failure, "could not write the status", scraper->options->status_file,
+						   strerror(-result));
 }
 
 /* Reads the configuration and starts all parts. */

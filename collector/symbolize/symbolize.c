@@ -320,9 +320,8 @@ open_source(Symbolizing *symbolizing, Failure *failure)
 		error = symbolizer_create(&symbolizer, &symbolizing->symbolizer);
 	if (error == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not prepare the search for debug information");
-	failure_detail(failure, "%s: %s.", options->cache_directory, strerror(-error));
-	return failure->code;
+	return failure_of_file(failure, "could not prepare the search for debug information",
+						   options->cache_directory, strerror(-error));
 }
 
 ExitCode

@@ -151,7 +151,7 @@ test_skip_unreadable(void **state)
 
 	assert_int_equal(file_list_add(&list, "/proc/version", NULL, &failure), EXIT_OK);
 	assert_int_equal(file_list_skip(&list, "/proc", &skipped, &failure), EXIT_IO);
-	assert_string_equal(failure.detail, "/proc: Is a directory.");
+	assert_string_equal(failure.detail, "\"/proc\": Is a directory.");
 	assert_int_equal(file_list_skip(&list, "/proc/self/mem", &skipped, &failure), EXIT_IO);
 	assert_int_equal(list.count, 1);
 	file_list_free(&list);
@@ -167,7 +167,7 @@ list_unreadable(void)
 
 	file_list_free(&list);
 	return code == EXIT_IO && count == 0 &&
-				   strcmp(failure.detail, "/proc/self/task: Input/output error.") == 0
+				   strcmp(failure.detail, "\"/proc/self/task\": Input/output error.") == 0
 			   ? 0
 			   : 1;
 }

@@ -56,8 +56,7 @@ store_archived_file(void *context, const char *name, int fd)
 static bool
 sources_fail_unreadable(const char *path, int error, Failure *failure)
 {
-	failure_set(failure, EXIT_IO, "could not read a directory of source files");
-	failure_detail(failure, "%s: %s.", path, strerror(error));
+	failure_of_file(failure, "could not read a directory of source files", path, strerror(error));
 	return false;
 }
 
@@ -129,10 +128,7 @@ store_path(Storing *storing, char *path, Failure *failure)
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) != 0)
-	{
-		failure_set(failure, EXIT_IO, "could not open source files");
-		failure_detail(failure, "%s: %s.", path, strerror(errno));
-	}
+		failure_of_file(failure, "could not open source files", path, strerror(errno));
 	else if (S_ISDIR(status.st_mode))
 		store_directory(storing, path, failure);
 	else

@@ -320,9 +320,7 @@ run_extract(const DebuginfoOptions *options, const char *path, Failure *failure)
 		close(output);
 	if (error == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not extract debug information");
-	failure_detail(failure, "%s: %s.", path, reason_of(error));
-	return failure->code;
+	return failure_of_file(failure, "could not extract debug information", path, reason_of(error));
 }
 
 static ExitCode

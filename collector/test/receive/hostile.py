@@ -715,7 +715,7 @@ def test_refused_to_start():
     receiver.process.wait(20)
     ok(f"{absent}: No such file or directory." in receiver.text(), "a certificate that is not there is told as that", receiver.text())
     for flags, reason in (([f"--tls-cert={SCRATCH}", f"--tls-key={absent}"], "no start line"), (["--tls-cert=/dev/null", f"--tls-key={absent}"], "no start line"),
-                          ([f"--tokens={SCRATCH}"], f"{SCRATCH}: Is a directory")):
+                          ([f"--tokens={SCRATCH}"], f'{SCRATCH}\\": Is a directory')):
         receiver = Receiver(*flags, expect_start=False)
         receiver.process.wait(20)
         ok(f"{reason}." in receiver.text(), f"{flags[0]}: the reason is given", receiver.text())
