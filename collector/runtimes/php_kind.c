@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
@@ -16,9 +15,9 @@
 
 #define MAPS_BYTES ((size_t) 1024 * 1024)
 
-/* PHP with OpCache but without a JIT compiler uses all looks, once for each process. */
-#define LOOKS_MAX 6
-#define LOOKS_NS  (300 * 1000)
+#define SHARED_MAX		  16 /* limit, because the process may have any number of mappings */
+#define DESCRIPTION_WORDS 32 /* number of words examined at the start of shared memory */
+#define PAGE_BYTES		  4096
 
 static bool
 php_kind_read_file(const ElfSource *source, const char *name, RuntimeFile *file)
@@ -45,49 +44,103 @@ php_kind_describe(RuntimeTarget *target)
 	target->entry.marks = PFS_MARKS_COUNTED;
 }
 
-/*
- * Looks for the code of the JIT compiler: the executable part of memory that the processes of a
- * server share. Returns whether there is such memory, and sets *compiled if a part is executable.
- */
-static bool
-php_look_for_compiled(RemoteMemory *memory, LoopCode *compiled)
+/* Memory without a file that processes share. Its parts may have different rights. */
+typedef struct SharedMemory
 {
-	char *text = remote_memory_maps(memory, MAPS_BYTES);
-	char *rest = NULL;
-	bool is_shared = false;
+	uint64_t start;
+	uint64_t end;
+	uint64_t inode;
+	LoopCode executable; /* its executable part; both 0: none */
+} SharedMemory;
 
-	if (text == NULL)
-		return false;
-	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+/* Adds a part of shared memory to the last one of a list, or as another one. */
+static size_t
+shared_memory_add(SharedMemory *shared, size_t count, const SharedMemory *part)
+{
+	SharedMemory *last = count > 0 ? &shared[count - 1] : NULL;
+
+	if (last != NULL && last->inode == part->inode && last->end == part->start)
 	{
-		uint64_t start;
-		uint64_t end;
+		last->end = part->end;
+		if (part->executable.end != 0)
+			last->executable = part->executable;
+		return count;
+	}
+	if (count < SHARED_MAX)
+		shared[count++] = *part;
+	return count;
+}
+
+/* Lists the shared memory of a process. Returns its number. Changes the text of the mappings. */
+static size_t
+shared_memory_list(char *maps, SharedMemory shared[SHARED_MAX])
+{
+	char *rest = NULL;
+	size_t count = 0;
+
+	for (char *line = strtok_r(maps, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+	{
+		SharedMemory part = { 0 };
 		char access[5];
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, access) != 3 ||
-			start >= end || strstr(line, " /dev/zero") == NULL)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64, &part.start, &part.end,
+				   access, &part.inode) != 4 ||
+			part.start >= part.end || strstr(line, " /dev/zero") == NULL)
 			continue;
-		is_shared = true;
 		if (access[2] == 'x')
-			*compiled = (LoopCode){ .start = start, .end = end };
+			part.executable = (LoopCode){ .start = part.start, .end = part.end };
+		count = shared_memory_add(shared, count, &part);
 	}
-	free(text);
-	return is_shared;
+	return count;
 }
 
 /*
- * Finds the memory of compiled code. It exists before the first script runs, but is writable and
- * not executable while the compiler adds a function: in that case we look again a moment later.
+ * Finds the part of OPcache's memory that is reserved for the JIT compiler. The memory begins with
+ * a description, which contains the address and the size of that part. The part is the last one.
+ */
+static bool
+php_find_reserved(RemoteMemory *memory, const SharedMemory *shared, LoopCode *compiled)
+{
+	uint64_t words[DESCRIPTION_WORDS];
+	const RemotePieces piece = { .address = shared->start,
+								 .piece_bytes = sizeof(words),
+								 .count = 1 };
+
+	if (remote_memory_read(memory, &piece, words) != sizeof(words))
+		return false;
+	for (size_t i = 0; i + 1 < DESCRIPTION_WORDS; i++)
+	{
+		if (words[i] > shared->start && words[i] < shared->end && words[i] % PAGE_BYTES == 0 &&
+			words[i + 1] == shared->end - words[i])
+		{
+			*compiled = (LoopCode){ .start = words[i], .end = shared->end };
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Finds the memory of compiled code, which exists before the first script runs. It is executable,
+ * but writable instead while the compiler adds a function: then its mapping does not differ from
+ * the rest of OPcache's memory, and OPcache's description of that memory is read.
  */
 static void
 php_find_compiled(RemoteMemory *memory, RuntimeTarget *target)
 {
-	for (int i = 0; i < LOOKS_MAX && php_look_for_compiled(memory, &target->compiled) &&
-					target->compiled.end == 0;
-		 i++)
-		nanosleep(&(struct timespec){ .tv_nsec = LOOKS_NS }, NULL);
-	target->entry.php.compiled_start = target->compiled.start;
-	target->entry.php.compiled_end = target->compiled.end;
+	char *maps = remote_memory_maps(memory, MAPS_BYTES);
+	SharedMemory shared[SHARED_MAX];
+	size_t count = maps != NULL ? shared_memory_list(maps, shared) : 0;
+	LoopCode compiled = { 0 };
+
+	free(maps);
+	for (size_t i = 0; i < count && compiled.end == 0; i++)
+		compiled = shared[i].executable;
+	for (size_t i = 0; i < count && compiled.end == 0; i++)
+		(void) php_find_reserved(memory, &shared[i], &compiled);
+	target->compiled = compiled;
+	target->entry.php.compiled_start = compiled.start;
+	target->entry.php.compiled_end = compiled.end;
 }
 
 /*

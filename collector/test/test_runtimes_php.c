@@ -7,14 +7,17 @@
  */
 #include "runtime_replay.h"
 
+#include <inttypes.h>
+
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
 #include "runtimes/php/php_file.h"
 #include "runtimes/stack_merge.h"
 
-#define FRAMES_MAX 512
-#define STOPS	   40
-#define STOPS_MOST 5000
+#define FRAMES_MAX		  512
+#define STOPS			  40
+#define STOPS_MOST		  5000
+#define SYSTEM_CALLS_MOST 20000
 
 /*
  * A script that waits below a recursion, a closure that array_map() calls, a generator and an
@@ -72,6 +75,17 @@ static const char fibers[] = "<?php\n"								  /*  1 */
 							 "if (class_exists('Fiber')) starts();\n" /* 11 */
 							 "else eval('waits();');\n";			  /* 12 */
 
+/* The compiler adds a function to its memory again and again. */
+static const char compiling[] =
+	"<?php\n"
+	"$file = __DIR__ . '/made.php';\n"
+	"echo \"ready\\n\";\n"
+	"for ($i = 0;; $i++) {\n"
+	"    file_put_contents($file, \"<?php\\nfunction made$i(\\$n) { return \\$n * $i; }\\n\");\n"
+	"    opcache_invalidate($file, true);\n"
+	"    include $file;\n"
+	"}\n";
+
 static char directory[] = "/tmp/test_runtimes_php.XXXXXX";
 
 static void
@@ -96,14 +110,15 @@ write_scripts(void **state)
 	write_script("includes.php", includes);
 	write_script("burning.php", burning);
 	write_script("fibers.php", fibers);
+	write_script("compiling.php", compiling);
 	return 0;
 }
 
 static int
 remove_scripts(void **state)
 {
-	static const char *const names[] = { "waiting.php", "includes.php", "burning.php",
-										 "fibers.php" };
+	static const char *const names[] = { "waiting.php", "includes.php",	 "burning.php",
+										 "fibers.php",	"compiling.php", "made.php" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -135,7 +150,7 @@ start_script(Replay *replay, const char *php, const char *script, const char *ar
 	snprintf(path, sizeof(path), "%s/%s", directory, script);
 	snprintf(mode, sizeof(mode), "-dopcache.jit=%s", jit != NULL ? jit : "");
 	replay_start(replay, jit != NULL ? compiled : plain);
-	if (strcmp(script, "burning.php") != 0)
+	if (strcmp(script, "burning.php") != 0 && strcmp(script, "compiling.php") != 0)
 		replay_wait_for_sleep(replay);
 	replay_find(replay, PFS_RUNTIME_PHP);
 }
@@ -380,6 +395,83 @@ static void
 test_compiled_code(void **state)
 {
 	each_php(check_compiled);
+}
+
+/*
+ * Finds the executable part of the memory that OPcache shares between processes. Returns false if
+ * there is none.
+ */
+static bool
+find_executable(const Replay *replay, LoopCode *code)
+{
+	char path[64];
+	char *maps;
+	char *rest;
+	char *line;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) replay->pid);
+	assert_int_equal(proc_file_read(path, REPLAY_MAPS_BYTES, &maps, NULL), 0);
+	rest = maps;
+	while (!found && (line = strsep(&rest, "\n")) != NULL)
+	{
+		found = strstr(line, "xs ") != NULL && strstr(line, " /dev/zero") != NULL &&
+				sscanf(line, "%" SCNx64 "-%" SCNx64, &code->start, &code->end) == 2;
+	}
+	free(maps);
+	return found;
+}
+
+/* Lets the stopped program run until its code becomes executable, or no longer is. */
+static void
+run_until(const Replay *replay, bool is_executable)
+{
+	LoopCode code;
+	int status;
+
+	for (int i = 0; i < SYSTEM_CALLS_MOST; i++)
+	{
+		assert_int_equal(ptrace(PTRACE_SYSCALL, replay->pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(replay->pid, &status, __WALL), replay->pid);
+		assert_true(WIFSTOPPED(status));
+		if (find_executable(replay, &code) == is_executable)
+			return;
+	}
+	fail();
+}
+
+/* The memory of compiled code is found while the compiler writes to it and it is not executable. */
+static void
+check_writing(const char *php)
+{
+	RuntimeTarget *target;
+	LoopCode code;
+	Replay replay;
+
+	start_script(&replay, php, "compiling.php", NULL, "function");
+	target = &replay.target;
+	if (has_opcache(&replay))
+	{
+		replay_stop(&replay);
+		run_until(&replay, false);
+		target->compiled = (LoopCode){ 0 };
+		assert_true(target->file.kind->place(&replay.memory, target,
+											 replay.registers.thread_pointer, true));
+		run_until(&replay, true);
+		assert_true(find_executable(&replay, &code));
+		assert_int_equal(target->compiled.start, code.start);
+		assert_int_equal(target->compiled.end, code.end);
+		assert_int_equal(target->entry.php.compiled_start, code.start);
+		assert_int_equal(target->entry.php.compiled_end, code.end);
+		replay_go_on(&replay);
+	}
+	replay_end(&replay);
+}
+
+static void
+test_compiler_writes(void **state)
+{
+	each_php(check_writing);
 }
 
 static void
@@ -681,10 +773,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_versions),  cmocka_unit_test(test_deep_recursion),
 		cmocka_unit_test(test_fibers),		  cmocka_unit_test(test_leaf_lines),
-		cmocka_unit_test(test_compiled_code), cmocka_unit_test(test_broken_memory),
-		cmocka_unit_test(test_threads),		  cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_other_threads),
-		cmocka_unit_test(test_merge_fiber),
+		cmocka_unit_test(test_compiled_code), cmocka_unit_test(test_compiler_writes),
+		cmocka_unit_test(test_broken_memory), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_other_threads), cmocka_unit_test(test_merge_fiber),
 	};
 
 	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);
