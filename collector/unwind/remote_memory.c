@@ -99,7 +99,8 @@ typedef struct GatherProbe
 
 /*
  * Reads ranges, beginning with first, until one is unreadable, and marks those that were read.
- * Returns the number of ranges read.
+ * Returns the number of ranges read. Nothing is readable at address 0, which callers give if there
+ * is no object, so that needs no call.
  */
 static size_t
 gather_from(GatherProbe *gather, size_t first, size_t offset)
@@ -114,9 +115,13 @@ gather_from(GatherProbe *gather, size_t first, size_t offset)
 	{
 		const RemoteRange *range = &gather->ranges[first + count];
 
+		if (range->address == 0 && range->bytes != 0)
+			break;
 		remote[count] = (struct iovec){ (void *) (uintptr_t) range->address, range->bytes };
 		local.iov_len += range->bytes;
 	}
+	if (count == 0)
+		return 0;
 	result = process_vm_readv((pid_t) gather->pid, &local, 1, remote, count, 0);
 	for (size_t i = 0; i < count; i++)
 	{

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "code/code_object.h"
 #include "code/user_frame.h"
@@ -51,6 +52,8 @@
 #define STACK_MAIN	   1
 #define STACKS_MAX	   64
 
+#define LISTS 3 /* of texts: names, packages and files */
+
 typedef struct PerlNames
 {
 	uint64_t addresses[RUNTIME_CODES_MAX]; /* 0: there is none */
@@ -70,6 +73,13 @@ typedef struct PerlBatch
 	RemoteText files[RUNTIME_CODES_MAX];
 } PerlBatch;
 
+/* What the check of a frame needs from memory. */
+typedef struct PerlSampled
+{
+	uint64_t head;
+	uint64_t begin[PFS_PERL_FILE_WORDS]; /* of the file's name */
+} PerlSampled;
+
 /* Returns a further word of the frame in which the code was sampled. */
 static uint64_t
 perl_frame_word(const CodeWanted *wanted, uint32_t number)
@@ -77,46 +87,50 @@ perl_frame_word(const CodeWanted *wanted, uint32_t number)
 	return PFS_FRAME_PAYLOAD(wanted->more[number]);
 }
 
-/* Reads the heads of names. */
+/* Sets the head of a name, and the position of its characters. */
 static void
-perl_read_heads(const PerlBatch *batch, PerlNames *names)
+perl_take_head(PerlNames *names, size_t i, uint64_t head)
 {
-	bool had[RUNTIME_CODES_MAX];
+	int32_t length = (int32_t) (head >> 32);
 
-	remote_words_read(batch->memory, names->addresses, batch->count, 1, names->heads, had);
-	for (size_t i = 0; i < batch->count; i++)
-	{
-		int32_t length = (int32_t) (names->heads[i] >> 32);
-
-		names->texts[i].address = names->addresses[i] + NAME_CHARACTERS;
-		names->texts[i].bytes = had[i] && length > 0 ? (uint64_t) length : 0;
-	}
+	names->heads[i] = head;
+	names->texts[i].address = names->addresses[i] + NAME_CHARACTERS;
+	names->texts[i].bytes = length > 0 ? (uint64_t) length : 0;
 }
 
-/* Reads the parts of the check, and marks the frames that have not changed since the sample. */
+/*
+ * Reads the parts of the check at once, and marks the frames that have not changed since the
+ * sample.
+ */
 static void
 perl_read_sampled(PerlBatch *batch)
 {
-	uint64_t files[RUNTIME_CODES_MAX];
-	uint64_t begins[RUNTIME_CODES_MAX * PFS_PERL_FILE_WORDS];
-	bool had[RUNTIME_CODES_MAX];
+	PerlSampled parts[RUNTIME_CODES_MAX];
+	RemoteRange ranges[2 * RUNTIME_CODES_MAX];
 
 	for (size_t i = 0; i < batch->count; i++)
 	{
 		const CodeWanted *wanted = &batch->wanted[i];
 
 		batch->names.addresses[i] = wanted->key.address < PFS_PERL_CODES ? 0 : wanted->key.address;
-		files[i] = perl_frame_word(wanted, PFS_PERL_MORE_FILE);
+		ranges[2 * i] = (RemoteRange){ batch->names.addresses[i], sizeof(parts[i].head), false };
+		ranges[2 * i + 1] = (RemoteRange){ perl_frame_word(wanted, PFS_PERL_MORE_FILE),
+										   sizeof(parts[i].begin), false };
 	}
-	perl_read_heads(batch, &batch->names);
-	remote_words_read(batch->memory, files, batch->count, PFS_PERL_FILE_WORDS, begins, had);
+	remote_memory_gather(batch->memory, ranges, 2 * batch->count, parts);
 	for (size_t i = 0; i < batch->count; i++)
+	{
+		const CodeWanted *wanted = &batch->wanted[i];
+		uint64_t file = ranges[2 * i + 1].address;
+
+		perl_take_head(&batch->names, i, ranges[2 * i].had ? parts[i].head : 0);
+		if (!ranges[2 * i + 1].had)
+			memset(parts[i].begin, 0, sizeof(parts[i].begin));
 		batch->valid[i] =
-			pfs_perl_check(batch->names.heads[i],
-						   perl_frame_word(&batch->wanted[i], PFS_PERL_MORE_STASH),
-						   pfs_perl_file_hash(files[i],
-											  (const __u64 *) &begins[i * PFS_PERL_FILE_WORDS])) ==
-			batch->wanted[i].key.check;
+			pfs_perl_check(batch->names.heads[i], perl_frame_word(wanted, PFS_PERL_MORE_STASH),
+						   pfs_perl_file_hash(file, (const __u64 *) parts[i].begin)) ==
+			wanted->key.check;
+	}
 }
 
 /* Finds the names of the packages. */
@@ -162,7 +176,28 @@ perl_read_packages(PerlBatch *batch)
 		if (addresses[i] != 0)
 			batch->packages.addresses[i] = first[i];
 	}
-	perl_read_heads(batch, &batch->packages);
+	remote_words_read(batch->memory, batch->packages.addresses, batch->count, 1, first, had);
+	for (size_t i = 0; i < batch->count; i++)
+		perl_take_head(&batch->packages, i, first[i]);
+}
+
+/* Reads the characters of names, packages and files together. */
+static void
+perl_read_texts(PerlBatch *batch)
+{
+	RemoteText *lists[] = { batch->names.texts, batch->packages.texts, batch->files };
+	RemoteText texts[LISTS * RUNTIME_CODES_MAX];
+	size_t count = 0;
+
+	for (size_t list = 0; list < LISTS; list++)
+	{
+		memcpy(&texts[count], lists[list], batch->count * sizeof(texts[0]));
+		count += batch->count;
+	}
+	for (size_t at = 0; at < count; at += REMOTE_TEXTS_MAX)
+		remote_texts_read(batch->memory, &texts[at], MIN(count - at, REMOTE_TEXTS_MAX));
+	for (size_t list = 0; list < LISTS; list++)
+		memcpy(lists[list], &texts[list * batch->count], batch->count * sizeof(texts[0]));
 }
 
 /* Returns the name of a frame, on the heap; NULL if it could not be read. */
@@ -235,9 +270,7 @@ perl_codes_read(RemoteMemory *memory, const struct pfs_perl_layout *layout, Code
 	}
 	perl_read_sampled(batch);
 	perl_read_packages(batch);
-	remote_texts_read(memory, batch->names.texts, count);
-	remote_texts_read(memory, batch->packages.texts, count);
-	remote_texts_read(memory, batch->files, count);
+	perl_read_texts(batch);
 	perl_read_sampled(batch);
 	for (size_t i = 0; i < count; i++)
 	{

@@ -7,18 +7,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 
-#define PAGE_BYTES	 4096
+#define PAGE_BYTES		4096
 /* limit of the distance between an instruction and the start of its code */
-#define LOOK_BYTES	 ((uint64_t) 512 * 1024)
-#define CODE_MAX	 ((uint64_t) 8 * 1024 * 1024)
-#define KIND_MASK	 15
-#define HEAD_CODE	 8 /* in the object before the code: index of the word that leads to Code */
-#define READS_SEARCH 20000
+#define LOOK_BYTES		((uint64_t) 512 * 1024)
+#define CODE_MAX		((uint64_t) 8 * 1024 * 1024)
+#define KIND_MASK		15
+#define HEAD_CODE		8 /* in the object before the code: index of the word that leads to Code */
+#define READS_SEARCH	20000
+/* limit of the bytes of an object before code, above all offsets that a layout can have */
+#define CODE_OBJECT_MAX 1032
 
 #define SEARCH_COST_NS	(4 * NS_PER_MS)
 #define SEARCH_BURST_NS (1000 * NS_PER_MS) /* 250 searches at a time, and as many per second */
@@ -111,11 +114,37 @@ add_piece(V8Codes *codes, const V8Code *code)
 	codes->codes[place] = *code;
 }
 
+/*
+ * Reads an object of code up to the end of its last field that is needed, in one call. Returns
+ * false if it is unreadable.
+ */
+static bool
+read_code_object(V8Memory *memory, uint64_t object, uint8_t bytes[CODE_OBJECT_MAX])
+{
+	const V8Layout *layout = memory->layout;
+	size_t end = MAX(layout->code_size, layout->code_flags) + sizeof(uint32_t);
+
+	end = MAX(end, MAX(layout->code_positions, layout->code_deopt) + sizeof(uint64_t));
+	if (layout->start_is_pointer)
+		end = MAX(end, layout->code_start + sizeof(uint64_t));
+	return end <= CODE_OBJECT_MAX && v8_read(memory, object, bytes, end);
+}
+
+static uint64_t
+word_at(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
 /* Reads the fields of the object before some code. Returns false if it is not a Code object. */
 static bool
 v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 {
 	const V8Layout *layout = memory->layout;
+	uint8_t object[CODE_OBJECT_MAX];
 	uint64_t words[4];
 	uint32_t size;
 	uint32_t flags;
@@ -125,16 +154,15 @@ v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 		return false;
 	code->head = head;
 	code->object = layout->has_streams ? v8_object_at(memory, head + HEAD_CODE) : head;
-	if (code->object == 0 || !v8_word(memory, code->object, &words[0]) ||
-		!v8_word(memory, code->object + layout->code_positions, &words[1]) ||
-		!v8_word(memory, code->object + layout->code_deopt, &words[2]) ||
-		!v8_read(memory, code->object + layout->code_size, &size, sizeof(size)) ||
-		!v8_read(memory, code->object + layout->code_flags, &flags, sizeof(flags)))
+	if (code->object == 0 || !read_code_object(memory, code->object, object))
 		return false;
-	code->start = code->object + layout->code_start;
-	if (layout->start_is_pointer &&
-		!v8_word(memory, code->object + layout->code_start, &code->start))
-		return false;
+	words[0] = word_at(object);
+	words[1] = word_at(object + layout->code_positions);
+	words[2] = word_at(object + layout->code_deopt);
+	memcpy(&size, object + layout->code_size, sizeof(size));
+	memcpy(&flags, object + layout->code_flags, sizeof(flags));
+	code->start = layout->start_is_pointer ? word_at(object + layout->code_start)
+										   : code->object + layout->code_start;
 	if (size == 0 || size > CODE_MAX || code->start <= head || code->start > UINT64_MAX - size)
 		return false;
 	code->end = code->start + size;
