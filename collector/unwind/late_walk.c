@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "events.h"
 
 /*
@@ -170,25 +171,72 @@ unloaded_at_sample(const LateWalk *from)
 	return from->unloaded != PFS_UNLOADED_UNKNOWN ? from->unloaded : 0;
 }
 
-/* Returns false if HotSpot may have unloaded classes, and freed their code, since the sample. */
-static bool
-compiled_is_as_sampled(const LateWalk *from)
-{
-	uint64_t address = from->runtime->hotspot.unloaded;
-	const RemotePieces piece = { .address = address, .piece_bytes = 8, .count = 1 };
-	uint64_t unloaded;
+/* Compiled methods whose numbers are read together. */
+#define CHECKED_MAX 64
 
-	return address == 0 || (remote_memory_read(from->memory, &piece, &unloaded) == 8 &&
-							unloaded == unloaded_at_sample(from));
+typedef struct CheckedCode
+{
+	CompiledCode codes[CHECKED_MAX];
+	size_t places[CHECKED_MAX]; /* positions of their frames */
+	RemoteRange ranges[CHECKED_MAX];
+	uint32_t ids[CHECKED_MAX]; /* numbers that were read again */
+	size_t count;
+} CheckedCode;
+
+/* Collects the compiled methods of frames from *at on. Advances *at. */
+static void
+collect_compiled(const LateWalk *from, const uint64_t *frames, size_t count, size_t *at,
+				 CheckedCode *checked)
+{
+	checked->count = 0;
+	for (; *at < count && checked->count < CHECKED_MAX; (*at)++)
+	{
+		CompiledCode *code = &checked->codes[checked->count];
+
+		if (!compiled_code_of(frames, count, *at, code))
+			continue;
+		checked->ranges[checked->count] =
+			(RemoteRange){ .address = code->address + from->runtime->hotspot.compile_id,
+						   .bytes = sizeof(checked->ids[0]) };
+		checked->places[checked->count++] = *at;
+	}
 }
 
-/* Returns true for a frame of a method that HotSpot compiled, from its two words. */
-static bool
-is_compiled(const uint64_t *frame)
+/*
+ * Notes the compiled methods that the walk has found. Returns the position of the first one that
+ * may not be the sampled one; count if there is none. Their numbers are read again after the walk,
+ * which may have used older pages: a method that was seen before the sample and still has its
+ * number was there all the time.
+ */
+static size_t
+check_compiled(const LateWalk *from, const uint64_t *frames, size_t count)
 {
-	return PFS_FRAME_MORE(frame[0]) == 1 &&
-		   PFS_FRAME_INTERPRETER(frame[0]) == PFS_RUNTIME_HOTSPOT &&
-		   PFS_HOTSPOT_FRAME(PFS_FRAME_PAYLOAD(frame[1])) == PFS_HOTSPOT_FRAME_COMPILED;
+	size_t doubtful = count;
+	CheckedCode checked;
+	size_t at = 0;
+
+	while (at < count)
+	{
+		uint64_t now_ns;
+
+		collect_compiled(from, frames, count, &at, &checked);
+		memset(checked.ids, 0, sizeof(checked.ids));
+		remote_memory_gather(from->memory, checked.ranges, checked.count, checked.ids);
+		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+		for (size_t i = 0; i < checked.count; i++)
+		{
+			const CompiledCode *code = &checked.codes[i];
+			bool is_there = checked.ranges[i].had && checked.ids[i] == code->id;
+
+			if (doubtful == count &&
+				!(is_there &&
+				  code_sightings_had(from->sightings, from->process, code, from->time_ns)))
+				doubtful = checked.places[i];
+			if (is_there)
+				code_sightings_note(from->sightings, from->process, code, now_ns);
+		}
+	}
+	return doubtful;
 }
 
 /*
@@ -208,7 +256,7 @@ size_t
 late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
 		  int *status)
 {
-	size_t first_compiled = SIZE_MAX;
+	size_t certain;
 	struct pfs_walk walk;
 	__u64 frame = 0;
 
@@ -243,17 +291,17 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 		for (uint8_t i = 0; i < walk.more_count && walk.count < capacity; i++)
 			frames[walk.count++] = walk.more[i];
 		walk.more_count = 0;
-		if (first_compiled == SIZE_MAX && walk.count == at + 2 && is_compiled(&frames[at]))
-			first_compiled = at;
 		/* after the step walk.at is the caller's position */
 		for (; from->ends != NULL && at < walk.count; at++)
 			from->ends[at] = walk.at.sp;
 	}
-	/* after the walk, because the code that it has read may have been replaced meanwhile */
-	if (first_compiled != SIZE_MAX && !compiled_is_as_sampled(from))
+	certain = current.runtime != NULL && current.runtime->kind == PFS_RUNTIME_HOTSPOT
+				  ? check_compiled(from, frames, walk.count)
+				  : walk.count;
+	if (certain < walk.count)
 	{
 		*status = PFS_WALK_STALE;
-		return first_compiled;
+		return certain;
 	}
 	/* a walk that still runs has filled the caller's array */
 	*status = walk.status == PFS_WALK_RUNNING ? PFS_WALK_TOO_DEEP : walk.status;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "unwind/code_pages.h"
+#include "unwind/code_sightings.h"
 #include "unwind/remote_memory.h"
 #include "unwind/unwinder.h"
 
@@ -49,17 +50,20 @@ typedef struct LateWalk
 	uint64_t *ends; /* receives the stack pointer of each frame's caller; NULL: not needed */
 	/* Virtual machine whose frames are on the stack; NULL: the stack has only machine code. */
 	const struct pfs_runtime *runtime;
-	RemoteMemory *memory; /* memory of the process; used only with runtime */
-	CodePages *code;	  /* code pages of the process; used only with runtime */
+	RemoteMemory *memory;	  /* memory of the process; used only with runtime */
+	CodePages *code;		  /* code pages of the process; used only with runtime */
+	CodeSightings *sightings; /* compiled methods seen before; used only with runtime */
+	uint64_t time_ns;		  /* time of the sample (CLOCK_MONOTONIC); used only with runtime */
 	/* number of classes that HotSpot had unloaded, or PFS_UNLOADED_UNKNOWN; used with runtime */
 	uint64_t unloaded;
 } LateWalk;
 
 /*
- * Walks from the given state on. The walk ends before the first compiled method (PFS_WALK_STALE) if
- * HotSpot has unloaded classes since the sample, or may have done so: the method may have been
- * replaced. Stores at most capacity frames in the form in which the kernel records them, with
- * PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
+ * Walks from the given state on. The walk ends before the first compiled method of HotSpot that was
+ * not seen before the sample (PFS_WALK_STALE), because it may have replaced the sampled one. Notes
+ * the methods that it finds, for later samples. Stores at most capacity frames in the form in which
+ * the kernel records them, with PFS_FRAME_* bits. Returns their number; *status is an enum
+ * pfs_walk_status.
  */
 size_t late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
 				 int *status);

@@ -102,7 +102,8 @@ struct UnwindTables
 	StalledProcess stalled[STALLED_MANY];
 	LabelPages label_pages;
 	CodePages *code_pages; /* code pages of the process that was walked last */
-	Runtimes *runtimes;	   /* NULL: files are not searched for interpreters */
+	CodeSightings *sightings;
+	Runtimes *runtimes; /* NULL: files are not searched for interpreters */
 	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* earliest time at which tables may be unloaded again */
@@ -118,10 +119,12 @@ unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCache *c
 
 	if (tables == NULL || patience_init(&tables->patience) != 0 ||
 		(tables->code_pages = code_pages_create()) == NULL ||
+		(tables->sightings = code_sightings_create()) == NULL ||
 		unwinder_create(kernel, &tables->unwinder) != 0)
 	{
 		if (tables != NULL)
 		{
+			code_sightings_free(tables->sightings);
 			code_pages_free(tables->code_pages);
 			patience_fini(&tables->patience);
 		}
@@ -159,6 +162,7 @@ unwind_tables_free(UnwindTables *tables)
 	HASH_ITER(hh, tables->entries, entry, next)
 		drop_entry(tables, entry, 0);
 	unwinder_free(tables->unwinder);
+	code_sightings_free(tables->sightings);
 	code_pages_free(tables->code_pages);
 	patience_fini(&tables->patience);
 	free(tables);
@@ -437,9 +441,27 @@ unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t no
 		runtimes_forget(tables->runtimes, process);
 }
 
+void
+unwind_tables_note_code(UnwindTables *tables, const ExecImage *process, const uint64_t *frames,
+						size_t count, uint64_t time_ns)
+{
+	const struct pfs_runtime *runtime =
+		tables->runtimes != NULL ? runtimes_machine(tables->runtimes, process) : NULL;
+	CompiledCode code;
+
+	if (runtime == NULL || runtime->kind != PFS_RUNTIME_HOTSPOT)
+		return;
+	for (size_t i = 0; i < count; i++)
+	{
+		if (compiled_code_of(frames, count, i, &code))
+			code_sightings_note(tables->sightings, process, &code, time_ns);
+	}
+}
+
 size_t
 unwind_tables_walk(UnwindTables *tables, const ExecImage *process, const struct pfs_late *late,
-				   bool trust_jit, uint64_t *frames, uint64_t *ends, size_t capacity, int *status)
+				   uint64_t time_ns, bool trust_jit, uint64_t *frames, uint64_t *ends,
+				   size_t capacity, int *status)
 {
 	LateMemory memory = { late->bytes,	late->length,		 late->address,
 						  late->chunks, late->other_address, late->other_chunks };
@@ -455,6 +477,8 @@ unwind_tables_walk(UnwindTables *tables, const ExecImage *process, const struct 
 	walk.unloaded = late->unloaded;
 	walk.memory = &code;
 	walk.code = tables->code_pages;
+	walk.sightings = tables->sightings;
+	walk.time_ns = time_ns;
 	found = late_walk(tables->unwinder, &walk, frames, capacity, status);
 	if (code.stuck)
 		note_stalled(tables, process, now_ns);

@@ -121,8 +121,8 @@ walk_late(Reader *reader, const Record *record, Process **process, uint32_t firs
 
 	if (reads)
 		reader_unlock(reader);
-	walked = unwind_tables_walk(reader->unwind, &identity, record->late, trust_jit,
-								reader->user_frames + first, reader->frame_ends + first,
+	walked = unwind_tables_walk(reader->unwind, &identity, record->late, record->sample->time_ns,
+								trust_jit, reader->user_frames + first, reader->frame_ends + first,
 								PFS_MAX_WALK_FRAMES, status);
 	if (reads)
 	{
@@ -154,6 +154,7 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 	first = walk->count;
 	if (reader->unwind == NULL)
 		return 0;
+	unwind_tables_note_code(reader->unwind, &identity, frames, first, record->sample->time_ns);
 	if (late == NULL)
 	{
 		/*
