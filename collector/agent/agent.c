@@ -668,7 +668,6 @@ first_flush_ns(int64_t running_ns)
 	return running_ns < (int64_t) READER_BEGIN_NS ? BEGIN_FLUSH_NS : FIRST_FLUSH_NS;
 }
 
-/* Does the periodic work that is due. */
 /* Returns the threads to the priority with which the agent was started. */
 static void
 agent_end_start(Agent *agent)
@@ -681,6 +680,7 @@ agent_end_start(Agent *agent)
 				  log_text("detail", strerror(-result)));
 }
 
+/* Does the periodic work that is due. */
 static void
 agent_tick(Agent *agent, int64_t now_ns)
 {

@@ -145,19 +145,27 @@ replay_go_on(Replay *replay)
 	assert_int_equal(ptrace(PTRACE_DETACH, replay->pid, NULL, NULL), 0);
 }
 
+/* Returns the text of the program's mappings, which the caller frees. */
+static char *
+replay_read_maps(const Replay *replay)
+{
+	char path[64];
+	char *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) replay->pid);
+	assert_int_equal(proc_file_read(path, REPLAY_MAPS_BYTES, &maps, NULL), 0);
+	return maps;
+}
+
 /* Finds the mapped file that is the interpreter, and fills the target. */
 static void
 replay_find_file(Replay *replay, enum pfs_runtime_kind kind)
 {
-	char path[64];
-	char *maps;
-	char *rest;
+	char *maps = replay_read_maps(replay);
+	char *rest = maps;
 	char *line;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int) replay->pid);
-	assert_int_equal(proc_file_read(path, REPLAY_MAPS_BYTES, &maps, NULL), 0);
-	rest = maps;
 	while (!found && (line = strsep(&rest, "\n")) != NULL)
 	{
 		unsigned long start;

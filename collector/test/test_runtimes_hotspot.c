@@ -905,7 +905,7 @@ read_stack_word(void *context, uint64_t address, uint64_t *value)
 	return read_memory(value, sizeof(*value), address);
 }
 
-/* What walks in user space need, for one process. */
+/* The state of walks in user space through the stacks of one process. */
 typedef struct LateWalks
 {
 	ExecImage image;

@@ -399,20 +399,16 @@ test_compiled_code(void **state)
 
 /*
  * Finds the executable part of the memory that OPcache shares between processes. Returns false if
- * there is none.
+ * no part is executable.
  */
 static bool
 find_executable(const Replay *replay, LoopCode *code)
 {
-	char path[64];
-	char *maps;
-	char *rest;
+	char *maps = replay_read_maps(replay);
+	char *rest = maps;
 	char *line;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int) replay->pid);
-	assert_int_equal(proc_file_read(path, REPLAY_MAPS_BYTES, &maps, NULL), 0);
-	rest = maps;
 	while (!found && (line = strsep(&rest, "\n")) != NULL)
 	{
 		found = strstr(line, "xs ") != NULL && strstr(line, " /dev/zero") != NULL &&

@@ -204,9 +204,9 @@ collect_compiled(const LateWalk *from, const uint64_t *frames, size_t count, siz
 
 /*
  * Notes the compiled methods that the walk has found. Returns the position of the first one that
- * may not be the sampled one; count if there is none. Their numbers are read again after the walk,
- * which may have used older pages: a method that was seen before the sample and still has its
- * number was there all the time.
+ * may not be the sampled one, or count if all are the sampled ones. The methods' numbers are read
+ * again after the walk, which may have used older pages: a method that was seen before the sample
+ * and still has its number was there all the time.
  */
 static size_t
 check_compiled(const LateWalk *from, const uint64_t *frames, size_t count)

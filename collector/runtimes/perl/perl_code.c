@@ -73,7 +73,7 @@ typedef struct PerlBatch
 	RemoteText files[RUNTIME_CODES_MAX];
 } PerlBatch;
 
-/* What the check of a frame needs from memory. */
+/* The words of memory that a frame's check is made of. */
 typedef struct PerlSampled
 {
 	uint64_t head;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/unaligned.h"
 
 #define PAGE_BYTES		4096
 /* limit of the distance between an instruction and the start of its code */
@@ -130,15 +131,6 @@ read_code_object(V8Memory *memory, uint64_t object, uint8_t bytes[CODE_OBJECT_MA
 	return end <= CODE_OBJECT_MAX && v8_read(memory, object, bytes, end);
 }
 
-static uint64_t
-word_at(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, sizeof(word));
-	return word;
-}
-
 /* Reads the fields of the object before some code. Returns false if it is not a Code object. */
 static bool
 v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
@@ -156,12 +148,12 @@ v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 	code->object = layout->has_streams ? v8_object_at(memory, head + HEAD_CODE) : head;
 	if (code->object == 0 || !read_code_object(memory, code->object, object))
 		return false;
-	words[0] = word_at(object);
-	words[1] = word_at(object + layout->code_positions);
-	words[2] = word_at(object + layout->code_deopt);
-	memcpy(&size, object + layout->code_size, sizeof(size));
-	memcpy(&flags, object + layout->code_flags, sizeof(flags));
-	code->start = layout->start_is_pointer ? word_at(object + layout->code_start)
+	words[0] = bytes_u64_at(object, 0);
+	words[1] = bytes_u64_at(object, layout->code_positions);
+	words[2] = bytes_u64_at(object, layout->code_deopt);
+	size = bytes_u32_at(object, layout->code_size);
+	flags = bytes_u32_at(object, layout->code_flags);
+	code->start = layout->start_is_pointer ? bytes_u64_at(object, layout->code_start)
 										   : code->object + layout->code_start;
 	if (size == 0 || size > CODE_MAX || code->start <= head || code->start > UINT64_MAX - size)
 		return false;
