@@ -1016,7 +1016,7 @@ check_late_compiled(LateWalks *late, Java *java, const char *expected)
 	for (size_t i = 0; i < java->count; i++)
 	{
 		if (compiled_code_of(java->words, java->count, i, &code))
-			code_sightings_note(late->from.sightings, &late->image, &code, before_ns);
+			code_sightings_note(late->from.sightings, &late->image, 1, &code, before_ns);
 	}
 	late->from.time_ns = before_ns;
 	assert_true(names_late(late, java, expected));
@@ -1186,7 +1186,7 @@ check_replaced(const char *path)
 	late_walks_init(&late, &java, &at);
 	late.from.read = read_copied_word;
 	late.from.context = &copy;
-	code_sightings_note(late.from.sightings, &late.image, &code, late.from.time_ns);
+	code_sightings_note(late.from.sightings, &late.image, 1, &code, late.from.time_ns);
 	assert_true(names_late(&late, &java, "Turns.turn0"));
 	let_go(&java);
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));

@@ -680,8 +680,8 @@ test_shared_memory(void **state)
 	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	assert_int_equal(unwind_tables_describe(tables, &process, 0, &mapping, 1, 0), 0);
 	late.at.pc = map.start + 16;
-	assert_int_equal(unwind_tables_walk(tables, &process, &late, 1, false, frames, NULL, MAX_FRAMES,
-										&status),
+	assert_int_equal(unwind_tables_walk(tables, &process, 1, &late, 1, false, frames, NULL,
+										MAX_FRAMES, &status),
 					 1);
 	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
 	unwind_tables_free(tables);
@@ -842,13 +842,13 @@ test_generated_code(void **state)
 	late->chunks = 1;
 	late->length = sizeof(stack);
 	memcpy(late->bytes, stack, sizeof(stack));
-	assert_int_equal(unwind_tables_walk(tables, &process, late, 1, true, frames, NULL, MAX_FRAMES,
-										&status),
+	assert_int_equal(unwind_tables_walk(tables, &process, 1, late, 1, true, frames, NULL,
+										MAX_FRAMES, &status),
 					 3);
 	assert_int_equal(PFS_FRAME_ADDRESS(frames[1]), code + 200);
 	assert_int_equal(PFS_FRAME_ADDRESS(frames[2]), code + 0x900);
-	assert_int_equal(unwind_tables_walk(tables, &process, late, 1, false, frames, NULL, MAX_FRAMES,
-										&status),
+	assert_int_equal(unwind_tables_walk(tables, &process, 1, late, 1, false, frames, NULL,
+										MAX_FRAMES, &status),
 					 1);
 	assert_int_equal(status, PFS_WALK_NO_TABLE);
 	unwind_tables_free(tables);

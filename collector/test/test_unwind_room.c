@@ -171,7 +171,7 @@ is_walked_of(World *world, const ExecImage *process, uint64_t owner, int number,
 	int status;
 
 	late.at.pc = world->mappings[number].start + 64;
-	(void) unwind_tables_walk(world->tables, process, &late, 1, false, frames, NULL, MAX_FRAMES,
+	(void) unwind_tables_walk(world->tables, process, 1, &late, 1, false, frames, NULL, MAX_FRAMES,
 							  &status);
 	if (status != PFS_WALK_NO_TABLE)
 		return true;
@@ -683,8 +683,8 @@ walk_library(Library *library, uint64_t offset, uint64_t frames[MAX_FRAMES], int
 	}
 	for (int tries = 0; tries < MAX_FRAMES; tries++)
 	{
-		count = unwind_tables_walk(library->tables, &library->process, late, 1, false, frames, NULL,
-								   MAX_FRAMES, status);
+		count = unwind_tables_walk(library->tables, &library->process, 1, late, 1, false, frames,
+								   NULL, MAX_FRAMES, status);
 		if (*status != PFS_WALK_NO_TABLE)
 			break;
 		assert_int_not_equal(unwind_tables_want(library->tables, &library->process, OWNER,

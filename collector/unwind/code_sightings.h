@@ -7,8 +7,9 @@
  * number of its own, so a method that was seen before the sample, and is there after it, was there
  * at the time of the sample.
  *
- * The memory is fixed. Each process has one of a few regions, in which new methods replace those
- * that were not used for the longest time. Not thread-safe.
+ * The memory is fixed. If it is full, the owner of processes (process/owner.h) with most methods
+ * loses those that were not seen for the longest time, so an owner that compiles many methods, in
+ * any number of processes, displaces only its own. Not thread-safe, except where noted.
  */
 #ifndef COLLECTOR_CODE_SIGHTINGS_H
 #define COLLECTOR_CODE_SIGHTINGS_H
@@ -18,6 +19,8 @@
 #include <stdint.h>
 
 #include "process/exec_image.h"
+
+#define SIGHTINGS_MAX (72 * 1024) /* limit of the methods of all owners */
 
 typedef struct CodeSightings CodeSightings;
 
@@ -37,12 +40,18 @@ void code_sightings_free(CodeSightings *sightings); /* accepts NULL */
  */
 bool compiled_code_of(const uint64_t *words, size_t count, size_t at, CompiledCode *code);
 
-/* Notes that the process had the method at a time (CLOCK_MONOTONIC). */
-void code_sightings_note(CodeSightings *sightings, const ExecImage *process,
+/*
+ * Notes that the owner's process had the method at a time (CLOCK_MONOTONIC). The method is not
+ * noted if out of memory.
+ */
+void code_sightings_note(CodeSightings *sightings, const ExecImage *process, uint64_t owner,
 						 const CompiledCode *code, uint64_t time_ns);
 
 /* Returns whether the method is known to have been seen at the time or before. */
 bool code_sightings_had(const CodeSightings *sightings, const ExecImage *process,
 						const CompiledCode *code, uint64_t time_ns);
+
+/* Returns the number of methods that were dropped because there was no room. Thread-safe. */
+uint64_t code_sightings_displaced(const CodeSightings *sightings);
 
 #endif

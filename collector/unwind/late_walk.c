@@ -233,7 +233,7 @@ check_compiled(const LateWalk *from, const uint64_t *frames, size_t count)
 				  code_sightings_had(from->sightings, from->process, code, from->time_ns)))
 				doubtful = checked.places[i];
 			if (is_there)
-				code_sightings_note(from->sightings, from->process, code, now_ns);
+				code_sightings_note(from->sightings, from->process, from->owner, code, now_ns);
 		}
 	}
 	return doubtful;

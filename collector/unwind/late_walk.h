@@ -53,6 +53,7 @@ typedef struct LateWalk
 	RemoteMemory *memory;	  /* memory of the process; used only with runtime */
 	CodePages *code;		  /* code pages of the process; used only with runtime */
 	CodeSightings *sightings; /* compiled methods seen before; used only with runtime */
+	uint64_t owner;			  /* of the process; charged for sightings */
 	uint64_t time_ns;		  /* time of the sample (CLOCK_MONOTONIC); used only with runtime */
 	/* number of classes that HotSpot had unloaded, or PFS_UNLOADED_UNKNOWN; used with runtime */
 	uint64_t unloaded;

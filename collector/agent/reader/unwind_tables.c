@@ -174,6 +174,7 @@ unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
 	unwinder_stats(tables->unwinder, stats);
 	stats->timeouts = tables->patience.timeouts;
 	stats->put_off = tables->put_off;
+	stats->methods_displaced = code_sightings_displaced(tables->sightings);
 }
 
 void
@@ -442,8 +443,8 @@ unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t no
 }
 
 void
-unwind_tables_note_code(UnwindTables *tables, const ExecImage *process, const uint64_t *frames,
-						size_t count, uint64_t time_ns)
+unwind_tables_note_code(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+						const uint64_t *frames, size_t count, uint64_t time_ns)
 {
 	const struct pfs_runtime *runtime =
 		tables->runtimes != NULL ? runtimes_machine(tables->runtimes, process) : NULL;
@@ -454,14 +455,14 @@ unwind_tables_note_code(UnwindTables *tables, const ExecImage *process, const ui
 	for (size_t i = 0; i < count; i++)
 	{
 		if (compiled_code_of(frames, count, i, &code))
-			code_sightings_note(tables->sightings, process, &code, time_ns);
+			code_sightings_note(tables->sightings, process, owner, &code, time_ns);
 	}
 }
 
 size_t
-unwind_tables_walk(UnwindTables *tables, const ExecImage *process, const struct pfs_late *late,
-				   uint64_t time_ns, bool trust_jit, uint64_t *frames, uint64_t *ends,
-				   size_t capacity, int *status)
+unwind_tables_walk(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+				   const struct pfs_late *late, uint64_t time_ns, bool trust_jit, uint64_t *frames,
+				   uint64_t *ends, size_t capacity, int *status)
 {
 	LateMemory memory = { late->bytes,	late->length,		 late->address,
 						  late->chunks, late->other_address, late->other_chunks };
@@ -478,6 +479,7 @@ unwind_tables_walk(UnwindTables *tables, const ExecImage *process, const struct 
 	walk.memory = &code;
 	walk.code = tables->code_pages;
 	walk.sightings = tables->sightings;
+	walk.owner = owner;
 	walk.time_ns = time_ns;
 	found = late_walk(tables->unwinder, &walk, frames, capacity, status);
 	if (code.stuck)

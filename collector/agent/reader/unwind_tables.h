@@ -76,16 +76,17 @@ void unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64
  * Notes the compiled methods among the frames that the kernel found in a sample of that time, which
  * late walks of later samples need.
  */
-void unwind_tables_note_code(UnwindTables *tables, const ExecImage *process, const uint64_t *frames,
-							 size_t count, uint64_t time_ns);
+void unwind_tables_note_code(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+							 const uint64_t *frames, size_t count, uint64_t time_ns);
 
 /*
  * Continues on the copy of the stack a walk that the kernel handed over (PFS_SAMPLE_LATE), in a
- * sample of that time. Frames have the form in which the kernel records them; ends (or NULL) and
- * trust_jit are as in late_walk.h; *status is an enum pfs_walk_status. Returns the number of
- * frames. Reads memory of the process if it runs a virtual machine (runtimes_machine()).
+ * sample of that time. The owner is charged for the compiled methods that are noted. Frames have
+ * the form in which the kernel records them; ends (or NULL) and trust_jit are as in late_walk.h;
+ * *status is an enum pfs_walk_status. Returns the number of frames. Reads memory of the process if
+ * it runs a virtual machine (runtimes_machine()).
  */
-size_t unwind_tables_walk(UnwindTables *tables, const ExecImage *process,
+size_t unwind_tables_walk(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 						  const struct pfs_late *late, uint64_t time_ns, bool trust_jit,
 						  uint64_t *frames, uint64_t *ends, size_t capacity, int *status);
 

@@ -114,6 +114,7 @@ static size_t
 walk_late(Reader *reader, const Record *record, Process **process, uint32_t first, int *status)
 {
 	ExecImage identity = process_identity(*process);
+	uint64_t owner = process_owner(*process);
 	bool trust_jit = jit_is_as_sampled(reader, record->sample, *process);
 	bool reads = reader->options.runtimes != NULL &&
 				 runtimes_machine(reader->options.runtimes, &identity) != NULL;
@@ -121,9 +122,9 @@ walk_late(Reader *reader, const Record *record, Process **process, uint32_t firs
 
 	if (reads)
 		reader_unlock(reader);
-	walked = unwind_tables_walk(reader->unwind, &identity, record->late, record->sample->time_ns,
-								trust_jit, reader->user_frames + first, reader->frame_ends + first,
-								PFS_MAX_WALK_FRAMES, status);
+	walked = unwind_tables_walk(reader->unwind, &identity, owner, record->late,
+								record->sample->time_ns, trust_jit, reader->user_frames + first,
+								reader->frame_ends + first, PFS_MAX_WALK_FRAMES, status);
 	if (reads)
 	{
 		reader_lock(reader);
@@ -154,7 +155,8 @@ walk_user_stack(Reader *reader, const Record *record, Process **process, UserWal
 	first = walk->count;
 	if (reader->unwind == NULL)
 		return 0;
-	unwind_tables_note_code(reader->unwind, &identity, frames, first, record->sample->time_ns);
+	unwind_tables_note_code(reader->unwind, &identity, owner, frames, first,
+							record->sample->time_ns);
 	if (late == NULL)
 	{
 		/*
