@@ -46,8 +46,9 @@ is_shared_memory(const ProcMapping *map)
 		if (strcmp(map->name, names[i]) == 0)
 			return true;
 	}
-	/* the key of the segment follows */
-	return map->deleted && strncmp(map->name, "/SYSV", 5) == 0;
+	/* the segment's key, or a number that PHP's compiler chooses, follows */
+	return map->deleted && (strncmp(map->name, "/SYSV", 5) == 0 ||
+							strncmp(map->name, "/dev/shm/ZendAccelerator.", 25) == 0);
 }
 
 MappingKind

@@ -130,9 +130,11 @@ test_names_of_memory(void **state)
 				  "600000-800000 rwxs 00000000 00:01 78 /SYSV00000000 (deleted)\n"
 				  "800000-a00000 r-xp 00000000 08:01 79 /SYSV00000000\n"
 				  "a00000-c00000 r-xp 00000000 08:01 80 /usr/lib/gone.so (deleted)\n"
-				  "c00000-e00000 rwxs 00000000 00:01 0 /SYSV00000000 (deleted)\n";
+				  "c00000-e00000 rwxs 00000000 00:01 0 /SYSV00000000 (deleted)\n"
+				  "e00000-f00000 r-xs 00e00000 00:1b 81 /dev/shm/ZendAccelerator.5 (deleted)\n"
+				  "f00000-f10000 r-xs 00000000 00:1b 82 /dev/shm/ZendAccelerator.6\n";
 	const MappingKind kinds[] = { MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE, MAPPING_FILE,
-								  MAPPING_ANONYMOUS };
+								  MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE };
 	MappingList list;
 
 	(void) state;

@@ -11,6 +11,7 @@
 
 #include "php_frame.h"
 #include "runtimes/php/php_code.h"
+#include "runtimes/php/php_compiled.h"
 #include "runtimes/php/php_file.h"
 #include "runtimes/stack_merge.h"
 
@@ -129,6 +130,9 @@ remove_scripts(void **state)
 	return rmdir(directory);
 }
 
+/* The kind of memory that OPcache shares: a value of opcache.preferred_memory_model. */
+static const char *memory_model = "mmap";
+
 /* Starts a script; jit: 0 or a mode of OPcache's compiler. */
 static void
 start_script(Replay *replay, const char *php, const char *script, const char *argument,
@@ -136,6 +140,7 @@ start_script(Replay *replay, const char *php, const char *script, const char *ar
 {
 	char path[128];
 	char mode[64];
+	char model[64];
 	const char *const plain[] = { php, path, argument, NULL };
 	/* without this option OPcache does not compile scripts that were just written */
 	const char *const compiled[] = { php,
@@ -143,12 +148,14 @@ start_script(Replay *replay, const char *php, const char *script, const char *ar
 									 "-dopcache.file_update_protection=0",
 									 "-dopcache.jit_buffer_size=16M",
 									 mode,
+									 model,
 									 path,
 									 argument,
 									 NULL };
 
 	snprintf(path, sizeof(path), "%s/%s", directory, script);
 	snprintf(mode, sizeof(mode), "-dopcache.jit=%s", jit != NULL ? jit : "");
+	snprintf(model, sizeof(model), "-dopcache.preferred_memory_model=%s", memory_model);
 	replay_start(replay, jit != NULL ? compiled : plain);
 	if (strcmp(script, "burning.php") != 0 && strcmp(script, "compiling.php") != 0)
 		replay_wait_for_sleep(replay);
@@ -398,8 +405,8 @@ test_compiled_code(void **state)
 }
 
 /*
- * Finds the executable part of the memory that OPcache shares between processes. Returns false if
- * no part is executable.
+ * Finds the executable part of the memory that processes share, which is OPcache's. Returns false
+ * if no part is executable.
  */
 static bool
 find_executable(const Replay *replay, LoopCode *code)
@@ -411,7 +418,7 @@ find_executable(const Replay *replay, LoopCode *code)
 
 	while (!found && (line = strsep(&rest, "\n")) != NULL)
 	{
-		found = strstr(line, "xs ") != NULL && strstr(line, " /dev/zero") != NULL &&
+		found = strstr(line, "xs ") != NULL &&
 				sscanf(line, "%" SCNx64 "-%" SCNx64, &code->start, &code->end) == 2;
 	}
 	free(maps);
@@ -467,7 +474,48 @@ check_writing(const char *php)
 static void
 test_compiler_writes(void **state)
 {
-	each_php(check_writing);
+	static const char *const models[] = { "mmap", "shm", "posix" };
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+	{
+		memory_model = models[i];
+		each_php(check_writing);
+	}
+	memory_model = "mmap";
+}
+
+/* Lines of a maps file for memory that a test cannot rely on: a machine may have no huge pages. */
+static void
+test_shared_memory(void **state)
+{
+	char maps[] = "10000000-10200000 r-xp 00000000 00:0f 71 /anon_hugepage (deleted)\n"
+				  "20000000-22000000 rw-s 00000000 00:0f 72 /anon_hugepage (deleted)\n"
+				  "22000000-23000000 r-xs 02000000 00:0f 72 /anon_hugepage (deleted)\n"
+				  "23000000-24000000 rw-s 00000000 00:01 0 /SYSV00000000 (deleted)\n"
+				  "24000000-25000000 rw-s 00000000 00:01 1 /SYSVffffffff (deleted)\n"
+				  "25000000-26000000 r-xs 00000000 00:1b 73 /dev/shm/ZendAccelerator.9 (deleted)\n"
+				  "26000000-27000000 rw-s 00000000 00:01 74 /dev/zero (deleted)\n"
+				  "27000000-28000000 r-xs 00000000 08:01 75 /srv/dev/zero\n"
+				  "28000000-29000000 rw-s 00000000 00:00 0\n";
+	const PhpShared expected[] = {
+		{ 0x20000000, 0x23000000, 72, { .start = 0x22000000, .end = 0x23000000 } },
+		{ 0x23000000, 0x24000000, 0, { 0 } },
+		{ 0x24000000, 0x25000000, 1, { 0 } },
+		{ 0x25000000, 0x26000000, 73, { .start = 0x25000000, .end = 0x26000000 } },
+		{ 0x26000000, 0x27000000, 74, { 0 } },
+	};
+	PhpShared shared[PHP_SHARED_MAX];
+	size_t count = php_shared_list(maps, shared);
+
+	assert_int_equal(count, sizeof(expected) / sizeof(expected[0]));
+	for (size_t i = 0; i < count; i++)
+	{
+		assert_int_equal(shared[i].start, expected[i].start);
+		assert_int_equal(shared[i].end, expected[i].end);
+		assert_int_equal(shared[i].inode, expected[i].inode);
+		assert_int_equal(shared[i].executable.start, expected[i].executable.start);
+		assert_int_equal(shared[i].executable.end, expected[i].executable.end);
+	}
 }
 
 static void
@@ -770,9 +818,10 @@ main(void)
 		cmocka_unit_test(test_all_versions),  cmocka_unit_test(test_deep_recursion),
 		cmocka_unit_test(test_fibers),		  cmocka_unit_test(test_leaf_lines),
 		cmocka_unit_test(test_compiled_code), cmocka_unit_test(test_compiler_writes),
-		cmocka_unit_test(test_broken_memory), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_stale_code),
-		cmocka_unit_test(test_other_threads), cmocka_unit_test(test_merge_fiber),
+		cmocka_unit_test(test_shared_memory), cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_threads),		  cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_other_threads),
+		cmocka_unit_test(test_merge_fiber),
 	};
 
 	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);
