@@ -6,8 +6,6 @@
  * the process's tables and heaps of code were read, which is possible when the virtual machine has
  * started.
  */
-#include <stdlib.h>
-
 #include "runtimes/hotspot/hotspot_code.h"
 #include "runtimes/hotspot/hotspot_layout.h"
 #include "runtimes/runtime_kind.h"
@@ -30,23 +28,21 @@ hotspot_describe(RuntimeTarget *target)
 static bool
 hotspot_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {
-	HotSpotLayout *layout = malloc(sizeof(*layout));
+	HotSpotLayout layout;
 	struct pfs_hotspot_layout walk;
-	HotSpotReading reading = HOTSPOT_NOT_YET;
+	HotSpotReading reading =
+		hotspot_layout_read(memory, &target->file.hotspot, target->bias, &layout);
 
 	(void) thread_pointer;
 	(void) is_first;
-	if (layout != NULL)
-		reading = hotspot_layout_read(memory, &target->file.hotspot, target->bias, layout);
 	if (reading == HOTSPOT_READ)
-		reading = hotspot_layout_describe(memory, layout, &walk);
+		reading = hotspot_layout_describe(memory, &layout, &walk);
 	if (reading != HOTSPOT_READ)
 	{
 		target->is_strange = reading == HOTSPOT_UNKNOWN;
-		free(layout);
 		return false;
 	}
-	target->own = layout;
+	target->hotspot = layout;
 	target->entry.hotspot = walk;
 	target->entry.is_placed = 1;
 	return true;
@@ -62,15 +58,8 @@ hotspot_key_of(const UserFrame *frame, CodeKey *key)
 static void
 hotspot_read_codes(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted, size_t count)
 {
-	if (target->own != NULL)
-		hotspot_codes_read(memory, target->own, target->entry.hotspot.heaps, wanted, count);
-}
-
-static void
-hotspot_release(RuntimeTarget *target)
-{
-	free(target->own);
-	target->own = NULL;
+	if (target->entry.is_placed)
+		hotspot_codes_read(memory, &target->hotspot, target->entry.hotspot.heaps, wanted, count);
 }
 
 const RuntimeKind hotspot_kind = {
@@ -83,5 +72,4 @@ const RuntimeKind hotspot_kind = {
 	.place = hotspot_place,
 	.key_of = hotspot_key_of,
 	.read_codes = hotspot_read_codes,
-	.release = hotspot_release,
 };

@@ -20,6 +20,7 @@
 #include "runtimes/common/runtime_code.h"
 #include "runtimes/cpython/python_file.h"
 #include "runtimes/hotspot/hotspot_file.h"
+#include "runtimes/hotspot/hotspot_layout.h"
 #include "runtimes/luajit/luajit_file.h"
 #include "runtimes/perl/perl_file.h"
 #include "runtimes/php/php_file.h"
@@ -60,7 +61,8 @@ typedef struct RuntimeTarget
 	uint64_t stack_pointer; /* stack pointer of the sample for which place() searches; 0: unknown */
 	bool is_partial;		/* place() has found the place, and is to be called for the rest */
 	bool is_strange;		/* place() has read data that no known version has */
-	void *own;				/* the kind's data for each process; NULL if it has none */
+	HotSpotLayout hotspot;	/* of a HotSpot that is placed: the offsets of its tables */
+	void *own;				/* the kind's data for each process; NULL if there is none */
 } RuntimeTarget;
 
 struct RuntimeKind
@@ -97,11 +99,18 @@ struct RuntimeKind
 	void (*qualify)(const RuntimeTarget *target, const UserFrame *frame, CodeKey *key);
 
 	/*
-	 * Updates the target's data before keys of the walk's frames are made. NULL: nothing to update.
+	 * Returns whether target->own must be updated before keys of the walk's frames are made. NULL:
+	 * never.
 	 */
+	bool (*needs_refresh)(RuntimeTarget *target, const CodeWalk *walk);
+
+	/* Updates target->own, in a probe (runtime_job.h): it may change nothing else of the target. */
 	void (*refresh)(RemoteMemory *memory, RuntimeTarget *target, const CodeWalk *walk);
 
-	/* Reads at most RUNTIME_CODES_MAX objects. If memory does not answer, they remain zeroed. */
+	/*
+	 * Reads at most RUNTIME_CODES_MAX objects, in a probe, as refresh() does. If memory does not
+	 * answer, they remain zeroed.
+	 */
 	void (*read_codes)(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted,
 					   size_t count);
 

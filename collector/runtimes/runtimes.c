@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtimes/code_cache.h"
+#include "runtimes/runtime_job.h"
 
 #define SEEK_FIRST_NS  (50 * NS_PER_MS)
 #define SEEK_MOST_NS   (60000 * NS_PER_MS)
@@ -386,12 +387,12 @@ is_wanted(const CodeWanted *wanted, size_t count, const CodeKey *key)
 }
 
 static void
-read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory, CodeWanted *wanted,
-			size_t count)
+read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory, const CodeWalk *walk,
+			CodeWanted *wanted, size_t count)
 {
 	if (count == 0)
 		return;
-	process->target.file.kind->read_codes(memory, &process->target, wanted, count);
+	runtime_job_read_codes(memory, &process->target, walk, wanted, count);
 	for (size_t i = 0; i < count; i++)
 	{
 		/* queries that were not possible are repeated later */
@@ -413,6 +414,7 @@ runtimes_read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk 
 					uint64_t now_ns)
 {
 	CodeWanted wanted[RUNTIME_CODES_MAX];
+	const RuntimeKind *kind = process->target.file.kind;
 	Allowance *allowance = allowance_of(runtimes->owners, OWNERS, process->owner);
 	RemoteMemory memory;
 	size_t count = 0;
@@ -421,8 +423,8 @@ runtimes_read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk 
 
 	if (!open_memory(runtimes, process, now_ns, &memory))
 		return;
-	if (process->target.file.kind->refresh != NULL)
-		process->target.file.kind->refresh(&memory, &process->target, walk);
+	if (kind->needs_refresh != NULL && kind->needs_refresh(&process->target, walk))
+		runtime_job_refresh(&memory, &process->target, walk);
 	while (!memory.stuck && user_frame_next(walk->words, walk->count, &next, &frame))
 	{
 		CodeKey key;
@@ -440,11 +442,11 @@ runtimes_read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk 
 			(CodeWanted){ .key = key, .more = frame.more, .more_count = frame.more_count };
 		if (count == RUNTIME_CODES_MAX)
 		{
-			read_wanted(runtimes, process, &memory, wanted, count);
+			read_wanted(runtimes, process, &memory, walk, wanted, count);
 			count = 0;
 		}
 	}
-	read_wanted(runtimes, process, &memory, wanted, memory.stuck ? 0 : count);
+	read_wanted(runtimes, process, &memory, walk, wanted, memory.stuck ? 0 : count);
 	charge_own(runtimes, process);
 	close_memory(runtimes, process, &memory, now_ns);
 }

@@ -1,37 +1,13 @@
 /*
  * v8_kind.c
  *		V8 as a RuntimeKind.
- *
- * Objects lead to each other, so they are read one after the other: all of this runs in a probe,
- * which owns its data until it has answered.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "runtimes/runtime_kind.h"
 #include "runtimes/v8/v8_functions.h"
-
-#define WAIT_NS	   UINT64_C(50000000)
-#define PIECES_MAX PFS_MAX_USER_FRAMES
-
-/* A job in the memory of a process. */
-typedef struct V8Job
-{
-	Probe probe;
-	uint32_t pid;
-	V8Layout layout;
-	V8Sizes sizes;
-	V8State *state; /* the target's, while the job runs */
-	uint64_t since_ns;
-	uint64_t now_ns;
-	size_t count;
-	/* either addresses of code, or frames and their functions */
-	uint64_t addresses[PIECES_MAX];
-	V8Frame frames[RUNTIME_CODES_MAX];
-	RuntimeCode codes[RUNTIME_CODES_MAX];
-} V8Job;
 
 static bool
 v8_read_file(const ElfSource *source, const char *name, RuntimeFile *file)
@@ -48,99 +24,30 @@ v8_describe(RuntimeTarget *target)
 	target->entry.is_placed = 1; /* frames lie on the machine's stack */
 }
 
-static bool
-v8_read_process(void *context, uint64_t address, void *bytes, size_t size_bytes)
-{
-	const V8Job *job = context;
-	struct iovec local = { bytes, size_bytes };
-	struct iovec remote = { (void *) (uintptr_t) address, size_bytes };
-
-	return process_vm_readv((pid_t) job->pid, &local, 1, &remote, 1, 0) == (ssize_t) size_bytes;
-}
-
 static void
-free_state(V8State *state)
+v8_gather_process(void *context, RemoteRange *ranges, size_t count, void *bytes)
 {
-	if (state == NULL)
-		return;
-	v8_scripts_fini(&state->scripts);
-	v8_codes_fini(&state->codes);
-	free(state);
-}
-
-static void
-free_job(Probe *probe)
-{
-	V8Job *job = (V8Job *) probe;
-
-	free_state(job->state);
-	for (size_t i = 0; i < RUNTIME_CODES_MAX; i++)
-		runtime_code_fini(&job->codes[i]);
-	free(job);
+	remote_memory_gather(context, ranges, count, bytes);
 }
 
 static V8Memory
-memory_of(V8Job *job)
+v8_memory_of(RemoteMemory *memory, const RuntimeTarget *target)
 {
-	return (V8Memory){ .layout = &job->layout, .read = v8_read_process, .context = job };
+	return (V8Memory){ .layout = &target->file.v8.layout,
+					   .gather = v8_gather_process,
+					   .context = memory };
 }
 
-static void
-run_refresh(Probe *probe)
+/* Returns the process's data, made if there is none yet; NULL if out of memory. */
+static V8State *
+v8_state_of(RuntimeTarget *target)
 {
-	V8Job *job = (V8Job *) probe;
-	V8Memory memory = memory_of(job);
+	V8State *state = target->own != NULL ? target->own : calloc(1, sizeof(*state));
 
-	for (size_t i = 0; i < job->count; i++)
-		v8_codes_verify(&job->state->codes, &memory, job->addresses[i], job->since_ns, job->now_ns);
-}
-
-static void
-run_read(Probe *probe)
-{
-	V8Job *job = (V8Job *) probe;
-	V8Memory memory = memory_of(job);
-
-	for (size_t i = 0; i < job->count; i++)
-		v8_functions_read(job->state, &memory, &job->sizes, &job->frames[i], &job->codes[i]);
-}
-
-/* Returns NULL if out of memory. */
-static V8Job *
-make_job(const RemoteMemory *memory, RuntimeTarget *target, void (*run)(Probe *))
-{
-	const V8File *v8 = &target->file.v8;
-	V8Job *job = calloc(1, sizeof(*job));
-
-	if (target->own == NULL)
-		target->own = calloc(1, sizeof(V8State));
-	if (job == NULL || target->own == NULL)
-	{
-		free(job);
-		return NULL;
-	}
-	job->probe = (Probe){ .run = run, .discard = free_job, .subject.pid = memory->pid };
-	job->pid = memory->pid;
-	job->layout = v8->layout;
-	if (v8->bytecode_sizes != 0)
-		job->sizes = (V8Sizes){ v8->bytecode_sizes + target->bias, v8->bytecode_count };
-	job->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	return job;
-}
-
-/* Runs a job. Returns true if the job belongs to the caller again. */
-static bool
-run_job(RemoteMemory *memory, RuntimeTarget *target, V8Job *job)
-{
-	job->state = target->own;
-	job->state->scripts.now_ns = job->now_ns;
-	target->own = NULL;
-	memory->stuck = patience_run(memory->patience, &job->probe, WAIT_NS) != 0;
-	if (memory->stuck)
-		return false;
-	target->own = job->state;
-	job->state = NULL;
-	return true;
+	target->own = state;
+	if (state != NULL)
+		state->scripts.now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	return state;
 }
 
 /* Returns the address in machine code that a frame executed; 0 for code of V8's own. */
@@ -150,37 +57,52 @@ executed_by(const uint64_t *more)
 	return PFS_FRAME_ADDRESS(PFS_FRAME_PAYLOAD(more[2]));
 }
 
+/* Like user_frame_next(), for frames in generated machine code. Sets *address in that code. */
+static bool
+v8_next_executed(const CodeWalk *walk, uint32_t *next, uint64_t *address)
+{
+	UserFrame frame;
+
+	while (user_frame_next(walk->words, walk->count, next, &frame))
+	{
+		if (frame.more_count != 3 || frame.interpreter != PFS_RUNTIME_V8)
+			continue;
+		*address = executed_by(frame.more);
+		if (*address != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+v8_needs_refresh(RuntimeTarget *target, const CodeWalk *walk)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	V8State *state = target->own;
+	bool needs = false;
+	uint32_t next = 0;
+	uint64_t address;
+
+	while (v8_next_executed(walk, &next, &address))
+		needs |= state == NULL || !v8_codes_use(&state->codes, address, walk->time_ns, now_ns);
+	return needs;
+}
+
 static void
 v8_refresh(RemoteMemory *memory, RuntimeTarget *target, const CodeWalk *walk)
 {
-	V8Job *job = NULL;
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	V8State *state = v8_state_of(target);
+	V8Memory heap = v8_memory_of(memory, target);
 	uint32_t next = 0;
-	UserFrame frame;
+	uint64_t address;
 
-	while (user_frame_next(walk->words, walk->count, &next, &frame))
-	{
-		const V8State *state = target->own;
-		uint64_t address;
-
-		if (frame.more_count != 3 || frame.interpreter != PFS_RUNTIME_V8)
-			continue;
-		address = executed_by(frame.more);
-		if (address == 0 ||
-			(state != NULL && v8_codes_is_verified(&state->codes, address, walk->time_ns,
-												   (uint64_t) clock_ns(CLOCK_MONOTONIC))))
-			continue;
-		if (job == NULL)
-			job = make_job(memory, target, run_refresh);
-		if (job == NULL)
-			return;
-		if (job->count < PIECES_MAX)
-			job->addresses[job->count++] = address;
-	}
-	if (job == NULL)
+	if (state == NULL)
 		return;
-	job->since_ns = walk->time_ns;
-	if (run_job(memory, target, job))
-		free_job(&job->probe);
+	/* Walks that follow mostly need other pieces of those, and then find them verified. */
+	v8_codes_verify_used(&state->codes, &heap, now_ns);
+	while (v8_next_executed(walk, &next, &address))
+		v8_codes_verify(&state->codes, &heap, address, walk->time_ns, now_ns);
 }
 
 static bool
@@ -213,7 +135,7 @@ v8_qualify(const RuntimeTarget *target, const UserFrame *frame, CodeKey *key)
 }
 
 static V8Frame
-frame_of(const CodeWanted *wanted)
+v8_frame_of(const CodeWanted *wanted)
 {
 	uint64_t first = PFS_FRAME_PAYLOAD(wanted->more[0]);
 
@@ -227,27 +149,33 @@ frame_of(const CodeWanted *wanted)
 static void
 v8_read_codes(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted, size_t count)
 {
-	V8Job *job = make_job(memory, target, run_read);
+	const V8File *v8 = &target->file.v8;
+	V8Sizes sizes = { 0 };
+	V8State *state = v8_state_of(target);
+	V8Memory heap = v8_memory_of(memory, target);
 
-	if (job == NULL)
+	if (!code_wanted_begin(wanted, count) || state == NULL)
 		return;
-	job->count = count < RUNTIME_CODES_MAX ? count : RUNTIME_CODES_MAX;
-	for (size_t i = 0; i < job->count; i++)
-		job->frames[i] = frame_of(&wanted[i]);
-	if (!run_job(memory, target, job))
-		return;
-	for (size_t i = 0; i < job->count; i++)
+	if (v8->bytecode_sizes != 0)
+		sizes = (V8Sizes){ v8->bytecode_sizes + target->bias, v8->bytecode_count };
+	for (size_t i = 0; i < count; i++)
 	{
-		wanted[i].code = job->codes[i];
-		job->codes[i] = (RuntimeCode){ 0 };
+		const V8Frame frame = v8_frame_of(&wanted[i]);
+
+		v8_functions_read(state, &heap, &sizes, &frame, &wanted[i].code);
 	}
-	free_job(&job->probe);
 }
 
 static void
 v8_release(RuntimeTarget *target)
 {
-	free_state(target->own);
+	V8State *state = target->own;
+
+	if (state == NULL)
+		return;
+	v8_scripts_fini(&state->scripts);
+	v8_codes_fini(&state->codes);
+	free(state);
 	target->own = NULL;
 }
 
@@ -269,6 +197,7 @@ const RuntimeKind v8_kind = {
 	.describe = v8_describe,
 	.key_of = v8_key_of,
 	.qualify = v8_qualify,
+	.needs_refresh = v8_needs_refresh,
 	.refresh = v8_refresh,
 	.read_codes = v8_read_codes,
 	.release = v8_release,

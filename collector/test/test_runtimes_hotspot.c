@@ -315,7 +315,6 @@ end_program(Java *java)
 	(void) waitpid(java->pid, NULL, 0);
 	close(java->output);
 	patience_fini(&java->patience);
-	hotspot_kind.release(&java->target);
 }
 
 /* Stops a thread, and reads its registers. */
@@ -775,11 +774,11 @@ check_lying_tables(const char *path)
 		(void) usleep(1000);
 	at = world.walk.at;
 	assert_true(walk_stack(&java));
-	right = *(HotSpotLayout *) java.target.own;
+	right = java.target.hotspot;
 	check_offsets(&right);
 	for (int i = 0; i < RANDOM_WALKS; i++)
 	{
-		HotSpotLayout *layout = java.target.own;
+		HotSpotLayout *layout = &java.target.hotspot;
 		uint8_t *offsets = (uint8_t *) &world.runtime.hotspot.compile_id;
 		uint64_t words[2] = { java.words[0], java.words[1] };
 		CodeWanted wanted = { .key = { PFS_FRAME_ADDRESS(words[0]), PFS_FRAME_PAYLOAD(words[1]) } };
@@ -822,7 +821,7 @@ test_lying_tables(void **state)
 static void
 check_unloaded(Java *java, CodeWanted *wanted)
 {
-	HotSpotLayout *layout = java->target.own;
+	HotSpotLayout *layout = &java->target.hotspot;
 	uint64_t unloaded = layout->unloaded;
 	uint64_t used = layout->fields[HOTSPOT_BLOCK_USED];
 	bool is_compiled = PFS_HOTSPOT_FRAME(wanted->key.check) == PFS_HOTSPOT_FRAME_COMPILED;
@@ -857,7 +856,7 @@ write_memory(const Java *java, uint64_t address, const void *bytes, size_t size)
 static void
 assert_no_name_with(Java *java, CodeWanted *wanted, HotSpotField field, uint64_t value, size_t size)
 {
-	const HotSpotLayout *layout = java->target.own;
+	const HotSpotLayout *layout = &java->target.hotspot;
 	uint64_t address = wanted->key.address + layout->fields[field];
 	uint64_t before = 0;
 
@@ -878,7 +877,7 @@ assert_no_name_with(Java *java, CodeWanted *wanted, HotSpotField field, uint64_t
 static void
 check_undescribed(Java *java, CodeWanted *wanted)
 {
-	const HotSpotLayout *layout = java->target.own;
+	const HotSpotLayout *layout = &java->target.hotspot;
 	uint64_t block = wanted->key.address - layout->sizes[HOTSPOT_SIZE_BLOCK];
 
 	if (PFS_HOTSPOT_FRAME(wanted->key.check) != PFS_HOTSPOT_FRAME_COMPILED)

@@ -828,9 +828,8 @@ typedef struct Faulty
 } Faulty;
 
 static bool
-read_faulty(void *context, uint64_t address, void *bytes, size_t size)
+read_faulty(Faulty *faulty, uint64_t address, void *bytes, size_t size)
 {
-	Faulty *faulty = context;
 	struct iovec local = { bytes, size };
 	struct iovec remote = { (void *) (uintptr_t) address, size };
 
@@ -847,13 +846,25 @@ read_faulty(void *context, uint64_t address, void *bytes, size_t size)
 	return process_vm_readv(faulty->pid, &local, 1, &remote, 1, 0) == (ssize_t) size;
 }
 
+static void
+gather_faulty(void *context, RemoteRange *ranges, size_t count, void *bytes)
+{
+	uint8_t *at = bytes;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		ranges[i].had = read_faulty(context, ranges[i].address, at, ranges[i].bytes);
+		at += ranges[i].bytes;
+	}
+}
+
 /* Reads all functions of a stack from faulty memory. Returns how many have a name. */
 static uint32_t
 read_with_fault(const Node *node, const MergedStack *merged, const V8Layout *layout, Faulty *faulty)
 {
 	const V8File *v8 = &node->replay.target.file.v8;
 	const V8Sizes sizes = { v8->bytecode_sizes + node->replay.target.bias, v8->bytecode_count };
-	V8Memory memory = { .layout = layout, .read = read_faulty, .context = faulty };
+	V8Memory memory = { .layout = layout, .gather = gather_faulty, .context = faulty };
 	V8State state = { .scripts.now_ns = 1 };
 	uint32_t next = 0;
 	uint32_t had = 0;

@@ -32,25 +32,31 @@ typedef struct MapsProbe
 	char *text; /* NULL: the text was unreadable */
 } MapsProbe;
 
-/* Reads the pieces, in the prober's thread. */
-static void
-run_memory(Probe *probe)
+/*
+ * Reads the pieces with one call. It stops before the first piece with an unreadable page, and then
+ * returns the number of bytes of the pieces before it; -1 if the first piece has one.
+ */
+static size_t
+read_pieces(uint32_t pid, const RemotePieces *pieces, void *bytes)
 {
-	MemoryProbe *memory = (MemoryProbe *) probe;
-	const RemotePieces *pieces = &memory->pieces;
-	const struct iovec local = { memory->bytes, pieces->count * pieces->piece_bytes };
+	const struct iovec local = { bytes, pieces->count * pieces->piece_bytes };
 	struct iovec remote[REMOTE_PIECES_MAX];
 	ssize_t result;
 
 	for (size_t i = 0; i < pieces->count; i++)
 		remote[i] = (struct iovec){ (void *) (uintptr_t) (pieces->address + i * pieces->step),
 									pieces->piece_bytes };
-	/*
-	 * One call reads all pieces. It stops before the first piece with an unreadable page, and then
-	 * returns the number of bytes of the pieces before it; -1 if the first piece has one.
-	 */
-	result = process_vm_readv((pid_t) memory->pid, &local, 1, remote, pieces->count, 0);
-	memory->done = result > 0 ? (size_t) result : 0;
+	result = process_vm_readv((pid_t) pid, &local, 1, remote, pieces->count, 0);
+	return result > 0 ? (size_t) result : 0;
+}
+
+/* Runs in the prober's thread. */
+static void
+run_memory(Probe *probe)
+{
+	MemoryProbe *memory = (MemoryProbe *) probe;
+
+	memory->done = read_pieces(memory->pid, &memory->pieces, memory->bytes);
 }
 
 static void
@@ -67,6 +73,8 @@ remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes
 
 	if (memory->stuck)
 		return 0;
+	if (memory->patience == NULL)
+		return read_pieces(memory->pid, pieces, bytes);
 	probe = malloc(sizeof(*probe) + pieces->count * pieces->piece_bytes);
 	if (probe == NULL)
 		return 0;
@@ -98,22 +106,22 @@ typedef struct GatherProbe
 } GatherProbe;
 
 /*
- * Reads ranges, beginning with first, until one is unreadable, and marks those that were read.
- * Returns the number of ranges read. Nothing is readable at address 0, which callers give if there
- * is no object, so that needs no call.
+ * Reads ranges until one is unreadable, and marks those that were read. Returns the number of
+ * ranges read. Nothing is readable at address 0, which callers give if there is no object, so that
+ * needs no call.
  */
 static size_t
-gather_from(GatherProbe *gather, size_t first, size_t offset)
+read_ranges_from(uint32_t pid, RemoteRange *ranges, size_t range_count, uint8_t *bytes)
 {
 	struct iovec remote[REMOTE_PIECES_MAX];
-	struct iovec local = { gather->bytes + offset, 0 };
+	struct iovec local = { bytes, 0 };
 	size_t count = 0;
 	size_t done = 0;
 	ssize_t result;
 
-	for (; count < REMOTE_PIECES_MAX && first + count < gather->count; count++)
+	for (; count < REMOTE_PIECES_MAX && count < range_count; count++)
 	{
-		const RemoteRange *range = &gather->ranges[first + count];
+		const RemoteRange *range = &ranges[count];
 
 		if (range->address == 0 && range->bytes != 0)
 			break;
@@ -122,34 +130,30 @@ gather_from(GatherProbe *gather, size_t first, size_t offset)
 	}
 	if (count == 0)
 		return 0;
-	result = process_vm_readv((pid_t) gather->pid, &local, 1, remote, count, 0);
+	result = process_vm_readv((pid_t) pid, &local, 1, remote, count, 0);
 	for (size_t i = 0; i < count; i++)
 	{
-		RemoteRange *range = &gather->ranges[first + i];
-
 		/*
 		 * The kernel transfers whole ranges in order: the first one that the result does not cover
 		 * is unreadable, and the ranges after it were not tried.
 		 */
-		if (result < 0 || (size_t) result < done + range->bytes)
+		if (result < 0 || (size_t) result < done + ranges[i].bytes)
 			return i;
-		done += range->bytes;
-		range->had = true;
+		done += ranges[i].bytes;
+		ranges[i].had = true;
 	}
 	return count;
 }
 
 /* Reads all ranges; those after an unreadable one in a further call. */
 static void
-run_gather(Probe *probe)
+read_ranges(uint32_t pid, RemoteRange *ranges, size_t count, uint8_t *bytes)
 {
-	GatherProbe *gather = (GatherProbe *) probe;
-	size_t offset = 0;
 	size_t at = 0;
 
-	while (at < gather->count)
+	while (at < count)
 	{
-		size_t read = gather_from(gather, at, offset);
+		size_t read = read_ranges_from(pid, &ranges[at], count - at, bytes);
 		/*
 		 * A call ends at its limit of REMOTE_PIECES_MAX ranges, at the last range, or at an
 		 * unreadable range. The next call begins after the unreadable range, so one such range
@@ -157,10 +161,22 @@ run_gather(Probe *probe)
 		 */
 		size_t next = read < REMOTE_PIECES_MAX ? at + read + 1 : at + read;
 
-		/* skip the unreadable range */
-		for (; at < next && at < gather->count; at++)
-			offset += gather->ranges[at].bytes;
+		for (; at < next && at < count; at++)
+		{
+			if (!ranges[at].had)
+				memset(bytes, 0, ranges[at].bytes);
+			bytes += ranges[at].bytes;
+		}
 	}
+}
+
+/* Runs in the prober's thread. */
+static void
+run_gather(Probe *probe)
+{
+	GatherProbe *gather = (GatherProbe *) probe;
+
+	read_ranges(gather->pid, gather->ranges, gather->count, gather->bytes);
 }
 
 static void
@@ -170,14 +186,12 @@ discard_gather(Probe *probe)
 	free((GatherProbe *) probe);
 }
 
-void
-remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes)
+/* Like read_ranges(), in a probe. */
+static void
+probe_ranges(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes)
 {
-	GatherProbe *probe =
-		memory->stuck || count == 0 ? NULL : malloc(sizeof(*probe) + count * sizeof(*ranges));
+	GatherProbe *probe = malloc(sizeof(*probe) + count * sizeof(*ranges));
 
-	for (size_t i = 0; i < count; i++)
-		ranges[i].had = false;
 	if (probe == NULL)
 		return;
 	probe->probe =
@@ -188,8 +202,7 @@ remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, vo
 	memcpy(probe->ranges, ranges, count * sizeof(*ranges));
 	for (size_t i = 0; i < count; i++)
 		probe->length += ranges[i].bytes;
-	/* zeroed, because all bytes are copied to the caller, including those of unreadable ranges */
-	probe->bytes = calloc(1, probe->length);
+	probe->bytes = malloc(probe->length);
 	if (probe->bytes == NULL)
 	{
 		free(probe);
@@ -203,15 +216,35 @@ remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, vo
 	discard_gather(&probe->probe);
 }
 
+void
+remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes)
+{
+	for (size_t i = 0; i < count; i++)
+		ranges[i].had = false;
+	if (memory->stuck || count == 0)
+		return;
+	if (memory->patience == NULL)
+		read_ranges(memory->pid, ranges, count, bytes);
+	else
+		probe_ranges(memory, ranges, count, bytes);
+}
+
+static char *
+read_maps(uint32_t pid, size_t limit_bytes)
+{
+	char path[64];
+	char *text;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	return proc_file_read(path, limit_bytes, &text, NULL) == 0 ? text : NULL;
+}
+
 static void
 run_maps(Probe *probe)
 {
 	MapsProbe *maps = (MapsProbe *) probe;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", maps->pid);
-	if (proc_file_read(path, maps->limit_bytes, &maps->text, NULL) != 0)
-		maps->text = NULL;
+	maps->text = read_maps(maps->pid, maps->limit_bytes);
 }
 
 static void
@@ -224,9 +257,14 @@ discard_maps(Probe *probe)
 char *
 remote_memory_maps(RemoteMemory *memory, size_t limit_bytes)
 {
-	MapsProbe *probe = memory->stuck ? NULL : calloc(1, sizeof(*probe));
+	MapsProbe *probe;
 	char *text;
 
+	if (memory->stuck)
+		return NULL;
+	if (memory->patience == NULL)
+		return read_maps(memory->pid, limit_bytes);
+	probe = calloc(1, sizeof(*probe));
 	if (probe == NULL)
 		return NULL;
 	probe->probe = (Probe){ .run = run_maps, .discard = discard_maps, .subject.pid = memory->pid };

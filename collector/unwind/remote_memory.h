@@ -4,7 +4,9 @@
  *
  * Another process can decide when a page gets its content: it may be a page of a file on a network
  * or user-space file system, or one that a process itself provides (userfaultfd). And while a
- * process changes its mappings, no other process can read its memory.
+ * process changes its mappings, no other process can read its memory. So each read is a probe
+ * (process/prober.h). A caller that reads many places runs in one probe instead, and reads without
+ * a patience.
  */
 #ifndef COLLECTOR_REMOTE_MEMORY_H
 #define COLLECTOR_REMOTE_MEMORY_H
@@ -19,7 +21,7 @@
 
 typedef struct RemoteMemory
 {
-	Patience *patience; /* must outlive this object */
+	Patience *patience; /* must outlive this object; NULL: reads have no deadline, in a probe */
 	uint32_t pid;
 	bool stuck; /* a read did not return in time, so no further read is tried */
 } RemoteMemory;
@@ -49,7 +51,7 @@ typedef struct RemoteRange
 
 /*
  * Reads the ranges into bytes, one after the other; bytes holds the sum of their sizes. An
- * unreadable range does not affect the others.
+ * unreadable range does not affect the others, and its bytes are zeroed.
  */
 void remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes);
 

@@ -23,6 +23,10 @@
 #define READS_SEARCH	20000
 /* limit of the bytes of an object before code, above all offsets that a layout can have */
 #define CODE_OBJECT_MAX 1032
+/* bytes that are read of a piece to see whether it has changed */
+#define PARTS_MAX		(CODE_OBJECT_MAX + 2 * sizeof(uint64_t) + sizeof(uint16_t))
+#define TOGETHER		64 /* pieces that are read together, with one call of the system */
+#define USED_NS			(1000 * NS_PER_MS)
 
 #define SEARCH_COST_NS	(4 * NS_PER_MS)
 #define SEARCH_BURST_NS (1000 * NS_PER_MS) /* 250 searches at a time, and as many per second */
@@ -60,7 +64,7 @@ place_of(const V8Codes *codes, uint64_t address)
 	return low;
 }
 
-static const V8Code *
+static V8Code *
 find_piece(const V8Codes *codes, uint64_t address)
 {
 	uint32_t place = place_of(codes, address);
@@ -115,47 +119,31 @@ add_piece(V8Codes *codes, const V8Code *code)
 	codes->codes[place] = *code;
 }
 
-/*
- * Reads an object of code up to the end of its last field that is needed, in one call. Returns
- * false if it is unreadable.
- */
-static bool
-read_code_object(V8Memory *memory, uint64_t object, uint8_t bytes[CODE_OBJECT_MAX])
+/* Returns the bytes of a Code object, up to its last field that is needed; 0: too many. */
+static size_t
+code_object_bytes(const V8Layout *layout)
 {
-	const V8Layout *layout = memory->layout;
 	size_t end = MAX(layout->code_size, layout->code_flags) + sizeof(uint32_t);
 
 	end = MAX(end, MAX(layout->code_positions, layout->code_deopt) + sizeof(uint64_t));
 	if (layout->start_is_pointer)
 		end = MAX(end, layout->code_start + sizeof(uint64_t));
-	return end <= CODE_OBJECT_MAX && v8_read(memory, object, bytes, end);
+	return end <= CODE_OBJECT_MAX ? end : 0;
 }
 
-/* Reads the fields of the object before some code. Returns false if it is not a Code object. */
+/* Fills a piece from the bytes of its Code object. Returns false if they are of no code. */
 static bool
-v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
+take_code_object(const V8Layout *layout, const uint8_t *object, V8Code *code)
 {
-	const V8Layout *layout = memory->layout;
-	uint8_t object[CODE_OBJECT_MAX];
-	uint64_t words[4];
-	uint32_t size;
-	uint32_t flags;
+	uint64_t words[4] = { bytes_u64_at(object, 0), bytes_u64_at(object, layout->code_positions),
+						  bytes_u64_at(object, layout->code_deopt), 0 };
+	uint32_t size = bytes_u32_at(object, layout->code_size);
+	uint32_t flags = bytes_u32_at(object, layout->code_flags);
 
-	memset(code, 0, sizeof(*code));
-	if (v8_type_of(memory, head) != layout->type_code)
-		return false;
-	code->head = head;
-	code->object = layout->has_streams ? v8_object_at(memory, head + HEAD_CODE) : head;
-	if (code->object == 0 || !read_code_object(memory, code->object, object))
-		return false;
-	words[0] = bytes_u64_at(object, 0);
-	words[1] = bytes_u64_at(object, layout->code_positions);
-	words[2] = bytes_u64_at(object, layout->code_deopt);
-	size = bytes_u32_at(object, layout->code_size);
-	flags = bytes_u32_at(object, layout->code_flags);
 	code->start = layout->start_is_pointer ? bytes_u64_at(object, layout->code_start)
 										   : code->object + layout->code_start;
-	if (size == 0 || size > CODE_MAX || code->start <= head || code->start > UINT64_MAX - size)
+	if (size == 0 || size > CODE_MAX || code->start <= code->head ||
+		code->start > UINT64_MAX - size)
 		return false;
 	code->end = code->start + size;
 	code->positions = v8_object_of(words[1]);
@@ -166,13 +154,104 @@ v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 	return true;
 }
 
+/* Reads the piece after a head. Returns false if the head does not lead to a Code object. */
+static bool
+v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
+{
+	const V8Layout *layout = memory->layout;
+	size_t object_bytes = code_object_bytes(layout);
+	uint8_t object[CODE_OBJECT_MAX];
+	uint16_t type;
+
+	*code = (V8Code){ .head = head, .map = v8_object_at(memory, head) };
+	if (code->map == 0 ||
+		!v8_read(memory, code->map + layout->walk.map_type, &type, sizeof(type)) ||
+		type != layout->type_code)
+		return false;
+	code->object = layout->has_streams ? v8_object_at(memory, head + HEAD_CODE) : head;
+	return code->object != 0 && object_bytes != 0 &&
+		   v8_read(memory, code->object, object, object_bytes) &&
+		   take_code_object(layout, object, code);
+}
+
+/* What is read of a piece to see whether it has changed. */
+enum
+{
+	PART_MAP,  /* the head's first word */
+	PART_TYPE, /* of that map */
+	PART_LINK, /* the head's word that leads to the Code object */
+	PART_OBJECT,
+	PARTS,
+};
+
+/* Sets the ranges of a piece. Returns the sum of their sizes. */
+static size_t
+set_parts(const V8Layout *layout, const V8Code *code, size_t object_bytes, RemoteRange parts[PARTS])
+{
+	uint64_t link = layout->has_streams ? code->head + HEAD_CODE : code->head;
+
+	parts[PART_MAP] = (RemoteRange){ code->head, sizeof(uint64_t), false };
+	parts[PART_TYPE] = (RemoteRange){ code->map + layout->walk.map_type, sizeof(uint16_t), false };
+	parts[PART_LINK] = (RemoteRange){ link, sizeof(uint64_t), false };
+	parts[PART_OBJECT] = (RemoteRange){ code->object, object_bytes, false };
+	return 2 * sizeof(uint64_t) + sizeof(uint16_t) + object_bytes;
+}
+
+/* Returns whether the bytes of the ranges are those of an unchanged piece. */
+static bool
+are_parts_same(const V8Layout *layout, const V8Code *code, const RemoteRange parts[PARTS],
+			   const uint8_t *bytes)
+{
+	const uint8_t *type = bytes + sizeof(uint64_t);
+	const uint8_t *link = type + sizeof(uint16_t);
+	V8Code now = { .head = code->head, .object = code->object };
+	uint16_t code_type;
+
+	for (int i = 0; i < PARTS; i++)
+	{
+		if (!parts[i].had)
+			return false;
+	}
+	memcpy(&code_type, type, sizeof(code_type));
+	return v8_object_of(bytes_u64_at(bytes, 0)) == code->map && code_type == layout->type_code &&
+		   (!layout->has_streams || v8_object_of(bytes_u64_at(link, 0)) == code->object) &&
+		   take_code_object(layout, link + sizeof(uint64_t), &now) && now.start == code->start &&
+		   now.end == code->end && now.check == code->check;
+}
+
+/* Checks together which pieces have not changed. count: at most TOGETHER. */
+static void
+check_pieces(V8Memory *memory, V8Code *const *pieces, size_t count, bool *are_same)
+{
+	const V8Layout *layout = memory->layout;
+	size_t object_bytes = code_object_bytes(layout);
+	RemoteRange ranges[TOGETHER * PARTS];
+	uint8_t *bytes = malloc(count * PARTS_MAX);
+	size_t step = 0;
+
+	memset(are_same, 0, count * sizeof(*are_same));
+	if (bytes == NULL || object_bytes == 0)
+	{
+		free(bytes);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		step = set_parts(layout, pieces[i], object_bytes, &ranges[i * PARTS]);
+	v8_gather(memory, ranges, count * PARTS, bytes);
+	for (size_t i = 0; i < count; i++)
+		are_same[i] = are_parts_same(layout, pieces[i], &ranges[i * PARTS], bytes + i * step);
+	free(bytes);
+}
+
 bool
 v8_code_is_same(V8Memory *memory, const V8Code *code)
 {
-	V8Code now;
+	V8Code copy = *code;
+	V8Code *const piece = &copy;
+	bool is_same;
 
-	return v8_codes_read_code(memory, code->head, &now) && now.object == code->object &&
-		   now.start == code->start && now.end == code->end && now.check == code->check;
+	check_pieces(memory, &piece, 1, &is_same);
+	return is_same;
 }
 
 /* Slots for words that were seen while code is searched, so that the type of most is read once. */
@@ -243,17 +322,63 @@ is_verified(const V8Code *code, uint64_t since_ns, uint64_t now_ns)
 }
 
 bool
-v8_codes_is_verified(const V8Codes *codes, uint64_t address, uint64_t since_ns, uint64_t now_ns)
+v8_codes_use(V8Codes *codes, uint64_t address, uint64_t since_ns, uint64_t now_ns)
 {
-	return is_verified(find_piece(codes, address), since_ns, now_ns);
+	V8Code *code = find_piece(codes, address);
+
+	if (code != NULL)
+		code->used_ns = now_ns;
+	return is_verified(code, since_ns, now_ns);
+}
+
+/*
+ * Marks pieces that have not changed as verified, and removes the others. The pieces are at
+ * ascending places of the list.
+ */
+static void
+keep_same(V8Codes *codes, V8Memory *memory, V8Code *const *pieces, size_t count, uint64_t now_ns)
+{
+	bool are_same[TOGETHER];
+
+	memory->reads_left = READS_SEARCH;
+	check_pieces(memory, pieces, count, are_same);
+	/* from the last one on, because a removal moves the pieces after it */
+	while (count-- > 0)
+	{
+		if (are_same[count])
+			pieces[count]->verified_ns = now_ns;
+		else
+			remove_piece(codes, (uint32_t) (pieces[count] - codes->codes));
+	}
+}
+
+void
+v8_codes_verify_used(V8Codes *codes, V8Memory *memory, uint64_t now_ns)
+{
+	V8Code *pieces[TOGETHER];
+	size_t count = 0;
+
+	/* from the last one on, because keep_same() moves the pieces after those that it removes */
+	for (uint32_t i = codes->count; i > 0; i--)
+	{
+		V8Code *code = &codes->codes[i - 1];
+
+		if (code->head == 0 || now_ns - code->used_ns >= USED_NS)
+			continue;
+		pieces[TOGETHER - ++count] = code;
+		if (count < TOGETHER)
+			continue;
+		keep_same(codes, memory, pieces, count, now_ns);
+		count = 0;
+	}
+	keep_same(codes, memory, &pieces[TOGETHER - count], count, now_ns);
 }
 
 void
 v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_t since_ns,
 				uint64_t now_ns)
 {
-	uint32_t place = place_of(codes, address);
-	V8Code *known = find_piece(codes, address) != NULL ? &codes->codes[place] : NULL;
+	V8Code *known = find_piece(codes, address);
 	V8Code code;
 
 	if (is_verified(known, since_ns, now_ns))
@@ -269,7 +394,7 @@ v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_t sin
 		return;
 	}
 	if (known != NULL)
-		remove_piece(codes, place);
+		remove_piece(codes, (uint32_t) (known - codes->codes));
 	if (!allowance_take(&codes->searches, now_ns, SEARCH_COST_NS, SEARCH_BURST_NS))
 		return;
 	if (search_code(memory, address, &code))

@@ -23,6 +23,7 @@ typedef struct V8Code
 	uint64_t start; /* half-open */
 	uint64_t end;
 	uint64_t head;		/* the object before the code; 0: not found */
+	uint64_t map;		/* the head's map */
 	uint64_t object;	/* Code */
 	uint64_t positions; /* objects that it refers to */
 	uint64_t deopt;
@@ -55,9 +56,14 @@ const V8Code *v8_codes_find(const V8Codes *codes, uint64_t address);
 void v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_t since_ns,
 					 uint64_t now_ns);
 
-/* Returns whether v8_codes_verify() would have to read. */
-bool v8_codes_is_verified(const V8Codes *codes, uint64_t address, uint64_t since_ns,
-						  uint64_t now_ns);
+/*
+ * Like v8_codes_verify(), but for all pieces that were used within the last second, which are read
+ * together. Pieces that have changed are dropped.
+ */
+void v8_codes_verify_used(V8Codes *codes, V8Memory *memory, uint64_t now_ns);
+
+/* Notes that a piece is used. Returns whether v8_codes_verify() need not read anything. */
+bool v8_codes_use(V8Codes *codes, uint64_t address, uint64_t since_ns, uint64_t now_ns);
 
 /* Returns whether the piece is unchanged. */
 bool v8_code_is_same(V8Memory *memory, const V8Code *code);

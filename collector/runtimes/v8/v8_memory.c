@@ -22,13 +22,24 @@
 #define FORMS_MAX		16 /* limit of strings that refer to each other */
 #define CHARACTERS_STEP 256
 
+void
+v8_gather(V8Memory *memory, RemoteRange *ranges, size_t count, void *bytes)
+{
+	for (size_t i = 0; i < count; i++)
+		ranges[i].had = false;
+	if (memory->reads_left < count)
+		return;
+	memory->reads_left -= (uint32_t) count;
+	memory->gather(memory->context, ranges, count, bytes);
+}
+
 bool
 v8_read(V8Memory *memory, uint64_t address, void *bytes, size_t size_bytes)
 {
-	if (memory->reads_left == 0)
-		return false;
-	memory->reads_left--;
-	return memory->read(memory->context, address, bytes, size_bytes);
+	RemoteRange range = { address, size_bytes, false };
+
+	v8_gather(memory, &range, 1, bytes);
+	return range.had;
 }
 
 static uint64_t

@@ -13,15 +13,22 @@
 #include <stdint.h>
 
 #include "runtimes/v8/v8_layout.h"
+#include "unwind/remote_memory.h"
 
 typedef struct V8Memory
 {
 	const V8Layout *layout;
-	/* Returns whether all bytes at an address could be read. */
-	bool (*read)(void *context, uint64_t address, void *bytes, size_t size_bytes);
+	/* Like remote_memory_gather(). */
+	void (*gather)(void *context, RemoteRange *ranges, size_t count, void *bytes);
 	void *context;
 	uint32_t reads_left;
 } V8Memory;
+
+/*
+ * Reads ranges together, like remote_memory_gather(). Each counts as a read; if too few reads are
+ * left, none is read.
+ */
+void v8_gather(V8Memory *memory, RemoteRange *ranges, size_t count, void *bytes);
 
 /* Reads bytes. Returns false if they cannot be read, or no read is left. */
 bool v8_read(V8Memory *memory, uint64_t address, void *bytes, size_t size_bytes);
