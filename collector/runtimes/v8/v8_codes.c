@@ -19,12 +19,13 @@
 #define LOOK_BYTES		((uint64_t) 512 * 1024)
 #define CODE_MAX		((uint64_t) 8 * 1024 * 1024)
 #define KIND_MASK		15
-#define HEAD_CODE		8 /* in the object before the code: index of the word that leads to Code */
+#define HEAD_CODE		8  /* in the object before the code: index of the word that leads to Code */
+#define HEAD_BYTES		16 /* of the object before the code */
 #define READS_SEARCH	20000
 /* limit of the bytes of an object before code, above all offsets that a layout can have */
 #define CODE_OBJECT_MAX 1032
 /* bytes that are read of a piece to see whether it has changed */
-#define PARTS_MAX		(CODE_OBJECT_MAX + 2 * sizeof(uint64_t) + sizeof(uint16_t))
+#define PARTS_MAX		(CODE_OBJECT_MAX + HEAD_BYTES + sizeof(uint16_t))
 #define TOGETHER		64 /* pieces that are read together, with one call of the system */
 #define USED_NS			(1000 * NS_PER_MS)
 
@@ -177,45 +178,33 @@ v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 /* What is read of a piece to see whether it has changed. */
 enum
 {
-	PART_MAP,  /* the head's first word */
-	PART_TYPE, /* of that map */
-	PART_LINK, /* the head's word that leads to the Code object */
+	PART_HEAD, /* its map, and the word that leads to the Code object */
+	PART_TYPE, /* of the map; empty if the piece before has the same map */
 	PART_OBJECT,
 	PARTS,
 };
 
-/* Sets the ranges of a piece. Returns the sum of their sizes. */
-static size_t
-set_parts(const V8Layout *layout, const V8Code *code, size_t object_bytes, RemoteRange parts[PARTS])
+/* Sets the ranges of a piece. previous: the piece that is read before it; NULL: none. */
+static void
+set_parts(const V8Layout *layout, const V8Code *code, const V8Code *previous,
+		  RemoteRange parts[PARTS])
 {
-	uint64_t link = layout->has_streams ? code->head + HEAD_CODE : code->head;
+	size_t type_bytes = previous == NULL || previous->map != code->map ? sizeof(uint16_t) : 0;
 
-	parts[PART_MAP] = (RemoteRange){ code->head, sizeof(uint64_t), false };
-	parts[PART_TYPE] = (RemoteRange){ code->map + layout->walk.map_type, sizeof(uint16_t), false };
-	parts[PART_LINK] = (RemoteRange){ link, sizeof(uint64_t), false };
-	parts[PART_OBJECT] = (RemoteRange){ code->object, object_bytes, false };
-	return 2 * sizeof(uint64_t) + sizeof(uint16_t) + object_bytes;
+	parts[PART_HEAD] = (RemoteRange){ code->head, HEAD_BYTES, false };
+	parts[PART_TYPE] = (RemoteRange){ code->map + layout->walk.map_type, type_bytes, false };
+	parts[PART_OBJECT] = (RemoteRange){ code->object, code_object_bytes(layout), false };
 }
 
-/* Returns whether the bytes of the ranges are those of an unchanged piece. */
+/* Returns whether the head and the Code object that were read are those of an unchanged piece. */
 static bool
-are_parts_same(const V8Layout *layout, const V8Code *code, const RemoteRange parts[PARTS],
-			   const uint8_t *bytes)
+is_same(const V8Layout *layout, const V8Code *code, const uint8_t *head, const uint8_t *object)
 {
-	const uint8_t *type = bytes + sizeof(uint64_t);
-	const uint8_t *link = type + sizeof(uint16_t);
 	V8Code now = { .head = code->head, .object = code->object };
-	uint16_t code_type;
 
-	for (int i = 0; i < PARTS; i++)
-	{
-		if (!parts[i].had)
-			return false;
-	}
-	memcpy(&code_type, type, sizeof(code_type));
-	return v8_object_of(bytes_u64_at(bytes, 0)) == code->map && code_type == layout->type_code &&
-		   (!layout->has_streams || v8_object_of(bytes_u64_at(link, 0)) == code->object) &&
-		   take_code_object(layout, link + sizeof(uint64_t), &now) && now.start == code->start &&
+	return v8_object_of(bytes_u64_at(head, 0)) == code->map &&
+		   (!layout->has_streams || v8_object_of(bytes_u64_at(head, HEAD_CODE)) == code->object) &&
+		   take_code_object(layout, object, &now) && now.start == code->start &&
 		   now.end == code->end && now.check == code->check;
 }
 
@@ -224,22 +213,32 @@ static void
 check_pieces(V8Memory *memory, V8Code *const *pieces, size_t count, bool *are_same)
 {
 	const V8Layout *layout = memory->layout;
-	size_t object_bytes = code_object_bytes(layout);
 	RemoteRange ranges[TOGETHER * PARTS];
 	uint8_t *bytes = malloc(count * PARTS_MAX);
-	size_t step = 0;
+	const uint8_t *at = bytes;
+	uint16_t type = 0;
 
 	memset(are_same, 0, count * sizeof(*are_same));
-	if (bytes == NULL || object_bytes == 0)
+	if (bytes == NULL || code_object_bytes(layout) == 0)
 	{
 		free(bytes);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		step = set_parts(layout, pieces[i], object_bytes, &ranges[i * PARTS]);
+		set_parts(layout, pieces[i], i > 0 ? pieces[i - 1] : NULL, &ranges[i * PARTS]);
 	v8_gather(memory, ranges, count * PARTS, bytes);
 	for (size_t i = 0; i < count; i++)
-		are_same[i] = are_parts_same(layout, pieces[i], &ranges[i * PARTS], bytes + i * step);
+	{
+		const RemoteRange *parts = &ranges[i * PARTS];
+		const uint8_t *type_bytes = at + parts[PART_HEAD].bytes;
+		const uint8_t *object = type_bytes + parts[PART_TYPE].bytes;
+
+		if (parts[PART_TYPE].bytes > 0)
+			type = parts[PART_TYPE].had ? bytes_u16_at(type_bytes, 0) : 0;
+		are_same[i] = parts[PART_HEAD].had && parts[PART_OBJECT].had && type == layout->type_code &&
+					  is_same(layout, pieces[i], at, object);
+		at = object + parts[PART_OBJECT].bytes;
+	}
 	free(bytes);
 }
 
@@ -248,10 +247,10 @@ v8_code_is_same(V8Memory *memory, const V8Code *code)
 {
 	V8Code copy = *code;
 	V8Code *const piece = &copy;
-	bool is_same;
+	bool same;
 
-	check_pieces(memory, &piece, 1, &is_same);
-	return is_same;
+	check_pieces(memory, &piece, 1, &same);
+	return same;
 }
 
 /* Slots for words that were seen while code is searched, so that the type of most is read once. */
