@@ -27,7 +27,8 @@ php_kind_describe(RuntimeTarget *target)
 	struct pfs_php_layout *layout = &target->entry.php;
 
 	*layout = php->layout;
-	layout->current = php->current != 0 ? php->current + target->bias : 0;
+	if (php->state != 0)
+		layout->current += php->state + target->bias;
 	layout->has_threads = php->distance != 0;
 	layout->loop_start = php->loop.start + target->bias;
 	layout->loop_end = php->loop.end + target->bias;
@@ -44,8 +45,8 @@ php_find_state(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_poin
 	const PhpFile *php = &target->file.php;
 
 	if (php->distance != 0)
-		return php_place_find(memory, php->distance + target->bias, thread_pointer,
-							  &target->entry.php, &target->entry.state_offset);
+		return php_place_find(memory, php->distance + target->bias, php->layout.current,
+							  thread_pointer, &target->entry.php, &target->entry.state_offset);
 	return is_first && php_frames_fit(memory, &target->entry.php);
 }
 

@@ -302,15 +302,15 @@ test_fibers(void **state)
 	each_php(check_fibers);
 }
 
-/* Returns true if the process has OPcache, of which the compiler is a part. */
+/* Returns true if the process has OPcache, of which the compiler is a part. PHP 8.5 contains it. */
 static bool
 has_opcache(Replay *replay)
 {
 	char *maps = remote_memory_maps(&replay->memory, REPLAY_MAPS_BYTES);
-	bool has;
+	bool has = replay->target.file.php.version >= 805;
 
 	assert_non_null(maps);
-	has = strstr(maps, "/opcache.so") != NULL;
+	has |= strstr(maps, "/opcache.so") != NULL;
 	free(maps);
 	return has;
 }
@@ -575,7 +575,7 @@ check_layouts(const char *php)
 		(void) replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
 	}
 	/* globals of another version are not accepted either */
-	for (uint32_t version = 703; version <= 804; version++)
+	for (uint32_t version = 703; version <= 805; version++)
 	{
 		struct pfs_php_layout other = layout;
 
@@ -597,7 +597,11 @@ test_layouts(void **state)
 
 	assert_false(php_layout_of(0, &layout));
 	assert_false(php_layout_of(702, &layout));
-	assert_false(php_layout_of(805, &layout));
+	assert_false(php_layout_of(806, &layout));
+	assert_true(php_layout_of(804, &layout));
+	assert_int_equal(layout.current, 488);
+	assert_true(php_layout_of(805, &layout));
+	assert_int_equal(layout.current, 512);
 	each_php(check_layouts);
 }
 
@@ -757,7 +761,7 @@ static _Thread_local uint64_t *volatile variable;
 static void
 fill_globals(void)
 {
-	globals.words[(64 + PHP_STATE_CURRENT) / 8] = (uintptr_t) globals.frame;
+	globals.words[(64 + 488) / 8] = (uintptr_t) globals.frame;
 	globals.frame[3] = (uintptr_t) globals.function;
 	globals.function[0] = PFS_PHP_USER;
 	globals.function[10] = 2; /* number of instructions */

@@ -23,10 +23,14 @@
 #define CONSTANTS_BYTES (64U << 20)
 #define CONSTANTS_READ	65536
 
-/* Offsets, in bytes, in a function of a script (zend_op_array). */
+/*
+ * Offsets in bytes: of current_execute_data in the executor's globals, and of fields in a function
+ * of a script (zend_op_array).
+ */
 typedef struct PhpOffsets
 {
 	uint16_t version;
+	uint16_t current;
 	uint16_t last;
 	uint16_t opcodes;
 	uint16_t file;
@@ -34,9 +38,10 @@ typedef struct PhpOffsets
 } PhpOffsets;
 
 static const PhpOffsets versions[] = {
-	{ 703, 60, 64, 128, 136 },	{ 704, 60, 64, 136, 144 }, { 800, 68, 72, 144, 152 },
-	{ 801, 68, 72, 144, 152 },	{ 802, 80, 88, 152, 160 }, { 803, 76, 80, 144, 152 },
-	{ 804, 96, 104, 168, 176 },
+	{ 703, 488, 60, 64, 128, 136 },	 { 704, 488, 60, 64, 136, 144 },
+	{ 800, 488, 68, 72, 144, 152 },	 { 801, 488, 68, 72, 144, 152 },
+	{ 802, 488, 80, 88, 152, 160 },	 { 803, 488, 76, 80, 144, 152 },
+	{ 804, 488, 96, 104, 168, 176 }, { 805, 512, 96, 104, 168, 176 },
 };
 
 bool
@@ -46,7 +51,8 @@ php_layout_of(uint32_t version, struct pfs_php_layout *layout)
 	{
 		if (versions[i].version != version)
 			continue;
-		*layout = (struct pfs_php_layout){ .function_last = (uint8_t) (versions[i].last / 4),
+		*layout = (struct pfs_php_layout){ .current = versions[i].current,
+										   .function_last = (uint8_t) (versions[i].last / 4),
 										   .function_opcodes = (uint8_t) (versions[i].opcodes / 8),
 										   .function_file = (uint8_t) (versions[i].file / 8),
 										   .function_lines = (uint8_t) (versions[i].lines / 8) };
@@ -112,7 +118,7 @@ php_file_read(const ElfSource *source, PhpFile *file)
 		loop.size_bytes > UINT64_MAX - loop.address)
 		return false;
 	if (exported_symbol_find(&headers, SYMBOL_STATE, OBJECTS, &state))
-		file->current = state.address + PHP_STATE_CURRENT;
+		file->state = state.address;
 	else if (exported_symbol_find(&headers, SYMBOL_THREADS, OBJECTS, &state))
 		file->distance = state.address;
 	else

@@ -15,24 +15,24 @@
 #include "runtime_types.h"
 #include "runtimes/common/loop_code.h"
 
-#define PHP_STATE_CURRENT 488 /* offset in the state: the innermost frame (current_execute_data) */
-
 /* Facts from a file. Addresses are ELF virtual addresses. */
 typedef struct PhpFile
 {
 	uint32_t version; /* 802 is 8.2; 0: not known */
-	/* address of the word with the innermost frame; 0 if each thread has a state */
-	uint64_t current;
+	uint64_t state;	  /* address of the executor's globals; 0 if each thread has its own */
 	/* address of the number that leads to a thread's state (php_place.h); otherwise 0 */
 	uint64_t distance;
 	LoopCode loop;
-	struct pfs_php_layout layout; /* offsets; the process's addresses are not filled in */
+	struct pfs_php_layout layout; /* as php_layout_of() sets it */
 } PhpFile;
 
 /* Returns false if the file does not contain PHP. */
 bool php_file_read(const ElfSource *source, PhpFile *file);
 
-/* Sets the offsets of a version. Returns false if they are unknown. */
+/*
+ * Sets the offsets of a version; current is the offset of the word with the innermost frame in the
+ * executor's globals. Returns false if the version is unknown.
+ */
 bool php_layout_of(uint32_t version, struct pfs_php_layout *layout);
 
 #endif

@@ -44,8 +44,8 @@ php_frames_read(RemoteMemory *memory, const uint64_t words[WORDS], uint64_t curr
 }
 
 bool
-php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t thread_pointer,
-			   struct pfs_php_layout *layout, int32_t *offset)
+php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t state_current,
+			   uint64_t thread_pointer, struct pfs_php_layout *layout, int32_t *offset)
 {
 	uint64_t words[WORDS];
 	uint64_t frames[WORDS];
@@ -56,7 +56,7 @@ php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t thread_pointer,
 		!beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_VARIABLES_FROM,
 							WORDS, words))
 		return false;
-	current += PHP_STATE_CURRENT;
+	current += state_current;
 	php_frames_read(memory, words, current, frames);
 	/* the thread's stack lies below its variables, and may contain old copies of the word */
 	for (size_t i = WORDS; i-- > 0 && followed < CANDIDATES_MAX;)

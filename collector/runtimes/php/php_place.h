@@ -16,10 +16,11 @@
 
 /*
  * Searches below the thread pointer for the variable of a thread that executes PHP. distance:
- * address of the exported number. Returns false if there is none; otherwise sets current in the
+ * address of the exported number. state_current: offset of the word with the innermost frame in the
+ * executor's globals. Returns false if there is none; otherwise sets current in the
  * layout, and the offset of the variable from the thread pointer.
  */
-bool php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t thread_pointer,
-					struct pfs_php_layout *layout, int32_t *offset);
+bool php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t state_current,
+					uint64_t thread_pointer, struct pfs_php_layout *layout, int32_t *offset);
 
 #endif
