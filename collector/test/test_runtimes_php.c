@@ -496,13 +496,15 @@ test_shared_memory(void **state)
 				  "25000000-26000000 r-xs 00000000 00:1b 73 /dev/shm/ZendAccelerator.9 (deleted)\n"
 				  "26000000-27000000 rw-s 00000000 00:01 74 /dev/zero (deleted)\n"
 				  "27000000-28000000 r-xs 00000000 08:01 75 /srv/dev/zero\n"
-				  "28000000-29000000 rw-s 00000000 00:00 0\n";
+				  "28000000-29000000 rw-s 00000000 00:00 0\n"
+				  "29000000-2a000000 rw-s 00000000 00:06 76 /srv/php/dev/shm/ZendAccelerator.9\n";
 	const PhpShared expected[] = {
 		{ 0x20000000, 0x23000000, 72, { .start = 0x22000000, .end = 0x23000000 } },
 		{ 0x23000000, 0x24000000, 0, { 0 } },
 		{ 0x24000000, 0x25000000, 1, { 0 } },
 		{ 0x25000000, 0x26000000, 73, { .start = 0x25000000, .end = 0x26000000 } },
 		{ 0x26000000, 0x27000000, 74, { 0 } },
+		{ 0x29000000, 0x2a000000, 76, { 0 } },
 	};
 	PhpShared shared[PHP_SHARED_MAX];
 	size_t count = php_shared_list(maps, shared);

@@ -19,15 +19,15 @@
 static bool
 is_shared_name(const char *name)
 {
-	static const char *const starts[] = { "/dev/zero", "/anon_hugepage", "/SYSV",
-										  "/dev/shm/ZendAccelerator." };
+	static const char *const starts[] = { "/dev/zero", "/anon_hugepage", "/SYSV" };
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
 	{
 		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
 			return true;
 	}
-	return false;
+	/* in a chroot the name begins with the path of the chroot */
+	return strstr(name, "/dev/shm/ZendAccelerator.") != NULL;
 }
 
 /* Adds a part of shared memory to the last one of a list, or as another one. */
