@@ -31,6 +31,7 @@ struct CodeTable
 	uint64_t seed;
 	size_t limit_bytes;
 	CodeObject *objects;
+	uint64_t removals; /* number of removed objects */
 	CodeTableStats stats;
 };
 
@@ -55,6 +56,7 @@ remove_object(CodeTable *table, CodeObject *object)
 	HASH_DEL(table->objects, object);
 	table->stats.count--;
 	table->stats.bytes -= object->bytes;
+	table->removals++;
 	free(object);
 }
 
@@ -168,6 +170,39 @@ code_table_add(CodeTable *table, const CodeName *name)
 		object->references++;
 	else
 		table->stats.refused++;
+	pthread_mutex_unlock(&table->mutex);
+	return object;
+}
+
+/* Returns a reference to the hint's object if it is alive and has these lines; otherwise NULL. */
+static CodeObject *
+retain_hinted(CodeTable *table, const CodeName *name, const CodeHint *hint)
+{
+	CodeObject *object = NULL;
+
+	pthread_mutex_lock(&table->mutex);
+	if (hint->object != NULL && hint->removals == table->removals &&
+		hint->object->name.line == name->line && hint->object->name.start_line == name->start_line)
+	{
+		object = hint->object;
+		object->references++;
+	}
+	pthread_mutex_unlock(&table->mutex);
+	return object;
+}
+
+CodeObject *
+code_table_add_again(CodeTable *table, const CodeName *name, CodeHint *hint)
+{
+	CodeObject *object = retain_hinted(table, name, hint);
+
+	if (object != NULL)
+		return object;
+	object = code_table_add(table, name);
+	if (object == NULL)
+		return NULL;
+	pthread_mutex_lock(&table->mutex);
+	*hint = (CodeHint){ .object = object, .removals = table->removals };
 	pthread_mutex_unlock(&table->mutex);
 	return object;
 }

@@ -47,6 +47,22 @@ void code_table_free(CodeTable *table);
  * refusal, if there is no room or memory.
  */
 CodeObject *code_table_add(CodeTable *table, const CodeName *name);
+
+/*
+ * The object that was last added for some strings, without a reference. It is alive if the table
+ * has removed no object since then. A zeroed structure has no object.
+ */
+typedef struct CodeHint
+{
+	CodeObject *object;
+	uint64_t removals;
+} CodeHint;
+
+/*
+ * Like code_table_add(), but without a look at the strings if the hint's object has the name's
+ * lines. Each hint must always come with the same table and strings. Updates the hint.
+ */
+CodeObject *code_table_add_again(CodeTable *table, const CodeName *name, CodeHint *hint);
 void code_table_stats(CodeTable *table, CodeTableStats *stats);
 
 CodeObject *code_object_retain(CodeObject *object);

@@ -161,7 +161,7 @@ code_key_hash(const CodeCache *cache, const CodeKey *key)
 	return hash_word(hash_word(cache->seed, key->address), key->check);
 }
 
-const RuntimeCode *
+RuntimeCode *
 code_cache_find(const CodeCache *cache, const ProcessCodes *codes, const CodeKey *key)
 {
 	uint64_t hash = code_key_hash(cache, key);

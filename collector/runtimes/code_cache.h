@@ -48,8 +48,7 @@ void code_cache_charge(CodeCache *cache, ProcessCodes *codes, size_t bytes);
  * Returns the object, which is valid until the next call of code_cache_add() or
  * code_cache_charge(). It has no name if it was unreadable.
  */
-const RuntimeCode *code_cache_find(const CodeCache *cache, const ProcessCodes *codes,
-								   const CodeKey *key);
+RuntimeCode *code_cache_find(const CodeCache *cache, const ProcessCodes *codes, const CodeKey *key);
 
 /*
  * Takes over an object that the process does not have yet. The object is freed immediately if out

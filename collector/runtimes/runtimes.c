@@ -473,7 +473,7 @@ name_functions(Runtimes *runtimes, const RuntimeProcess *process, const UserFram
 			   CodeObject *objects[CODE_INLINED_MAX])
 {
 	const RuntimeKind *kind = process->target.file.kind;
-	const RuntimeCode *known = NULL;
+	RuntimeCode *known = NULL;
 	size_t count = 0;
 	CodeKey key;
 
@@ -486,7 +486,7 @@ name_functions(Runtimes *runtimes, const RuntimeProcess *process, const UserFram
 		name.start_line = known->first_line > 0 ? known->first_line : 0;
 		name.line =
 			kind->line_of != NULL ? kind->line_of(&process->target, known, frame) : known->line;
-		objects[count] = code_table_add(runtimes->other.table, &name);
+		objects[count] = code_table_add_again(runtimes->other.table, &name, &known->hint);
 		if (objects[count] == NULL)
 			break;
 		count++;

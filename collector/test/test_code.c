@@ -42,6 +42,41 @@ assert_empty(CodeTable *table)
 	assert_int_equal(stats.bytes, 0);
 }
 
+/* A hint leads to the object of its lines, and to none that was removed. */
+static void
+test_hints(void **state)
+{
+	CodeTable *table = new_table(LIMIT_BYTES);
+	CodeHint hint = { 0 };
+	CodeName other_line = render;
+	CodeName other_start = render;
+	CodeObject *first = code_table_add(table, &render);
+	CodeObject *objects[5];
+
+	(void) state;
+	other_line.line++;
+	other_start.start_line++;
+	objects[0] = code_table_add_again(table, &render, &hint);
+	objects[1] = code_table_add_again(table, &render, &hint);
+	assert_ptr_equal(objects[0], first);
+	assert_ptr_equal(objects[1], first);
+	objects[2] = code_table_add_again(table, &other_line, &hint);
+	assert_int_equal(code_object_name(objects[2])->line, other_line.line);
+	objects[3] = code_table_add_again(table, &other_start, &hint);
+	assert_int_equal(code_object_name(objects[3])->start_line, other_start.start_line);
+	objects[4] = code_table_add_again(table, &render, &hint);
+	assert_ptr_equal(objects[4], first);
+	for (int i = 0; i < 5; i++)
+		code_object_release(objects[i]);
+	code_object_release(first);
+	assert_empty(table);
+	/* the hint's object has been freed */
+	first = code_table_add_again(table, &render, &hint);
+	assert_string_equal(code_object_name(first)->name, render.name);
+	code_object_release(first);
+	code_table_free(table);
+}
+
 /* Each part of a name distinguishes objects; equal names are one object as long as it is held. */
 static void
 test_each_once(void **state)
@@ -271,9 +306,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_once), cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_cut),		  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_frames),	  cmocka_unit_test(test_cut_frames),
+		cmocka_unit_test(test_hints),	   cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_bounded),	   cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_cut_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "code/code_object.h"
+
 #define RUNTIME_CODES_MAX 64 /* objects that are read together */
 
 typedef struct RuntimeCode RuntimeCode;
@@ -25,6 +27,7 @@ struct RuntimeCode
 	int32_t line;		/* line of the frame, if the key identifies an instruction; 0: unknown */
 	size_t lines_bytes;
 	uint8_t *lines;		 /* the table of lines in the runtime's format; NULL: there is none */
+	CodeHint hint;		 /* of the names that were made of the strings */
 	RuntimeCode *caller; /* the function that this one was inlined into; NULL: none */
 };
 
