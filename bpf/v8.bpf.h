@@ -126,6 +126,20 @@ pfs_v8_return_address(const struct pfs_chain_walk *chain, __u64 fp)
 }
 
 /*
+ * Clears the slots of the innermost frame that lie below the stack pointer. While a function is
+ * being entered, these slots contain the frame of an earlier call.
+ */
+static __always_inline void
+pfs_v8_clear_unset_slots(struct pfs_chain_walk *chain, __u64 fp)
+{
+	for (int i = 0; i < PFS_V8_SLOT_WORDS; i++)
+	{
+		if (fp - (PFS_V8_SLOT_WORDS - i) * sizeof(__u64) < chain->first_sp)
+			chain->block[i] = 0;
+	}
+}
+
+/*
  * Appends the words about the frame at a frame pointer if it belongs to a script's function.
  * return_address: that of the code that runs, if the frame may be its caller's; otherwise 0.
  */
@@ -144,6 +158,8 @@ pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u64 fp, __u32 numbe
 	if (pfs_read_beside(&chain->frames, fp - PFS_V8_SLOT_WORDS * sizeof(__u64), PFS_V8_SLOT_WORDS,
 						0, chain->block))
 		return;
+	if (number == 0)
+		pfs_v8_clear_unset_slots(chain, fp);
 	/* a small integer in the place of the context marks a frame of V8's own code */
 	if (!PFS_V8_IS_OBJECT(chain->block[layout->slot_context & 7]))
 		return;

@@ -26,6 +26,7 @@
 
 #define FRAMES_MAX 256
 #define STOPS	   60
+#define CALLS	   12 /* calls and returns that are executed instruction by instruction */
 
 /* The script; its lines are counted from 1. */
 static const char program[] =
@@ -89,6 +90,19 @@ static const char additions[] = "require('v8').setFlagsFromString('--no-maglev')
 								"for (;;) adds(3);\n";
 
 static char additions_script[] = "/tmp/test_runtimes_v8_XXXXXX.js";
+
+/* A script whose functions call each other all the time. */
+static const char calls[] = "'use strict';\n"							  /* 1 */
+							"function first(n) { return n + 1; }\n"		  /* 2 */
+							"function second(n) { return n + 2; }\n"	  /* 3 */
+							"function caller(n) {\n"					  /* 4 */
+							"  return first(n) + second(n);\n"			  /* 5 */
+							"}\n"										  /* 6 */
+							"for (let i = 0; i < 3000; i++) caller(3);\n" /* 7 */
+							"require('fs').writeSync(1, 'ready\\n');\n"
+							"for (;;) caller(3);\n";
+
+static char calls_script[] = "/tmp/test_runtimes_v8_XXXXXX.js";
 
 /* V8's own functions that baseline code calls for this arithmetic, and the line of each call. */
 static const struct
@@ -392,20 +406,27 @@ let_run(const Node *node)
 	}
 }
 
-/* Stops the program in code of V8, and merges its stacks. */
+/* Stops the program in code of V8 with a number of functions, and merges its stacks. */
 static void
-stop_inside(Node *node, MergedStack *merged)
+stop_with(Node *node, MergedStack *merged, uint32_t functions)
 {
 	for (int i = 0; i < 1000; i++)
 	{
 		replay_stop(&node->replay);
 		read_maps(node);
-		if (is_in_v8(node) && merge_stacks(node, walk_chain(node), merged) && merged->merged > 4)
+		if (is_in_v8(node) && merge_stacks(node, walk_chain(node), merged) &&
+			merged->merged >= functions)
 			return;
 		replay_go_on(&node->replay);
 		let_run(node);
 	}
 	fail();
+}
+
+static void
+stop_inside(Node *node, MergedStack *merged)
+{
+	stop_with(node, merged, 5);
 }
 
 typedef struct Named
@@ -651,6 +672,86 @@ static void
 test_additions(void **state)
 {
 	if (each_node(check_additions) == 0)
+		skip();
+}
+
+/* Executes one instruction of the stopped program, and reads its registers. */
+static void
+step(Node *node)
+{
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_SINGLESTEP, node->replay.pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(node->replay.pid, &status, __WALL), node->replay.pid);
+	assert_true(WIFSTOPPED(status));
+	assert_true(thread_registers_read(node->replay.pid, &node->replay.registers));
+}
+
+/*
+ * Returns the innermost function of the script: 'm' for the module, 'c' for caller(), 'f' for
+ * first(), 's' for second(), 0 if there is none. Fails if a function that called it is missing.
+ */
+static char
+innermost_call(const Named *named, size_t count)
+{
+	char innermost = 0;
+
+	for (size_t i = count; i-- > 0;)
+	{
+		char name = named[i].name[0] == '(' ? 'm' : named[i].name[0];
+
+		if (strstr(named[i].file, calls_script) == NULL)
+			continue;
+		assert_int_equal(name == 'f' || name == 's' ? 'c' : name == 'c' ? 'm' : 0, innermost);
+		innermost = name;
+	}
+	return innermost;
+}
+
+/*
+ * Stops a program after each instruction. caller() runs between first() and second(), so a stop in
+ * first() cannot follow a stop in second(). While second() is being entered, the stack below the
+ * stack pointer still contains the frame of first().
+ */
+static void
+check_each_instruction(const char *path, const char *option)
+{
+	static Named named[FRAMES_MAX];
+	static MergedStack merged;
+	int changes = 0;
+	char last = 0;
+	Node node;
+
+	start_script(&node, path, option, calls_script, 0);
+	stop_with(&node, &merged, 1);
+	for (int i = 0; i < 8000 && changes < CALLS; i++)
+	{
+		char now = 0;
+
+		step(&node);
+		if (is_in_v8(&node) && merge_stacks(&node, walk_chain(&node), &merged))
+			now = innermost_call(named, name_functions(&node, &merged, named, FRAMES_MAX));
+		if (now == 0)
+			continue;
+		assert_false((last == 'f' && now == 's') || (last == 's' && now == 'f'));
+		changes += last != 0 && now != last;
+		last = now;
+	}
+	end_node(&node);
+	assert_true(changes >= CALLS);
+}
+
+static void
+check_instructions(const char *path)
+{
+	check_each_instruction(path, "--no-opt");
+	check_each_instruction(path, "--jitless");
+}
+
+static void
+test_each_instruction(void **state)
+{
+	if (each_node(check_instructions) == 0)
 		skip();
 }
 
@@ -1033,17 +1134,24 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_late),
-		cmocka_unit_test(test_deep_recursion), cmocka_unit_test(test_broken_chain),
-		cmocka_unit_test(test_broken_objects), cmocka_unit_test(test_random_layouts),
-		cmocka_unit_test(test_stale),		   cmocka_unit_test(test_additions),
+		cmocka_unit_test(test_all_versions),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_broken_chain),
+		cmocka_unit_test(test_broken_objects),
+		cmocka_unit_test(test_random_layouts),
+		cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_additions),
+		cmocka_unit_test(test_each_instruction),
 	};
 	int failed;
 
-	if (!write_script(script, program) || !write_script(additions_script, additions))
+	if (!write_script(script, program) || !write_script(additions_script, additions) ||
+		!write_script(calls_script, calls))
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(script);
 	unlink(additions_script);
+	unlink(calls_script);
 	return failed;
 }
