@@ -191,7 +191,8 @@ pfs_ruby_step(__u32 slot, __u32 first)
 	chain->frame += chain->runtime.ruby.frame_bytes;
 	flags = chain->block[PFS_RUBY_ENV + PFS_RUBY_ENV_FLAGS];
 	/* In the first thread this frame looks as if it had code, but it has none. */
-	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_DUMMY)
+	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_DUMMY ||
+		(flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_DUMMY_OLD)
 		return 0;
 	if ((flags & PFS_RUBY_KIND_MASK) == PFS_RUBY_KIND_C)
 		pfs_put_ruby_c_frame(scratch, first);

@@ -42,12 +42,14 @@ struct pfs_ruby_layout {
 #define PFS_RUBY_ENV_FLAGS	2
 #define PFS_RUBY_ENV_WORDS	3
 
-#define PFS_RUBY_FLAG_LOCAL	 0x02 /* the environment of a method, not of a block in it */
-#define PFS_RUBY_FLAG_FINISH 0x20 /* the loop returns to C code after this frame */
-#define PFS_RUBY_FLAG_C		 0x80 /* the frame has no Ruby code */
-#define PFS_RUBY_KIND_MASK	 0x7fff0001
-#define PFS_RUBY_KIND_C		 0x55550001 /* a method that is written in C */
-#define PFS_RUBY_KIND_DUMMY	 0x79990001 /* a thread's outermost frame, which no loop executes */
+#define PFS_RUBY_FLAG_LOCAL		0x02 /* the environment of a method, not of a block in it */
+#define PFS_RUBY_FLAG_FINISH	0x20 /* the loop returns to C code after this frame */
+#define PFS_RUBY_FLAG_C			0x80 /* the frame has no Ruby code */
+#define PFS_RUBY_KIND_MASK		0x7fff0001
+#define PFS_RUBY_KIND_C			0x55550001 /* a method that is written in C */
+#define PFS_RUBY_KIND_DUMMY		0x79990001 /* a thread's outermost frame, which no loop executes */
+/* the outermost frame in Ruby 2.5, which has 0x99990001 */
+#define PFS_RUBY_KIND_DUMMY_OLD 0x19990001
 
 /* Words of an instruction sequence's body. */
 #define PFS_RUBY_BODY_SIZE	  0 /* type, and number of words of the code */

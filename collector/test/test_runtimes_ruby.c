@@ -184,6 +184,26 @@ test_all_versions(void **state)
 	each_ruby(check_version);
 }
 
+/* Gives the outermost frame of the stack that was walked the kind that it has in Ruby 2.5. */
+static void
+age_outermost(const Replay *replay)
+{
+	uint64_t end = replay_world.scratch.chain.record;
+	uint64_t ep;
+	uint64_t flags;
+	struct iovec here = { &ep, sizeof(ep) };
+	struct iovec there = { (void *) (end - replay->target.entry.ruby.frame_bytes +
+									 PFS_RUBY_FRAME_EP * sizeof(ep)),
+						   sizeof(ep) };
+
+	assert_int_equal(process_vm_readv(replay->pid, &here, 1, &there, 1, 0), sizeof(ep));
+	here.iov_base = &flags;
+	there.iov_base = (void *) ep;
+	assert_int_equal(process_vm_readv(replay->pid, &here, 1, &there, 1, 0), sizeof(flags));
+	flags = (flags & 0xfffe) | 0x99990001;
+	assert_int_equal(process_vm_writev(replay->pid, &here, 1, &there, 1, 0), sizeof(flags));
+}
+
 /* The first thread has frames and marks of the program only, like its native stack. */
 static void
 check_plain(const char *path)
@@ -212,6 +232,8 @@ check_plain(const char *path)
 		frames++;
 	}
 	assert_int_equal(frames, 5);
+	age_outermost(&replay);
+	assert_int_equal(replay_walk(&replay)->mark_count, 1);
 	replay_end(&replay);
 }
 
