@@ -26,6 +26,18 @@ pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
 	return 1;
 }
 
+/*
+ * Ends a chain that has no frames, because it was found half made: the thread was interrupted
+ * between two instructions of a call or a return, and the chain's frames are not its callers.
+ */
+static __always_inline int
+pfs_chain_drop(struct pfs_chain_walk *chain)
+{
+	chain->found = 0;
+	chain->mark_count = 0;
+	return pfs_chain_end(chain, PFS_CHAIN_BAD);
+}
+
 /* Empties the caches of objects and of frames. */
 static __always_inline void
 pfs_forget_memory(struct pfs_chain_walk *chain)

@@ -58,7 +58,8 @@ pfs_read_luajit_global(struct pfs_chain_walk *chain, __u64 global)
 
 /*
  * Returns the base in the interpreter's register while its code runs; 0 if the register has none.
- * The base in the state is that of the last call of C code.
+ * The base in the state is that of the last call of C code. While the interpreter leaves the frame,
+ * a result has replaced the function, but the link is still there.
  */
 static __always_inline __u64
 pfs_luajit_register_base(struct pfs_chain_walk *chain)
@@ -66,6 +67,7 @@ pfs_luajit_register_base(struct pfs_chain_walk *chain)
 	const struct pfs_luajit_layout *layout = &chain->runtime.luajit;
 	__u64 base = chain->leaf_dx;
 	__u64 function;
+	__u64 link;
 
 	/*
 	 * The register has other content outside of the interpreter's code. Inside, its value must lie
@@ -74,9 +76,11 @@ pfs_luajit_register_base(struct pfs_chain_walk *chain)
 	if (chain->leaf_pc < layout->code_start || chain->leaf_pc >= layout->code_end || (base & 7) ||
 		base <= chain->block[PFS_LUAJIT_STATE_STACK] + 8 ||
 		base > chain->block[PFS_LUAJIT_STATE_END] || pfs_read_user(base - 16, &function) ||
-		!PFS_LUAJIT_IS_FUNCTION(function))
+		pfs_read_user(base - 8, &link))
 		return 0;
-	return base;
+	if (PFS_LUAJIT_IS_FUNCTION(function))
+		return base;
+	return (link & 3) == PFS_LUAJIT_LINK_LUA && pfs_is_object(link & ~7ULL) ? base : 0;
 }
 
 /*
@@ -94,6 +98,7 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 	chain->luajit.last = 0;
 	chain->luajit.function = 0;
 	chain->luajit.entries = 0;
+	chain->luajit.is_linked = 0;
 	/*
 	 * 1. The global state: by the register that leads to the interpreter's dispatch table, if it
 	 * does; otherwise that of the thread for which the collector has found one.
@@ -124,35 +129,47 @@ pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64
 	return 0;
 }
 
-/* Returns the prototype of a function, and reads its check; 0 if it is not a Lua function. */
-static __always_inline __u64
-pfs_read_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *check)
+/* Words of a known function. */
+#define PFS_LUAJIT_KNOWN_CODE  0 /* address of its bytecode; 0: it is not a Lua function */
+#define PFS_LUAJIT_KNOWN_CHECK 1
+#define PFS_LUAJIT_KNOWN_COUNT 2 /* number of instructions */
+
+/* Reads the words about a function. */
+static __always_inline void
+pfs_know_luajit_function(struct pfs_chain_walk *chain, __u64 function, __u64 *known)
 {
 	__u64 chunk[PFS_LUAJIT_STRING_WORDS];
 	__u64 code;
 
-	*check = PFS_LUAJIT_NO_CHECK;
+	known[PFS_LUAJIT_KNOWN_CODE] = 0;
+	known[PFS_LUAJIT_KNOWN_CHECK] = PFS_LUAJIT_NO_CHECK;
+	known[PFS_LUAJIT_KNOWN_COUNT] = 0;
 	if (!pfs_is_object(function) ||
 		bpf_probe_read_user(chain->code, PFS_LUAJIT_FUNCTION_WORDS * sizeof(__u64),
 							(void *) function) ||
 		PFS_LUAJIT_TYPE(chain->code[PFS_LUAJIT_FUNCTION_TYPE]) != PFS_LUAJIT_TYPE_FUNCTION ||
 		PFS_LUAJIT_IS_BUILTIN(chain->code[PFS_LUAJIT_FUNCTION_TYPE]))
-		return 0;
+		return;
 	/* the bytecode follows its prototype directly */
 	code = chain->code[PFS_LUAJIT_FUNCTION_CODE];
 	if (!pfs_is_object(code))
-		return 0;
-	if (!bpf_probe_read_user(chain->code, PFS_LUAJIT_PROTO_WORDS * sizeof(__u64),
-							 (void *) (code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64))) &&
-		!bpf_probe_read_user(chunk, sizeof(chunk),
+		return;
+	known[PFS_LUAJIT_KNOWN_CODE] = code;
+	if (bpf_probe_read_user(chain->code, PFS_LUAJIT_PROTO_WORDS * sizeof(__u64),
+							(void *) (code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64))))
+		return;
+	known[PFS_LUAJIT_KNOWN_COUNT] = chain->code[PFS_LUAJIT_PROTO_SIZE] >> 32;
+	if (!bpf_probe_read_user(chunk, sizeof(chunk),
 							 (void *) (PFS_LUAJIT_REFERENCE(chain->code[PFS_LUAJIT_PROTO_CHUNK]) +
 									   PFS_LUAJIT_STRING_FIRST)))
-		*check = pfs_luajit_check(chain->code, chunk);
-	return code;
+		known[PFS_LUAJIT_KNOWN_CHECK] = pfs_luajit_check(chain->code, chunk);
 }
 
-/* Appends the frame of a function, if it is a Lua function. */
-static __always_inline void
+/*
+ * Appends the frame of a function, if it is a Lua function. Returns non-zero if the frame that it
+ * called has another function's link: a frame is innermost one instruction before it gets its own.
+ */
+static __always_inline int
 pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
@@ -163,20 +180,24 @@ pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
 
 	if (known->key != key)
 	{
-		known->words[0] = pfs_read_luajit_function(chain, function, &known->words[1]);
+		pfs_know_luajit_function(chain, function, known->words);
 		known->key = key;
 	}
-	code = known->words[0];
+	code = known->words[PFS_LUAJIT_KNOWN_CODE];
+	/* instructions have 4 bytes; pc is 0 if the position is not known */
+	if (code && chain->luajit.pc > code)
+		position = (chain->luajit.pc - code) / 4;
+	if (position > known->words[PFS_LUAJIT_KNOWN_COUNT] || position > PFS_LUAJIT_POSITION_MAX)
+		position = 0;
+	if (!position && chain->luajit.is_linked)
+		return 1;
 	/* a function in C, which has a frame on the machine's stack */
 	if (!code)
-		return;
-	/* instructions have 4 bytes; pc is 0 if the position is not known */
-	if (chain->luajit.pc > code)
-		position = (chain->luajit.pc - code) / 4;
-	if (position > PFS_LUAJIT_POSITION_MAX)
-		position = 0;
+		return 0;
 	pfs_chain_put_frame(scratch, first, code - PFS_LUAJIT_PROTO_WORDS * sizeof(__u64), 1);
-	pfs_chain_put_more(scratch, first, position << PFS_LUAJIT_CHECK_BITS | known->words[1]);
+	pfs_chain_put_more(scratch, first,
+					   position << PFS_LUAJIT_CHECK_BITS | known->words[PFS_LUAJIT_KNOWN_CHECK]);
+	return 0;
 }
 
 /*
@@ -239,11 +260,13 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	__u64 pc = chain->luajit.pc;
+	__u32 is_linked = chain->luajit.is_linked;
 	__u64 distance = link & ~7ULL;
 	__u32 instruction;
 
 	/* position in the outer function: unknown unless the link contains it */
 	chain->luajit.pc = 0;
+	chain->luajit.is_linked = 0;
 	if ((link & 3) == PFS_LUAJIT_LINK_LUA)
 	{
 		/*
@@ -254,11 +277,15 @@ pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __
 		if (bpf_probe_read_user(&instruction, sizeof(instruction), (void *) (link - 4)))
 			return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 		chain->luajit.pc = link;
+		chain->luajit.is_linked = 1;
 		distance = 8 * ((instruction >> 8 & 255) + 2ULL);
 	}
 	else if ((link & 7) == PFS_LUAJIT_LINK_VARARG)
+	{
 		/* the function is still running: its frame was moved after its arguments */
 		chain->luajit.pc = pc;
+		chain->luajit.is_linked = is_linked;
+	}
 	else if ((link & 3) == PFS_LUAJIT_LINK_CONTINUE && !(link & 4))
 	{
 		if (pfs_read_user(frame - 16, &chain->luajit.pc))
@@ -287,7 +314,7 @@ pfs_luajit_inlined_step(struct pfs_scratch *scratch, __u32 first)
 		return;
 	/* otherwise the trace does not contain the function; its bytecode's address identifies it */
 	if (function)
-		pfs_put_luajit_frame(scratch, first, function);
+		(void) pfs_put_luajit_frame(scratch, first, function);
 	else
 	{
 		pfs_chain_put_frame(scratch, first, chain->luajit.pc, 1);
@@ -331,10 +358,12 @@ pfs_luajit_step(__u32 slot, __u32 first)
 	/* a function with variable arguments has two frames, of which only the outer one is appended */
 	if ((link & 7) != PFS_LUAJIT_LINK_VARARG)
 	{
-		pfs_put_luajit_frame(scratch, first,
-							 chain->luajit.function ? chain->luajit.function
-													: PFS_LUAJIT_REFERENCE(chain->block[0]));
+		__u64 function =
+			chain->luajit.function ? chain->luajit.function : PFS_LUAJIT_REFERENCE(chain->block[0]);
+
 		chain->luajit.function = 0;
+		if (pfs_put_luajit_frame(scratch, first, function))
+			return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	}
 	return pfs_luajit_outer_frame(scratch, first, frame, link);
 }

@@ -374,6 +374,15 @@ pfs_put_perl_mark(struct pfs_scratch *scratch, __u32 first, __u8 flags)
 	scratch->chain.perl.is_ended = 0;
 }
 
+/* Continues with the statement that entered the context in the block. Returns 0. */
+static __always_inline int
+pfs_enter_perl_caller(struct pfs_chain_walk *chain)
+{
+	chain->perl.cop = chain->block[PFS_PERL_CONTEXT_COP];
+	chain->perl.is_ended = !chain->block[PFS_PERL_CONTEXT_RETURN];
+	return 0;
+}
+
 /*
  * Begins the frame of the context in the block. Returns non-zero if it has one, whose function, or
  * an enum pfs_perl_code, is in function.
@@ -391,6 +400,9 @@ pfs_begin_perl_frame(struct pfs_scratch *scratch, __u32 first, __u64 *function)
 	if (type == PFS_PERL_SUB || type == PFS_PERL_FORMAT)
 	{
 		*function = context[chain->runtime.perl.context_function & 15];
+		/* the context has no subroutine yet, or no longer, while one is entered or left */
+		if (!*function)
+			return pfs_enter_perl_caller(chain);
 		/* an address below those of objects would be taken for an enum pfs_perl_code */
 		if (!pfs_is_object(*function))
 			*function = PFS_PERL_UNKNOWN;
@@ -499,9 +511,7 @@ pfs_perl_step(__u32 slot, __u32 first)
 		pfs_chain_put_mark(scratch, first, 0);
 		return 1;
 	}
-	chain->perl.cop = chain->block[PFS_PERL_CONTEXT_COP];
-	chain->perl.is_ended = !chain->block[PFS_PERL_CONTEXT_RETURN];
-	return 0;
+	return pfs_enter_perl_caller(chain);
 }
 
 __attribute__((noinline)) int

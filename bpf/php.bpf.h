@@ -16,8 +16,9 @@
 #define PFS_PHP_FRAME_PREVIOUS	  6
 #define PFS_PHP_FRAME_WORDS		  7
 
-#define PFS_PHP_FLAG_CODE (1U << 16) /* the code of a file or of an eval(), not a function */
-#define PFS_PHP_FLAG_TOP  (1U << 17) /* entered from C code */
+#define PFS_PHP_FLAG_CODE	   (1U << 16) /* the code of a file or of an eval(), not a function */
+#define PFS_PHP_FLAG_TOP	   (1U << 17) /* entered from C code */
+#define PFS_PHP_FLAG_GENERATOR (1U << 24)
 
 #define PFS_PHP_INSTRUCTION_BYTES 32
 #define PFS_PHP_INSTRUCTION_LINE  24
@@ -209,6 +210,9 @@ pfs_php_step(__u32 slot, __u32 first)
 	/* A generator that delegates to another one has a frame without a function. */
 	if (!function)
 		return 0;
+	/* A generator becomes the innermost frame before it is linked to its caller. */
+	if (!chain->frame && ((__u32) chain->block[PFS_PHP_FRAME_FLAGS] & PFS_PHP_FLAG_GENERATOR))
+		return pfs_chain_drop(chain);
 	if (!pfs_is_object(function))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	known = pfs_known_object(chain, function, &key);

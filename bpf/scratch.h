@@ -75,7 +75,7 @@ struct pfs_luajit_walk {
 	__u32 entries;	/* number of the entries; they are examined from the last one on */
 	__u32 low;		/* bounds of the search for the snapshot */
 	__u32 high;
-	__u32 unused;
+	__u32 is_linked; /* pc is the link of the called frame, so it is in the next function */
 };
 
 /*

@@ -293,7 +293,7 @@ replay_frames(Replay *replay, const struct pfs_chain *chain, ReplayFrame *frames
  * Walks with failures from each read on, and with wrong values from each read on. The chain ends,
  * and keeps no more than a record holds; if it leads to itself, it ends in time.
  */
-static void
+static inline void
 replay_check_broken(const Replay *replay)
 {
 	static const __u64 lies[] = { 0,
