@@ -225,12 +225,32 @@ pfs_know_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *know
 		known[PFS_PERL_KNOWN_NAME] |= PFS_PERL_NAME_IS_PHASE;
 }
 
-/* Reads a statement. Returns non-zero if it cannot be read. */
+/* Returns the address of a glob's name (a HEK); 0 if it cannot be read. */
+static __always_inline __u64
+pfs_perl_glob_name(__u64 glob)
+{
+	__u64 body;
+	__u64 name;
+
+	if (!pfs_is_object(glob) || pfs_read_user(glob, &body) ||
+		pfs_read_user(body + PFS_PERL_GLOB_NAME, &name) || !pfs_is_object(name))
+		return 0;
+	return name;
+}
+
+/*
+ * Reads a statement, and the address of its file's name. Returns non-zero if the statement cannot
+ * be read.
+ */
 static __always_inline long
 pfs_read_perl_cop(struct pfs_chain_walk *chain, __u64 cop)
 {
-	return bpf_probe_read_user(chain->code, PFS_PERL_COP_WORDS * sizeof(__u64),
-							   (void *) (cop + PFS_PERL_COP_FIRST));
+	long failed = bpf_probe_read_user(chain->code, PFS_PERL_COP_WORDS * sizeof(__u64),
+									  (void *) (cop + PFS_PERL_COP_FIRST));
+
+	if (!failed && chain->runtime.perl.is_single)
+		chain->code[PFS_PERL_COP_FILE] = pfs_perl_glob_name(chain->code[PFS_PERL_COP_FILE]);
+	return failed;
 }
 
 /*
@@ -534,6 +554,19 @@ pfs_perl_owner(const struct pfs_sample *sample, __u64 interpreter)
 	return pfs_hash_step(pfs_hash_step(hash, sample->exec_id), interpreter) | 1;
 }
 
+/* Finds a thread's interpreter. Returns non-zero if it has none, for the reason in status. */
+static __always_inline int
+pfs_find_perl_interpreter(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64 *interpreter)
+{
+	if (pfs_read_user(thread_pointer + (__u64) (__s64) chain->runtime.state_offset, interpreter))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	if (!*interpreter)
+		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+	if (!pfs_is_object(*interpreter))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	return 0;
+}
+
 /* Finds the innermost stack. Returns non-zero if there is none, for the reason in status. */
 static __always_inline int
 pfs_begin_perl_chain(struct pfs_scratch *scratch, __u64 thread_pointer)
@@ -542,12 +575,14 @@ pfs_begin_perl_chain(struct pfs_scratch *scratch, __u64 thread_pointer)
 	const struct pfs_runtime *runtime = &chain->runtime;
 	__u64 interpreter;
 
-	if (pfs_read_user(thread_pointer + (__u64) (__s64) runtime->state_offset, &interpreter))
-		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	if (!interpreter)
-		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
-	if (!pfs_is_object(interpreter))
-		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (runtime->perl.is_single)
+	{
+		if (thread_pointer != runtime->perl.thread_pointer)
+			return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+		interpreter = 0; /* the layout has addresses instead of offsets */
+	}
+	else if (pfs_find_perl_interpreter(chain, thread_pointer, &interpreter))
+		return 1;
 	chain->perl.is_entered = 0;
 	chain->perl.is_ended = 0;
 	chain->perl.is_phase = 0;

@@ -4,8 +4,9 @@
  *		Frames of Perl in the words of a record, and the check of a frame.
  *
  * A frame has four words: the address of the subroutine's name (a HEK), or one of PFS_PERL_*, which
- * stand for code that is no subroutine; the line and the check; the address of the file's name; the
- * package (a stash). Subroutines may be freed a moment later, but names are shared and stay.
+ * stand for code that is no subroutine; the line and the check; the address of the file's name (in
+ * Perl without threads a HEK, otherwise its characters); the package (a stash). Subroutines may be
+ * freed a moment later, but names are shared and stay.
  */
 #ifndef PFS_PERL_FRAME_H
 #define PFS_PERL_FRAME_H
@@ -32,7 +33,8 @@ enum pfs_perl_code {
 #define PFS_PERL_MORE_FILE	1
 #define PFS_PERL_MORE_STASH 2
 
-#define PFS_PERL_FILE_WORDS 2 /* words of the file's name that enter the check */
+/* words of the file's name, or of its HEK, that enter the check */
+#define PFS_PERL_FILE_WORDS 2
 
 /* Returns the part of checks that depends on the file: its name's address and first words. */
 static inline __u64

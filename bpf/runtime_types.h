@@ -134,13 +134,24 @@ pfs_php_rule_address(const struct pfs_php_layout *layout, __u64 address)
 
 /* Offsets in Perl's interpreter, stacks and contexts (perl.bpf.h). */
 struct pfs_perl_layout {
-	__u16 state_cop;	   /* offset in bytes of the executed statement */
-	__u16 state_stack;	   /* offset in bytes of the innermost stack */
+	/*
+	 * offsets in bytes, in the interpreter, of the executed statement and of the innermost stack;
+	 * in Perl without threads, addresses
+	 */
+	__u64 state_cop;
+	__u64 state_stack;
+	__u64 thread_pointer;  /* in Perl without threads: that of the thread that executes Perl */
 	__u8 stack_type;	   /* in words of four bytes */
 	__u8 context_function; /* in words of eight bytes */
 	__u8 has_short_contexts;
 	/* the name of a package follows its body (Perl 5.36 and later), otherwise its array */
 	__u8 has_names_behind_body;
+	/*
+	 * Perl was built without threads: the interpreter's variables are global, and a statement
+	 * refers to the glob of its file
+	 */
+	__u8 is_single;
+	__u8 unused[3];
 };
 
 #define PFS_HOTSPOT_HEAPS	   3
@@ -392,7 +403,7 @@ pfs_v8_check(__u64 script_id, __u64 name, __u64 length)
 _Static_assert(sizeof(struct pfs_runtime) == 24 + 8 * PFS_RUNTIME_WORDS, "no hidden padding");
 _Static_assert(sizeof(struct pfs_python_layout) == 24, "no hidden padding");
 _Static_assert(sizeof(struct pfs_php_layout) == 56, "no hidden padding");
-_Static_assert(sizeof(struct pfs_perl_layout) == 8, "no hidden padding");
+_Static_assert(sizeof(struct pfs_perl_layout) == 32, "no hidden padding");
 _Static_assert(sizeof(struct pfs_chain) == 32, "no hidden padding");
 #endif
 

@@ -23,7 +23,14 @@ perl_kind_read_file(const ElfSource *source, const char *name, RuntimeFile *file
 static void
 perl_kind_describe(RuntimeTarget *target)
 {
-	target->entry.perl = target->file.perl.layout;
+	struct pfs_perl_layout *layout = &target->entry.perl;
+
+	*layout = target->file.perl.layout;
+	if (layout->is_single)
+	{
+		layout->state_cop += target->bias;
+		layout->state_stack += target->bias;
+	}
 	target->entry.marks = PFS_MARKS_COUNTED;
 }
 
@@ -31,11 +38,16 @@ static bool
 perl_kind_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {
 	const PerlFile *perl = &target->file.perl;
-	int32_t offset;
+	struct pfs_perl_layout *layout = &target->entry.perl;
+	int32_t offset = 0;
+	/* Perl without threads is executed by the first thread alone */
+	bool found = layout->is_single ? is_first && perl_stacks_fit(memory, layout, 0)
+								   : perl_place_find(memory, layout, perl->key + target->bias,
+													 thread_pointer, &offset);
 
-	(void) is_first;
-	if (!perl_place_find(memory, &perl->layout, perl->key + target->bias, thread_pointer, &offset))
+	if (!found)
 		return false;
+	layout->thread_pointer = layout->is_single ? thread_pointer : 0;
 	target->entry.state_offset = offset;
 	target->entry.is_placed = 1;
 	return true;

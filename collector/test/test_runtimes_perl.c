@@ -288,6 +288,7 @@ check_layouts(const char *perl)
 		{
 			entry->state_cop = (__u16) random();
 			entry->state_stack = (__u16) random();
+			entry->is_single = (__u8) random() % 2;
 		}
 		entry->stack_type = (__u8) random();
 		entry->context_function = (__u8) random();
@@ -455,6 +456,65 @@ test_other_threads(void **state)
 	each_perl(check_threads);
 }
 
+static uint64_t
+interpreter_of(Replay *replay)
+{
+	int64_t offset = replay->target.entry.state_offset;
+	const RemotePieces piece = { .address = replay->registers.thread_pointer + (uint64_t) offset,
+								 .piece_bytes = sizeof(uint64_t),
+								 .count = 1 };
+	uint64_t interpreter;
+
+	assert_int_equal(remote_memory_read(&replay->memory, &piece, &interpreter),
+					 sizeof(interpreter));
+	return interpreter;
+}
+
+/*
+ * Perl without threads has the interpreter's variables at addresses of the file, and executes in
+ * one thread. Here an interpreter of a thread is described in this way. Statements of Perl without
+ * threads refer to a glob, which is not there, so the frames have no file.
+ */
+static void
+check_single(const char *perl)
+{
+	static const char *const names[] = { "main::waits", "main::waits", "Waits::compares" };
+	static const int32_t lines[] = { 25, 23, 9 };
+	ReplayFrame frames[FRAMES_MAX];
+	struct pfs_perl_layout *layout;
+	uint64_t interpreter;
+	uint32_t marks;
+	Replay replay;
+
+	start_script(&replay, perl, "requires.pl", 1);
+	layout = &replay.target.entry.perl;
+	if (!layout->is_single)
+	{
+		assert_false(perl_stacks_fit(&replay.memory, layout, 0));
+		interpreter = interpreter_of(&replay);
+		layout->state_cop += interpreter;
+		layout->state_stack += interpreter;
+		layout->thread_pointer = replay.registers.thread_pointer;
+		layout->is_single = 1;
+	}
+	assert_true(perl_stacks_fit(&replay.memory, layout, 0));
+	assert_int_equal(replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks), 9);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		assert_string_equal(frames[i].name, names[i]);
+		assert_int_equal(frames[i].line, lines[i]);
+	}
+	layout->thread_pointer += 8; /* another thread executes Perl */
+	assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_NO_STATE);
+	replay_end(&replay);
+}
+
+static void
+test_single(void **state)
+{
+	each_perl(check_single);
+}
+
 /* Native frames 16 bytes apart; those from 0x200 and 0x400 on belong to the loop. */
 typedef struct Stacks
 {
@@ -546,11 +606,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_versions),	  cmocka_unit_test(test_deep_recursion),
-		cmocka_unit_test(test_compiling),		  cmocka_unit_test(test_broken_memory),
-		cmocka_unit_test(test_layouts),			  cmocka_unit_test(test_stale_code),
-		cmocka_unit_test(test_other_threads),	  cmocka_unit_test(test_merge_resumed),
-		cmocka_unit_test(test_merge_waiting_run), cmocka_unit_test(test_known_frames),
+		cmocka_unit_test(test_all_versions),
+		cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_compiling),
+		cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_other_threads),
+		cmocka_unit_test(test_merge_resumed),
+		cmocka_unit_test(test_merge_waiting_run),
+		cmocka_unit_test(test_known_frames),
+		cmocka_unit_test(test_single),
 	};
 
 	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);

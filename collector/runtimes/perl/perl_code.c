@@ -22,6 +22,7 @@
 
 /* A name (HEK): hash and length, and the characters. */
 #define NAME_CHARACTERS 8
+#define FILE_PREFIX		2 /* characters before a file's name in the name of its glob: "_<" */
 
 /* A package (HV): its body (XPVHV) and its array. The names follow one of the two. */
 #define STASH_BODY	0
@@ -265,8 +266,9 @@ perl_codes_read(RemoteMemory *memory, const struct pfs_perl_layout *layout, Code
 	for (size_t i = 0; i < count; i++)
 	{
 		uint64_t file = perl_frame_word(&wanted[i], PFS_PERL_MORE_FILE);
+		uint64_t before = layout->is_single ? NAME_CHARACTERS + FILE_PREFIX : 0;
 
-		batch->files[i] = (RemoteText){ file, file != 0 ? CODE_TEXT_BYTES : 0, NULL };
+		batch->files[i] = (RemoteText){ file + before, file != 0 ? CODE_TEXT_BYTES : 0, NULL };
 	}
 	perl_read_sampled(batch);
 	perl_read_packages(batch);
@@ -291,8 +293,7 @@ perl_read(RemoteMemory *memory, uint64_t address, void *to, size_t bytes)
 	return remote_is_user_address(address) && remote_memory_read(memory, &piece, to) == bytes;
 }
 
-/* Returns whether one of the interpreter's stacks is the program's stack. */
-static bool
+bool
 perl_stacks_fit(RemoteMemory *memory, const struct pfs_perl_layout *layout, uint64_t interpreter)
 {
 	uint64_t stack;

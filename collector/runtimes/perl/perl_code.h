@@ -19,6 +19,10 @@
 void perl_codes_read(RemoteMemory *memory, const struct pfs_perl_layout *layout, CodeWanted *wanted,
 					 size_t count);
 
+/* Returns whether one of the stacks of the interpreter at this address is the program's stack. */
+bool perl_stacks_fit(RemoteMemory *memory, const struct pfs_perl_layout *layout,
+					 uint64_t interpreter);
+
 /*
  * Finds the distance from the thread pointer to the word with the thread's interpreter. key:
  * process address of the key's number. Returns false if the thread does not execute Perl.

@@ -10,6 +10,8 @@
 
 #define SYMBOL_LOOP		"Perl_runops_standard"
 #define SYMBOL_KEY		"PL_thr_key"
+#define SYMBOL_COP		"PL_curcop"
+#define SYMBOL_STACK	"PL_curstackinfo"
 #define SYMBOL_REVISION "PL_revision"
 #define SYMBOL_VERSION	"PL_version"
 
@@ -79,24 +81,46 @@ perl_find_loops(ElfHeaders *headers, PerlFile *file)
 			(LoopCode){ .start = before.end, .end = last.end, .is_resumer = true };
 }
 
+/*
+ * Finds the key of threads' interpreters, or the variables of the interpreter of Perl that is built
+ * without threads. Returns false if the file exports neither.
+ */
+static bool
+perl_find_state(ElfHeaders *headers, PerlFile *file)
+{
+	ExportedSymbol cop;
+	ExportedSymbol stack;
+
+	if (exported_symbol_find(headers, SYMBOL_KEY, OBJECTS, &stack))
+	{
+		file->key = stack.address;
+		return true;
+	}
+	if (!exported_symbol_find(headers, SYMBOL_COP, OBJECTS, &cop) ||
+		!exported_symbol_find(headers, SYMBOL_STACK, OBJECTS, &stack))
+		return false;
+	file->layout.state_cop = cop.address;
+	file->layout.state_stack = stack.address;
+	file->layout.is_single = 1;
+	return true;
+}
+
 bool
 perl_file_read(const ElfSource *source, PerlFile *file)
 {
 	ElfHeaders headers;
-	ExportedSymbol symbol;
+	ExportedSymbol loop;
 	int version;
 
 	memset(file, 0, sizeof(*file));
 	if (elf_headers_read(&headers, source) != 0 ||
-		!exported_symbol_find(&headers, SYMBOL_LOOP, FUNCTIONS, &symbol))
+		!exported_symbol_find(&headers, SYMBOL_LOOP, FUNCTIONS, &loop))
 		return false;
 	perl_find_loops(&headers, file);
 	version = perl_number(&headers, SYMBOL_VERSION);
 	if (perl_number(&headers, SYMBOL_REVISION) != 5 || version < 0 ||
-		!exported_symbol_find(&headers, SYMBOL_KEY, OBJECTS, &symbol) ||
-		!perl_layout_of((uint32_t) version, &file->layout))
+		!perl_layout_of((uint32_t) version, &file->layout) || !perl_find_state(&headers, file))
 		return true;
 	file->version = (uint32_t) version;
-	file->key = symbol.address;
 	return true;
 }

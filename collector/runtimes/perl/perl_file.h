@@ -3,8 +3,9 @@
  *		Recognizes files that contain Perl: the version, and the addresses of its state and its
  *		loop.
  *
- * Perl is a program of its own, or a library. Either exports the loop, the version and the key of
- * threads' interpreters. Perl that is not built for threads has none, and is not supported.
+ * Perl is a program of its own, or a library. Either exports the loop and the version. Perl that is
+ * built for threads exports the key of threads' interpreters, other Perl the variables of its only
+ * interpreter.
  */
 #ifndef COLLECTOR_PERL_FILE_H
 #define COLLECTOR_PERL_FILE_H
@@ -23,11 +24,11 @@
 /* Facts from a file. Addresses are ELF virtual addresses. */
 typedef struct PerlFile
 {
-	uint32_t version; /* N of 5.N; 0: unknown, or Perl without threads */
-	uint64_t key;	  /* address of the number of the key */
+	uint32_t version; /* N of 5.N; 0: unknown */
+	uint64_t key;	  /* address of the number of the key; 0 in Perl without threads */
 	LoopCode
 		loops[PERL_LOOPS]; /* loops of subroutines, and of evals, which may call the loop again */
-	struct pfs_perl_layout layout;
+	struct pfs_perl_layout layout; /* of Perl without threads: with addresses */
 } PerlFile;
 
 /* Returns false if the file does not contain Perl. */
