@@ -62,7 +62,7 @@ typedef struct RuntimeTarget
 	bool is_partial;		/* place() has found the place, and is to be called for the rest */
 	bool is_strange;		/* place() has read data that no known version has */
 	HotSpotLayout hotspot;	/* of a HotSpot that is placed: the offsets of its tables */
-	void *own;				/* the kind's data for each process; NULL if there is none */
+	void *own;				/* the kind's data for this process; NULL until it is made */
 } RuntimeTarget;
 
 struct RuntimeKind

@@ -38,7 +38,7 @@ v8_memory_of(RemoteMemory *memory, const RuntimeTarget *target)
 					   .context = memory };
 }
 
-/* Returns the process's data, made if there is none yet; NULL if out of memory. */
+/* Returns the process's data, which the first call makes; NULL if out of memory. */
 static V8State *
 v8_state_of(RuntimeTarget *target)
 {

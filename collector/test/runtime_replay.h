@@ -139,6 +139,14 @@ replay_stop(Replay *replay)
 	assert_true(thread_registers_read(replay->pid, &replay->registers));
 }
 
+/* Lets the stopped program execute one instruction, and reads its registers. */
+static inline void
+replay_step(Replay *replay)
+{
+	assert_true(thread_step(replay->pid));
+	assert_true(thread_registers_read(replay->pid, &replay->registers));
+}
+
 static void
 replay_go_on(Replay *replay)
 {

@@ -607,23 +607,6 @@ is_call_stack(char *text)
 	return callee != NULL && strncmp(callee, "Calls.main:", 11) == 0;
 }
 
-/* Lets the thread execute one instruction. Signals are delivered to the program. */
-static void
-step(Java *java)
-{
-	int signal_number = 0;
-	int status;
-
-	do
-	{
-		assert_int_equal(ptrace(PTRACE_SINGLESTEP, java->thread, NULL, signal_number), 0);
-		assert_int_equal(waitpid(java->thread, &status, __WALL), java->thread);
-		assert_true(WIFSTOPPED(status));
-		signal_number = WSTOPSIG(status);
-	} while (signal_number != SIGTRAP);
-	take_registers(java->thread);
-}
-
 #define STEPS		 2500
 /* in the middle of an adapter between interpreted and compiled code the caller is unknown */
 #define STEPS_MISSED 8
@@ -646,7 +629,8 @@ check_calls(const char *path)
 		{
 			bool is_whole;
 
-			step(&java);
+			assert_true(thread_step(java.thread));
+			take_registers(java.thread);
 			if (!pfs_is_hotspot_code(&world.walk, world.walk.at.pc))
 				continue;
 			is_whole = walk_stack(&java);

@@ -221,7 +221,7 @@ static const char luajit_program[] =
 	"io.write('ready\\n') io.flush()\n"
 	"while true do f() end\n";
 
-/* What is allowed, in thousandths of all steps. */
+/* Limits of what a program's steps may show, in thousandths of all steps. */
 typedef struct Allowance
 {
 	int wrong; /* chains that the program cannot have, whose caller may be missing */
@@ -378,23 +378,6 @@ check_chain(Steps *steps, const struct pfs_chain *chain)
 					  text);
 }
 
-/* Lets the program execute one instruction. Signals are delivered to the program. */
-static void
-step(Replay *replay)
-{
-	int signal_number = 0;
-	int status;
-
-	do
-	{
-		assert_int_equal(ptrace(PTRACE_SINGLESTEP, replay->pid, NULL, signal_number), 0);
-		assert_int_equal(waitpid(replay->pid, &status, __WALL), replay->pid);
-		assert_true(WIFSTOPPED(status));
-		signal_number = WSTOPSIG(status);
-	} while (signal_number != SIGTRAP);
-	assert_true(thread_registers_read(replay->pid, &replay->registers));
-}
-
 static void
 step_through(Steps *steps, int count)
 {
@@ -404,7 +387,7 @@ step_through(Steps *steps, int count)
 		const uint64_t *words;
 		uint64_t hash = 1;
 
-		step(&steps->replay);
+		replay_step(&steps->replay);
 		chain = replay_walk(&steps->replay);
 		words = replay_words(chain);
 		for (uint32_t j = 0; j < pfs_chain_kept(chain->found); j++)

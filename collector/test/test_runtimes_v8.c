@@ -675,21 +675,10 @@ test_additions(void **state)
 		skip();
 }
 
-/* Executes one instruction of the stopped program, and reads its registers. */
-static void
-step(Node *node)
-{
-	int status;
-
-	assert_int_equal(ptrace(PTRACE_SINGLESTEP, node->replay.pid, NULL, NULL), 0);
-	assert_int_equal(waitpid(node->replay.pid, &status, __WALL), node->replay.pid);
-	assert_true(WIFSTOPPED(status));
-	assert_true(thread_registers_read(node->replay.pid, &node->replay.registers));
-}
-
 /*
  * Returns the innermost function of the script: 'm' for the module, 'c' for caller(), 'f' for
- * first(), 's' for second(), 0 if there is none. Fails if a function that called it is missing.
+ * first(), 's' for second(), 0 if the stack has none of them. Fails if a function that called it is
+ * missing.
  */
 static char
 innermost_call(const Named *named, size_t count)
@@ -728,7 +717,7 @@ check_each_instruction(const char *path, const char *option)
 	{
 		char now = 0;
 
-		step(&node);
+		replay_step(&node.replay);
 		if (is_in_v8(&node) && merge_stacks(&node, walk_chain(&node), &merged))
 			now = innermost_call(named, name_functions(&node, &merged, named, FRAMES_MAX));
 		if (now == 0)

@@ -1,17 +1,20 @@
 /*
  * thread_registers.h
- *		Reads the registers of a thread that is stopped by ptrace(), on both architectures.
+ *		Reads the registers of a thread that is stopped by ptrace(), on both architectures, and
+ *		executes single instructions.
  */
 #ifndef COLLECTOR_TEST_THREAD_REGISTERS_H
 #define COLLECTOR_TEST_THREAD_REGISTERS_H
 
 #include <elf.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 
 #include "unwind_types.h"
 
@@ -55,6 +58,26 @@ thread_registers_read(pid_t thread, ThreadRegisters *to)
 	memset(to, 0, sizeof(*to));
 	return ptrace(PTRACE_GETREGSET, thread, (void *) NT_PRSTATUS, &general) == 0 &&
 		   thread_registers_take(thread, &from, to);
+}
+
+/*
+ * Lets the thread execute one instruction; signals are delivered to it. Returns false if it ended,
+ * or was not stopped.
+ */
+static inline bool
+thread_step(pid_t thread)
+{
+	int signal_number = 0;
+	int status;
+
+	do
+	{
+		if (ptrace(PTRACE_SINGLESTEP, thread, NULL, signal_number) != 0 ||
+			waitpid(thread, &status, __WALL) != thread || !WIFSTOPPED(status))
+			return false;
+		signal_number = WSTOPSIG(status);
+	} while (signal_number != SIGTRAP);
+	return true;
 }
 
 #endif

@@ -34,7 +34,7 @@ size_t php_shared_list(char *maps, PhpShared shared[PHP_SHARED_MAX]);
  * Finds the memory of compiled code, which exists before the first script runs. It is executable,
  * but writable instead while the compiler adds a function: then its mapping does not differ from
  * the rest of OPcache's memory, and OPcache's description of that memory is read. Both members of
- * the result are 0 if there is none.
+ * the result are 0 if there is no such memory.
  */
 LoopCode php_compiled_find(RemoteMemory *memory);
 

@@ -17,7 +17,7 @@
 /*
  * Searches below the thread pointer for the variable of a thread that executes PHP. distance:
  * address of the exported number. state_current: offset of the word with the innermost frame in the
- * executor's globals. Returns false if there is none; otherwise sets current in the
+ * executor's globals. Returns false if no variable fits; otherwise sets current in the
  * layout, and the offset of the variable from the thread pointer.
  */
 bool php_place_find(RemoteMemory *memory, uint64_t distance, uint64_t state_current,

@@ -175,7 +175,7 @@ v8_codes_read_code(V8Memory *memory, uint64_t head, V8Code *code)
 		   take_code_object(layout, object, code);
 }
 
-/* What is read of a piece to see whether it has changed. */
+/* Ranges of memory that show whether a piece has changed. */
 enum
 {
 	PART_HEAD, /* its map, and the word that leads to the Code object */
