@@ -29,6 +29,19 @@
 /* number of mappings between two readings of the clock */
 #define LOOKS_A_CLOCK	 64
 
+bool
+mapping_is_opcache(const char *name)
+{
+	static const char directory[] = "/dev/shm";
+	static const char file[] = "/ZendAccelerator.";
+	const char *last = strrchr(name, '/');
+	size_t before = last != NULL ? (size_t) (last - name) : 0;
+
+	return before >= sizeof(directory) - 1 &&
+		   memcmp(last - (sizeof(directory) - 1), directory, sizeof(directory) - 1) == 0 &&
+		   strncmp(last, file, sizeof(file) - 1) == 0;
+}
+
 /*
  * Returns true if the file is shared memory without a name of its own: memory shared with children
  * (PHP's compiler; Java with -XX:+UseSHM by System V), huge pages (Java with -XX:+UseLargePages),
@@ -46,9 +59,8 @@ is_shared_memory(const ProcMapping *map)
 		if (strcmp(map->name, names[i]) == 0)
 			return true;
 	}
-	/* the segment's key, or a number that PHP's compiler chooses, follows */
-	return map->deleted && (strncmp(map->name, "/SYSV", 5) == 0 ||
-							strncmp(map->name, "/dev/shm/ZendAccelerator.", 25) == 0);
+	/* the segment's key follows "/SYSV" */
+	return map->deleted && (strncmp(map->name, "/SYSV", 5) == 0 || mapping_is_opcache(map->name));
 }
 
 MappingKind

@@ -50,6 +50,12 @@ typedef struct MappingList
 MappingKind mapping_kind(const ProcMapping *map);
 
 /*
+ * Returns true if a mapping of this name, with or without " (deleted)", may be POSIX shared memory
+ * of PHP's compiler: /dev/shm/ZendAccelerator.NUMBER, after the path of a chroot.
+ */
+bool mapping_is_opcache(const char *name);
+
+/*
  * Reads the list of a process or thread. The list is cut after limit mappings (at most
  * MAPPINGS_MAX), and when it reaches the bytes of names or the time that belong to that limit. Must
  * be released even after a failure. Returns 0 or -errno.

@@ -132,9 +132,16 @@ test_names_of_memory(void **state)
 				  "a00000-c00000 r-xp 00000000 08:01 80 /usr/lib/gone.so (deleted)\n"
 				  "c00000-e00000 rwxs 00000000 00:01 0 /SYSV00000000 (deleted)\n"
 				  "e00000-f00000 r-xs 00e00000 00:1b 81 /dev/shm/ZendAccelerator.5 (deleted)\n"
-				  "f00000-f10000 r-xs 00000000 00:1b 82 /dev/shm/ZendAccelerator.6\n";
-	const MappingKind kinds[] = { MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE, MAPPING_FILE,
-								  MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE };
+				  "f00000-f10000 r-xs 00000000 00:1b 82 /dev/shm/ZendAccelerator.6\n"
+				  /* processes in a chroot */
+				  "f10000-f20000 r-xs 00000000 00:1b 83 /a/dev/shm/ZendAccelerator.7 (deleted)\n"
+				  "f20000-f30000 r-xs 00000000 00:1b 84 /a/dev/shm/ZendAccelerator.7\n"
+				  "f30000-f40000 r-xp 00000000 08:01 85 /dev/shm/ZendAccelerator.8/a.so (deleted)\n"
+				  "f40000-f50000 r-xp 00000000 08:01 86 /shm/ZendAccelerator.9 (deleted)\n";
+	const MappingKind kinds[] = { MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE,
+								  MAPPING_FILE,		 MAPPING_ANONYMOUS, MAPPING_ANONYMOUS,
+								  MAPPING_FILE,		 MAPPING_ANONYMOUS, MAPPING_FILE,
+								  MAPPING_FILE,		 MAPPING_FILE };
 	MappingList list;
 
 	(void) state;

@@ -497,7 +497,8 @@ test_shared_memory(void **state)
 				  "26000000-27000000 rw-s 00000000 00:01 74 /dev/zero (deleted)\n"
 				  "27000000-28000000 r-xs 00000000 08:01 75 /srv/dev/zero\n"
 				  "28000000-29000000 rw-s 00000000 00:00 0\n"
-				  "29000000-2a000000 rw-s 00000000 00:06 76 /srv/php/dev/shm/ZendAccelerator.9\n";
+				  "29000000-2a000000 rw-s 00000000 00:06 76 /srv/php/dev/shm/ZendAccelerator.9\n"
+				  "2a000000-2b000000 rw-s 00000000 00:06 77 /dev/shm/ZendAccelerator.9/a.so\n";
 	const PhpShared expected[] = {
 		{ 0x20000000, 0x23000000, 72, { .start = 0x22000000, .end = 0x23000000 } },
 		{ 0x23000000, 0x24000000, 0, { 0 } },

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/mapping_list.h"
+
 #define MAPS_BYTES ((size_t) 1024 * 1024)
 
 #define DESCRIPTION_WORDS 32 /* number of words examined at the start of shared memory */
@@ -26,8 +28,7 @@ is_shared_name(const char *name)
 		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
 			return true;
 	}
-	/* in a chroot the name begins with the path of the chroot */
-	return strstr(name, "/dev/shm/ZendAccelerator.") != NULL;
+	return mapping_is_opcache(name);
 }
 
 /* Adds a part of shared memory to the last one of a list, or as another one. */
