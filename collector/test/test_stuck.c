@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "agent/reader/stalled_processes.h"
 #include "agent/reader/unwind_tables.h"
 #include "memory_tables.h"
 #include "process/prober.h"
@@ -405,6 +406,24 @@ test_unwind_table(void **state)
 	memory_tables_free(kernel);
 }
 
+/* Maps executable memory, and the file behind it. Each has this many bytes. */
+static char *
+map_beside_file(size_t bytes, int *fd)
+{
+	char *code = mmap(NULL, 2 * bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stat status;
+
+	*fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
+	/*
+	 * after empty answers, as in earlier tests, the kernel considers the file cut until it asks for
+	 * its size again
+	 */
+	assert_true(*fd >= 0 && fstat(*fd, &status) == 0 && code != MAP_FAILED);
+	assert_ptr_equal(mmap(code + bytes, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, *fd, 0),
+					 code + bytes);
+	return code;
+}
+
 /*
  * Such a file may also be mapped beside generated code, where its CFI is searched. Then the process
  * is not read for a time, however often its mappings change.
@@ -425,11 +444,7 @@ test_memory(void **state)
 
 	if (!have_fuse)
 		skip();
-	fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
-	code = mmap(NULL, 2 * bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_true(fd >= 0 && code != MAP_FAILED);
-	assert_ptr_equal(mmap(code + bytes, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0),
-					 code + bytes);
+	code = map_beside_file(bytes, &fd);
 	mapping.start = (uint64_t) (uintptr_t) code;
 	mapping.end = mapping.start + bytes;
 	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
@@ -442,6 +457,48 @@ test_memory(void **state)
 	unwind_tables_stats(tables, &stats);
 	assert_int_equal(stats.timeouts, 2);
 	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NS_PER_S);
+	fuse_file_let_go(&fuse);
+	unwind_tables_free(tables);
+	memory_tables_free(kernel);
+	munmap(code, 2 * bytes);
+	close(fd);
+}
+
+/* A process stays left alone while the memory of many processes of another owner hangs, too. */
+static void
+test_memory_of_owners(void **state)
+{
+	const size_t bytes = FUSE_FILE_BYTES;
+	const uint64_t processes = 100; /* more than are remembered */
+	ExecImage image = { (uint32_t) getpid(), 1, 1 };
+	Fixture *fixture = *state;
+	KernelTables *kernel = memory_tables_create();
+	DescribedMapping mapping = { 0 };
+	UnwindTables *tables;
+	UnwinderStats before;
+	UnwinderStats stats;
+	char *code;
+	int fd;
+
+	if (!have_fuse)
+		skip();
+	code = map_beside_file(bytes, &fd);
+	mapping.start = (uint64_t) (uintptr_t) code;
+	mapping.end = mapping.start + bytes;
+	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
+	fuse_file_hold(&fuse, FUSE_READ);
+	assert_int_equal(unwind_tables_describe(tables, &image, 1, &mapping, 1, 1), 0);
+	/* other start times stand for other processes */
+	for (image.start_time_ns = 2; image.start_time_ns < 2 + processes; image.start_time_ns++)
+		assert_int_equal(unwind_tables_describe(tables, &image, 2, &mapping, 1, 2), 0);
+	unwind_tables_stats(tables, &before);
+	assert_int_equal(before.timeouts, 1 + processes);
+	image.start_time_ns = 1;
+	assert_int_equal(unwind_tables_describe(tables, &image, 1, &mapping, 1, 3), 0);
+	unwind_tables_stats(tables, &stats);
+	assert_int_equal(stats.timeouts, before.timeouts);
+	assert_int_equal(stats.memory_put_off, before.memory_put_off + 1);
+	assert_int_equal(stats.stalls_displaced, 1 + processes - STALLED_MAX);
 	fuse_file_let_go(&fuse);
 	unwind_tables_free(tables);
 	memory_tables_free(kernel);
@@ -526,6 +583,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_process, stuck_setup, stuck_teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_table, stuck_setup, stuck_teardown),
 		cmocka_unit_test_setup_teardown(test_memory, stuck_setup, stuck_teardown),
+		cmocka_unit_test_setup_teardown(test_memory_of_owners, stuck_setup, stuck_teardown),
 		cmocka_unit_test_setup_teardown(test_labels, stuck_setup, stuck_teardown),
 	};
 

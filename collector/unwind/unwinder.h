@@ -46,6 +46,9 @@ typedef struct UnwinderStats
 	uint64_t timeouts;		   /* reads of files or of memory that were not answered in time */
 	/* Tables that were not made because their owner had used up its CPU time. */
 	uint64_t put_off;
+	/* Reads of a process's memory that were not made because an earlier one did not return. */
+	uint64_t memory_put_off;
+	uint64_t stalls_displaced;	/* processes with such reads, forgotten because there was no room */
 	uint64_t methods_displaced; /* compiled methods forgotten because there was no room */
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;

@@ -24,6 +24,7 @@
 #include <utlist.h>
 
 #include "agent/reader/file_look.h"
+#include "agent/reader/stalled_processes.h"
 #include "agent/reader/table_account.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -52,16 +53,6 @@
 
 /* pause before missing parts of a table are tried again */
 #define PARTS_RETRY_NS (60 * EXTENT_GRACE_NS)
-
-#define STALLED_MANY 64 /* limit of remembered processes whose memory did not answer */
-
-/* A process whose memory did not answer in time. */
-typedef struct StalledProcess
-{
-	uint32_t pid;
-	uint64_t start_time_ns;
-	Stall stall;
-} StalledProcess;
 
 /* State of one mapped file. */
 typedef struct Entry
@@ -99,7 +90,7 @@ struct UnwindTables
 	Patience patience; /* deadlines of reading files and memory of processes */
 	TableAccount account;
 	uint64_t put_off;
-	StalledProcess stalled[STALLED_MANY];
+	StalledProcesses stalled; /* processes whose memory did not answer */
 	LabelPages label_pages;
 	CodePages *code_pages; /* code pages of the process that was walked last */
 	CodeSightings *sightings;
@@ -174,6 +165,8 @@ unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
 	unwinder_stats(tables->unwinder, stats);
 	stats->timeouts = tables->patience.timeouts;
 	stats->put_off = tables->put_off;
+	stats->memory_put_off = tables->stalled.put_off;
+	stats->stalls_displaced = tables->stalled.displaced;
 	stats->methods_displaced = code_sightings_displaced(tables->sightings);
 }
 
@@ -335,47 +328,6 @@ make_span(UnwindTables *tables, const Subject *subject, const DescribedMapping *
 	return true;
 }
 
-/*
- * Returns the slot of the process if its memory did not answer in time; otherwise the slot to
- * reuse.
- */
-static StalledProcess *
-find_stalled(UnwindTables *tables, const ExecImage *process)
-{
-	StalledProcess *first = &tables->stalled[0];
-
-	for (size_t i = 0; i < STALLED_MANY; i++)
-	{
-		StalledProcess *each = &tables->stalled[i];
-
-		if (each->pid == process->pid && each->start_time_ns == process->start_time_ns)
-			return each;
-		if (each->stall.until_ns < first->stall.until_ns)
-			first = each;
-	}
-	return first;
-}
-
-/* Returns true if the process's memory did not answer in time and must not be read yet. */
-static bool
-is_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
-{
-	const StalledProcess *stalled = find_stalled(tables, process);
-
-	return stalled->pid == process->pid && stalled->start_time_ns == process->start_time_ns &&
-		   now_ns < stalled->stall.until_ns;
-}
-
-static void
-note_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
-{
-	StalledProcess *stalled = find_stalled(tables, process);
-
-	if (stalled->pid != process->pid || stalled->start_time_ns != process->start_time_ns)
-		*stalled = (StalledProcess){ process->pid, process->start_time_ns, { 0 } };
-	stall_note(&stalled->stall, now_ns);
-}
-
 int
 unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 					   const DescribedMapping *mappings, size_t count, uint64_t now_ns)
@@ -393,7 +345,8 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t 
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 	{
-		if (mappings[i].file == NULL && !generated && !is_stalled(tables, process, now_ns))
+		if (mappings[i].file == NULL && !generated &&
+			!stalled_processes_put_off(&tables->stalled, process, now_ns))
 			memory = jit_memory_read(&tables->patience, process->pid);
 		generated |= mappings[i].file == NULL;
 		if (mappings[i].file == NULL && memory != NULL)
@@ -403,7 +356,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t 
 			span_count += make_span(tables, &subject, &mappings[i], &spans[span_count], &later);
 	}
 	if (memory != NULL && jit_memory_is_stuck(memory))
-		note_stalled(tables, process, now_ns);
+		stalled_processes_note(&tables->stalled, process, owner, now_ns);
 	jit_memory_free(memory);
 	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
 	/* The process owns tables of generated code; tables of files belong to this object. */
@@ -426,12 +379,12 @@ unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64
 								.count = 1 };
 	uint8_t bytes[PFS_LABEL_VALUE_BYTES];
 
-	if (is_stalled(tables, process, now_ns) ||
+	if (stalled_processes_put_off(&tables->stalled, process, now_ns) ||
 		!label_pages_take(&tables->label_pages, process, owner, address, now_ns))
 		return;
 	(void) remote_memory_read(&memory, &text, bytes);
 	if (memory.stuck)
-		note_stalled(tables, process, now_ns);
+		stalled_processes_note(&tables->stalled, process, owner, now_ns);
 }
 
 void
@@ -471,8 +424,10 @@ unwind_tables_walk(UnwindTables *tables, const ExecImage *process, uint64_t owne
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	size_t found;
 
-	if (tables->runtimes != NULL && !is_stalled(tables, process, now_ns))
+	if (tables->runtimes != NULL)
 		walk.runtime = runtimes_machine(tables->runtimes, process);
+	if (walk.runtime != NULL && stalled_processes_put_off(&tables->stalled, process, now_ns))
+		walk.runtime = NULL;
 	if (walk.runtime != NULL)
 		code_pages_begin(tables->code_pages, process, now_ns);
 	walk.unloaded = late->unloaded;
@@ -483,7 +438,7 @@ unwind_tables_walk(UnwindTables *tables, const ExecImage *process, uint64_t owne
 	walk.time_ns = time_ns;
 	found = late_walk(tables->unwinder, &walk, frames, capacity, status);
 	if (code.stuck)
-		note_stalled(tables, process, now_ns);
+		stalled_processes_note(&tables->stalled, process, owner, now_ns);
 	return found;
 }
 
