@@ -420,7 +420,7 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 	assert_int_equal(mprotect(memory, length, PROT_READ), 0);
 	assert_int_equal(unwinder_create(tables, &unwinder), 0);
 	assert_int_equal(patience_init(&patience), 0);
-	read = jit_memory_read(&patience, (uint32_t) getpid());
+	read = jit_memory_read(&patience, (uint32_t) getpid(), 1);
 	assert_non_null(read);
 	steps = jit_memory_steps_left(read);
 	assert_int_equal(jit_frames_spans(unwinder, read, (uint64_t) (uintptr_t) code,

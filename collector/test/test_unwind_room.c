@@ -373,7 +373,7 @@ test_full_mappings(void **state)
 	memory_tables_free(kernel);
 }
 
-#define MADE_UP_RULES 1000
+#define MADE_UP_RULES 100
 
 /*
  * Writes CFI for 64 MiB of code from 0x1000 on, with MADE_UP_RULES rules that no CFI of another
@@ -411,55 +411,185 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 	return at;
 }
 
+/* Directory entries of the table of made-up rules: one for each page, and the header. */
+#define MADE_UP_ENTRIES ((64 << 20 >> PFS_UNWIND_PAGE_BITS) + 2)
+
+/* Kernel's tables in which this many tables of generated code have room, and an unwinder. */
+typedef struct GeneratedWorld
+{
+	KernelTables *kernel;
+	Unwinder *unwinder;
+	uint8_t *bytes;
+} GeneratedWorld;
+
+static GeneratedWorld
+generated_begin(uint32_t room)
+{
+	GeneratedWorld world = { memory_tables_create(), NULL, malloc(MADE_UP_RULES * 5 + 128) };
+
+	assert_true(world.kernel != NULL && world.bytes != NULL);
+	world.kernel->entry_limit = 4 * (room * MADE_UP_ENTRIES + 1);
+	assert_int_equal(unwinder_create(world.kernel, &world.unwinder), 0);
+	return world;
+}
+
+static void
+generated_end(GeneratedWorld *world)
+{
+	unwinder_free(world->unwinder);
+	memory_tables_free(world->kernel);
+	free(world->bytes);
+}
+
+/* Loads a table with made-up rules of a number for an owner. */
+static UnwindBinary *
+generated_load(GeneratedWorld *world, uint64_t owner, uint32_t number, uint64_t now_ns)
+{
+	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x4001000 };
+	UnwindBinary *binary = unwinder_binary_create(world->unwinder);
+	uint64_t start;
+	uint64_t end;
+
+	assert_non_null(binary);
+	input.eh_frame =
+		(CfiSection){ .data = world->bytes, .length = make_rules_up(world->bytes, number) };
+	assert_int_equal(unwinder_binary_load_jit(world->unwinder, binary, &input, owner, now_ns,
+											  &start, &end),
+					 0);
+	assert_int_equal(start, 0x1000);
+	return binary;
+}
+
 /*
  * The code that programs write while they run gets at most a quarter of all tables, and releases
- * it.
+ * it. An owner loses its oldest tables.
  */
 static void
 test_generated_code_is_bounded(void **state)
 {
 	enum
 	{
-		/* one entry for each page, and the header */
-		ENTRIES = (64 << 20 >> PFS_UNWIND_PAGE_BITS) + 2,
 		FIT = 2,
 		TRIED = 6,
 	};
-	KernelTables *kernel = memory_tables_create();
-	Unwinder *unwinder;
-	uint8_t *bytes = malloc(MADE_UP_RULES * 5 + 128);
-	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x4001000 };
+	GeneratedWorld world = generated_begin(FIT);
 	UnwindBinary *binaries[TRIED];
 	UnwinderStats stats;
-	uint64_t start;
-	uint64_t end;
 
 	(void) state;
-	kernel->entry_limit = 4 * (FIT * ENTRIES + 1);
-	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
 	for (uint32_t round = 0; round < 2; round++)
 	{
 		for (uint32_t i = 0; i < TRIED; i++)
-		{
-			binaries[i] = unwinder_binary_create(unwinder);
-			input.eh_frame = (CfiSection){ .data = bytes, .length = make_rules_up(bytes, i) };
-			assert_int_equal(unwinder_binary_load_jit(unwinder, binaries[i], &input,
-													  round * EXTENT_GRACE_NS, &start, &end),
-							 i < FIT ? 0 : -E2BIG);
-			assert_int_equal(unwinder_binary_has_table(binaries[i]), i < FIT);
-		}
-		unwinder_stats(unwinder, &stats);
-		assert_int_equal(stats.entries, FIT * ENTRIES);
+			binaries[i] = generated_load(&world, OWNER, i, round * EXTENT_GRACE_NS);
+		for (uint32_t i = 0; i < TRIED; i++)
+			assert_int_equal(unwinder_binary_has_table(binaries[i]), i >= TRIED - FIT);
+		unwinder_stats(world.unwinder, &stats);
+		assert_int_equal(stats.entries, FIT * MADE_UP_ENTRIES);
+		assert_int_equal(stats.generated_displaced, (round + 1) * (TRIED - FIT));
 		assert_in_range(stats.rules, 2, 1 + RULE_SET_SHARE);
 		for (uint32_t i = 0; i < TRIED; i++)
-			unwinder_binary_release(unwinder, binaries[i], 0);
-		unwinder_stats(unwinder, &stats);
+			unwinder_binary_release(world.unwinder, binaries[i], 0);
+		unwinder_stats(world.unwinder, &stats);
 		assert_int_equal(stats.entries, 0);
 		assert_int_equal(stats.lines, 0);
 	}
-	unwinder_free(unwinder);
-	memory_tables_free(kernel);
-	free(bytes);
+	generated_end(&world);
+}
+
+static uint32_t
+first_kind(const Unwinder *unwinder, const ExecImage *process)
+{
+	struct pfs_unwind_process entry;
+
+	assert_true(unwinder_find_process(unwinder, process, &entry));
+	return pfs_mapping_kind(unwinder_mapping(unwinder, entry.first));
+}
+
+/* An owner whose generated code fills the part for such code leaves another owner an equal one. */
+static void
+test_generated_code_of_owners(void **state)
+{
+	enum
+	{
+		FIT = 4,
+		TRIED = 6,
+	};
+	GeneratedWorld world = generated_begin(FIT);
+	const ExecImage processes[2] = { { 1, 1, 1 }, { 2, 1, 1 } };
+	UnwindBinary *many[TRIED];
+	UnwindBinary *few[FIT / 2];
+	UnwinderStats stats;
+
+	(void) state;
+	for (uint32_t i = 0; i < TRIED; i++)
+		many[i] = generated_load(&world, OWNER, i, 0);
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		const UnwindSpan span = {
+			.start = 0x1000, .end = 0x4001000, .binary = many[3 + i], .generated = true
+		};
+
+		assert_int_equal(unwinder_process_set(world.unwinder, &processes[i], &span, 1, 0), 0);
+	}
+	for (uint32_t i = 0; i < FIT / 2; i++)
+		few[i] = generated_load(&world, OWNER + 1, TRIED + i, 0);
+	for (uint32_t i = 0; i < FIT / 2; i++)
+		assert_true(unwinder_binary_has_table(few[i]));
+	for (uint32_t i = 0; i < TRIED; i++)
+		assert_int_equal(unwinder_binary_has_table(many[i]), i >= TRIED - FIT / 2);
+	assert_int_equal(first_kind(world.unwinder, &processes[0]), PFS_MAPPING_PENDING);
+	assert_int_equal(first_kind(world.unwinder, &processes[1]), PFS_MAPPING_JIT);
+	unwinder_stats(world.unwinder, &stats);
+	assert_int_equal(stats.generated_displaced, TRIED - FIT + FIT / 2);
+	assert_int_equal(stats.generated_refused, 0);
+	/* more of it displaces no table of the other owner, though that one's are the oldest */
+	for (uint32_t i = 0; i < TRIED; i++)
+	{
+		unwinder_binary_release(world.unwinder, many[i], 0);
+		many[i] = generated_load(&world, OWNER, 2 * TRIED + i, EXTENT_GRACE_NS);
+	}
+	for (uint32_t i = 0; i < FIT / 2; i++)
+		assert_true(unwinder_binary_has_table(few[i]));
+	for (uint32_t i = 0; i < TRIED; i++)
+		unwinder_binary_release(world.unwinder, many[i], 0);
+	for (uint32_t i = 0; i < FIT / 2; i++)
+		unwinder_binary_release(world.unwinder, few[i], 0);
+	generated_end(&world);
+}
+
+/* An owner that invents rules without end leaves as many for others as it has. */
+static void
+test_generated_rules_of_owners(void **state)
+{
+	GeneratedWorld world = generated_begin(1);
+	UnwinderStats before;
+	UnwinderStats stats;
+	uint32_t number = 0;
+
+	(void) state;
+	for (; number * MADE_UP_RULES < 2 * RULE_SET_SHARE; number++)
+		unwinder_binary_release(world.unwinder,
+								generated_load(&world, OWNER, number, number * EXTENT_GRACE_NS),
+								number * EXTENT_GRACE_NS);
+	unwinder_stats(world.unwinder, &before);
+	assert_in_range(before.rules, RULE_SET_SHARE / 2, RULE_SET_SHARE / 2 + 1);
+	assert_in_range(before.generated_refused, 1, number - 1);
+	unwinder_binary_release(world.unwinder,
+							generated_load(&world, OWNER + 1, number, number * EXTENT_GRACE_NS),
+							number * EXTENT_GRACE_NS);
+	unwinder_stats(world.unwinder, &stats);
+	assert_int_equal(stats.rules, before.rules + MADE_UP_RULES);
+	assert_int_equal(stats.generated_refused, before.generated_refused);
+	/* all rules are freed together, and then the owner may add rules again */
+	unwinder_forget_rules(world.unwinder, number * EXTENT_GRACE_NS);
+	number++;
+	unwinder_binary_release(world.unwinder,
+							generated_load(&world, OWNER, number, number * EXTENT_GRACE_NS),
+							number * EXTENT_GRACE_NS);
+	unwinder_stats(world.unwinder, &stats);
+	assert_in_range(stats.rules, MADE_UP_RULES, MADE_UP_RULES + 2);
+	assert_int_equal(stats.generated_refused, before.generated_refused);
+	generated_end(&world);
 }
 
 #define LIBRARY_RULES 5000
@@ -865,6 +995,8 @@ main(void)
 		cmocka_unit_test(test_too_large_table),
 		cmocka_unit_test(test_full_mappings),
 		cmocka_unit_test(test_generated_code_is_bounded),
+		cmocka_unit_test(test_generated_code_of_owners),
+		cmocka_unit_test(test_generated_rules_of_owners),
 		cmocka_unit_test(test_full_rules),
 		cmocka_unit_test(test_sparse_program),
 		cmocka_unit_test(test_table_by_parts),

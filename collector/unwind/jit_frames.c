@@ -52,6 +52,7 @@ typedef struct Piece
 struct JitMemory
 {
 	RemoteMemory remote;
+	uint64_t owner;		 /* owner of the process, who is charged for the tables */
 	uint64_t steps_left; /* 0: no further section is tried */
 	uint32_t mappings_left;
 	uint32_t looks_left;
@@ -171,13 +172,14 @@ read_pieces(JitMemory *memory)
 }
 
 JitMemory *
-jit_memory_read(Patience *patience, uint32_t pid)
+jit_memory_read(Patience *patience, uint32_t pid, uint64_t owner)
 {
 	JitMemory *memory = calloc(1, sizeof(*memory));
 
 	if (memory == NULL)
 		return NULL;
 	memory->remote = (RemoteMemory){ .patience = patience, .pid = pid };
+	memory->owner = owner;
 	/* without memory for the pieces only the neighbourhood of code is searched */
 	memory->bytes = malloc(MAX_DATA_BYTES);
 	read_pieces(memory);
@@ -252,8 +254,8 @@ try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t addres
 
 	if (section.binary == NULL)
 		return;
-	if (unwinder_binary_load_jit(search->unwinder, section.binary, &input, search->now_ns,
-								 &section.start, &section.end) == 0)
+	if (unwinder_binary_load_jit(search->unwinder, section.binary, &input, search->memory->owner,
+								 search->now_ns, &section.start, &section.end) == 0)
 		keep_section(search, &section);
 	else
 		unwinder_binary_release(search->unwinder, section.binary, search->now_ns);

@@ -28,10 +28,10 @@
 typedef struct JitMemory JitMemory;
 
 /*
- * Reads the memory. Unreadable memory is left out. Returns NULL if out of memory. The patience must
- * outlive the result.
+ * Reads the memory of an owner's process. Unreadable memory is left out. Returns NULL if out of
+ * memory. The patience must outlive the result.
  */
-JitMemory *jit_memory_read(Patience *patience, uint32_t pid);
+JitMemory *jit_memory_read(Patience *patience, uint32_t pid, uint64_t owner);
 void jit_memory_free(JitMemory *memory);		   /* accepts NULL */
 bool jit_memory_is_stuck(const JitMemory *memory); /* some memory did not answer in time */
 uint64_t jit_memory_steps_left(const JitMemory *memory);

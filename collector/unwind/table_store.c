@@ -39,7 +39,6 @@ table_store_begin(TableStore *store, uint64_t now_ns)
 			return -ENOSPC;
 		rule_set_fini(&store->rules);
 		store->rules_written = 0;
-		store->generated_rules = 0;
 		if (rule_set_init(&store->rules) != 0)
 			return -ENOMEM;
 		store->rules_free_ns = 0;
@@ -115,11 +114,6 @@ table_store_give(TableStore *store, TablePlace *place, uint64_t now_ns)
 {
 	give_lines(store, place, now_ns);
 	extent_pool_give(&store->entries, place->directory.first, place->directory.count, now_ns);
-	if (place->generated)
-	{
-		store->generated_lines -= place->line_count;
-		store->generated_entries -= place->directory.count;
-	}
 	/*
 	 * The number is not given to another table, because pfs_recent may still have rules under it.
 	 */
@@ -183,10 +177,7 @@ write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
 	return 0;
 }
 
-/*
- * Allocates slots for a table. If the table is of generated code, held is the number of slots that
- * all generated code already has.
- */
+/* Allocates slots for a table, which has held slots already. */
 static int
 take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Extent *extent)
 {
@@ -200,20 +191,24 @@ take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Ex
 	return err;
 }
 
+uint64_t
+table_store_entries(const PackedTable *packed)
+{
+	/* one for each page from the first to the last one, and the head */
+	return packed->pages[packed->page_count - 1].page - packed->pages[0].page + 2;
+}
+
 /* Writes a new table to slots that it allocates. On failure returns the slots to the pools. */
 int
 table_store_write(TableStore *store, TablePlace *place, const PackedTable *packed, uint64_t now_ns)
 {
 	KernelTables *tables = store->tables;
-	uint64_t page_count = packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
 	Extent lines = { 0, 0 };
 	Extent directory = { 0, 0 };
-	int err = take_extent(&store->lines, packed->line_count,
-						  place->generated ? store->generated_lines : 0, now_ns, &lines);
+	int err = take_extent(&store->lines, packed->line_count, 0, now_ns, &lines);
 
 	if (err == 0)
-		err = take_extent(&store->entries, page_count + 1,
-						  place->generated ? store->generated_entries : 0, now_ns, &directory);
+		err = take_extent(&store->entries, table_store_entries(packed), 0, now_ns, &directory);
 	/*
 	 * Order: a walk follows mapping, directory, lines, rules, so each is complete before anything
 	 * refers to it. The caller writes the mappings afterwards.
@@ -236,12 +231,7 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 	}
 	place->directory = directory;
 	place->line_count = lines.count;
-	if (place->generated)
-	{
-		store->generated_lines += lines.count;
-		store->generated_entries += directory.count;
-	}
-	else if (store->last_number < PFS_MAPPING_MOST_TABLES)
+	if (!place->generated && store->last_number < PFS_MAPPING_MOST_TABLES)
 		/*
 		 * Tables without a number work, but their rules are not found in pfs_recent. After
 		 * PFS_MAPPING_MOST_TABLES tables, 16 million, new ones get none.

@@ -18,8 +18,8 @@
 #include "unwind/packed_table.h"
 
 /*
- * The tables of one binary, of one process, or of all generated code may use 1/TABLE_STORE_SHARE of
- * the kernel's tables, because programs are not trusted.
+ * The tables of one binary, of one process, or of all generated code (generated_tables.h) may use
+ * 1/TABLE_STORE_SHARE of the kernel's tables, because programs are not trusted.
  */
 #define TABLE_STORE_SHARE 4
 
@@ -31,10 +31,6 @@ typedef struct TableStore
 	RuleSet rules;
 	uint32_t rules_written;
 	uint32_t last_number; /* the last number that was given to a table */
-	uint64_t generated_lines;
-	uint64_t generated_entries;
-	/* number of rules that generated code added since the set was started */
-	uint32_t generated_rules;
 	/* rules were refused because the whole set was full, not just a share */
 	bool rules_refused;
 	/* time at which the numbers of freed rules can be used again; 0: none were freed */
@@ -44,9 +40,9 @@ typedef struct TableStore
 /* Position of one table in the kernel's memory; zeroed if the table is not there. */
 typedef struct TablePlace
 {
-	bool generated; /* the table is of generated code, whose use is counted together */
-	/* Unique number; 0: none. Generated code has none, because its tables change often. */
-	uint32_t number;
+	/* The table is of generated code, and gets no number, because such tables change often. */
+	bool generated;
+	uint32_t number;	 /* unique; 0: none */
 	uint32_t line_count; /* number of lines; the directory has their positions */
 	Extent directory;
 } TablePlace;
@@ -57,6 +53,9 @@ void table_store_fini(TableStore *store);
 
 /* Starts the rules of the next file. Returns -ENOSPC while the numbers of freed rules rest. */
 int table_store_begin(TableStore *store, uint64_t now_ns);
+
+/* Returns the number of directory entries for a table with at least one page. */
+uint64_t table_store_entries(const PackedTable *packed);
 
 /*
  * Writes a table with at least one page, whose rules are in store->rules. Walks end at pages whose

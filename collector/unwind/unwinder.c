@@ -21,6 +21,7 @@
 
 #include <uthash.h>
 
+#include "unwind/generated_tables.h"
 #include "unwind/table_store.h"
 #include "unwind/trampolines.h"
 
@@ -44,7 +45,8 @@ typedef struct SharedTable
 
 struct UnwindBinary
 {
-	SharedTable *shared; /* NULL if the binary has no table, or is JIT code */
+	GeneratedTable generated; /* listed while a table of generated code is loaded; first member */
+	SharedTable *shared;	  /* NULL if the binary has no table, or is JIT code */
 	uint32_t references;
 	uint32_t spans;	  /* number of spans of described processes */
 	uint32_t kind;	  /* enum pfs_mapping_kind */
@@ -66,6 +68,7 @@ struct Unwinder
 	KernelTables *tables;
 	TableCache *cache; /* NULL: no cache */
 	TableStore store;
+	GeneratedTables generated;
 	ExtentPool mappings;
 	Described *processes;
 	SharedTable *shared;
@@ -150,6 +153,7 @@ give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 
 	if (shared == NULL)
 	{
+		generated_tables_remove(&unwinder->generated, &binary->generated);
 		table_store_give(&unwinder->store, &binary->place, now_ns);
 		return;
 	}
@@ -455,22 +459,27 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 
 /*
  * Removes the table of one binary, or of all binaries if binary is NULL, from mappings. The
- * .directory of a mapping stays, because a concurrent walk may have read the kind before.
+ * .directory of a mapping stays, because a concurrent walk may have read the kind before. Searches
+ * the processes that were described first, which have the oldest tables, before others.
  */
 static void
 withdraw(Unwinder *unwinder, const UnwindBinary *binary)
 {
+	uint32_t left = binary != NULL ? binary->spans : 1;
 	Described *process;
 	Described *next;
 
 	HASH_ITER(hh, unwinder->processes, process, next)
 	{
+		if (left == 0)
+			return;
 		for (uint32_t i = 0; i < process->entry.count; i++)
 		{
 			struct pfs_unwind_mapping *slot;
 
 			if (process->binaries[i] == NULL || (binary != NULL && process->binaries[i] != binary))
 				continue;
+			left -= binary != NULL;
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			/* code that is walked by frame pointer has no table to remove */
 			if (slot != NULL && pfs_mapping_kind(slot) != PFS_MAPPING_FRAME_POINTER)
@@ -531,6 +540,7 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 		}
 	}
 	table_store_forget_rules(&unwinder->store, now_ns);
+	generated_tables_forget_rules(&unwinder->generated);
 }
 
 int
@@ -592,46 +602,120 @@ unwinder_binary_load_parts(Unwinder *unwinder, UnwindBinary *binary, const Packe
 	return err;
 }
 
+/*
+ * Unloads tables of generated code until one of this size fits into the part of the kernel's tables
+ * that all generated code may use. Returns 0; -E2BIG if the part is smaller than the table.
+ */
+static int
+unwinder_make_generated_room(Unwinder *unwinder, uint64_t lines, uint64_t entries, uint64_t now_ns)
+{
+	GeneratedTables *generated = &unwinder->generated;
+	uint64_t line_limit = unwinder->store.lines.limit / TABLE_STORE_SHARE;
+	uint64_t entry_limit = unwinder->store.entries.limit / TABLE_STORE_SHARE;
+
+	if (lines > line_limit || entries > entry_limit)
+		return -E2BIG;
+	while (generated->lines + lines > line_limit || generated->entries + entries > entry_limit)
+	{
+		/* an owner of many lines may have few entries, so only what is short counts */
+		GeneratedTable *table = generated->lines + lines > line_limit
+									? generated_tables_with_lines(generated)
+									: generated_tables_with_entries(generated);
+
+		unwinder_binary_unload(unwinder, (UnwindBinary *) table, now_ns);
+		unwinder->stats.generated_displaced++;
+	}
+	return 0;
+}
+
+/* Writes a table of an owner's generated code. Returns like unwinder_binary_load_jit(). */
+static int
+unwinder_write_generated(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed,
+						 uint64_t owner, uint64_t now_ns)
+{
+	uint64_t entries = table_store_entries(packed);
+	int err = unwinder_make_generated_room(unwinder, packed->line_count, entries, now_ns);
+
+	binary->place.generated = true;
+	if (err == 0)
+		err = table_store_write(&unwinder->store, &binary->place, packed, now_ns);
+	if (err != 0)
+		return err;
+	binary->kind = PFS_MAPPING_JIT;
+	binary->generated.lines = binary->place.line_count;
+	binary->generated.entries = binary->place.directory.count;
+	err = generated_tables_add(&unwinder->generated, owner, &binary->generated);
+	if (err != 0)
+		take_table_back(unwinder, binary, now_ns);
+	return err;
+}
+
+/*
+ * Compiles CFI of an owner's generated code with the rules that the owner may still add. The
+ * generated code of all processes together gets one file's share of rules, because the code changes
+ * often and rules are never freed individually.
+ */
+static int
+unwinder_compile_generated(Unwinder *unwinder, const CfiInput *input, uint64_t owner,
+						   UnwindTable *table)
+{
+	GeneratedTables *generated = &unwinder->generated;
+	RuleSet *rules = &unwinder->store.rules;
+	uint32_t count = rule_set_count(rules);
+	int err;
+
+	rule_set_next_file(rules, generated_tables_rules_left(generated, owner, RULE_SET_SHARE));
+	err = cfi_compile(input, rules, table);
+	count = rule_set_count(rules) - count;
+	if (generated_tables_add_rules(generated, owner, count) == 0 || err != 0)
+		return err;
+	unwind_table_free(table);
+	return -ENOMEM;
+}
+
+/* Packs and writes a table of generated code. Returns like unwinder_binary_load_jit(). */
+static int
+unwinder_keep_generated(Unwinder *unwinder, UnwindBinary *binary, const UnwindTable *table,
+						uint64_t owner, uint64_t now_ns)
+{
+	PackedTable packed;
+	int err;
+
+	/* the last row only ends the code, so one row describes none */
+	if (table->count <= 1)
+		return -ENOENT;
+	err = packed_table_build(table, &packed);
+	if (err != 0)
+		return err;
+	err = packed.line_count > 0 ? unwinder_write_generated(unwinder, binary, &packed, owner, now_ns)
+								: -ENOENT;
+	packed_table_free(&packed);
+	return err;
+}
+
 int
 unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
-						 uint64_t now_ns, uint64_t *start, uint64_t *end)
+						 uint64_t owner, uint64_t now_ns, uint64_t *start, uint64_t *end)
 {
 	UnwindTable table;
-	PackedTable packed;
-	uint32_t rules;
 	int err = table_store_begin(&unwinder->store, now_ns);
+	/* read here, because the set may have been emptied */
+	uint64_t refused = unwinder->store.rules.refused;
 
-	if (err != 0)
-		return err;
-	/*
-	 * All generated code of all processes together gets one file's share of rules, because the code
-	 * changes often and rules are never freed individually.
-	 */
-	rules = rule_set_count(&unwinder->store.rules);
-	rule_set_next_file(&unwinder->store.rules, RULE_SET_SHARE - unwinder->store.generated_rules);
-	err = cfi_compile(input, &unwinder->store.rules, &table);
-	unwinder->store.generated_rules += rule_set_count(&unwinder->store.rules) - rules;
-	if (err != 0)
-		return err;
-	binary->place.generated = true;
-	err = -ENOENT;
-	/* the last row only ends the code, so one row describes none */
-	if (table.count > 1)
+	if (err == 0)
+		err = unwinder_compile_generated(unwinder, input, owner, &table);
+	if (err == 0)
 	{
-		*start = unwind_row_address(&table, 0);
-		*end = unwind_row_address(&table, table.count - 1);
-		err = packed_table_build(&table, &packed);
+		err = unwinder_keep_generated(unwinder, binary, &table, owner, now_ns);
 		if (err == 0)
 		{
-			err = packed.line_count > 0
-					  ? table_store_write(&unwinder->store, &binary->place, &packed, now_ns)
-					  : -ENOENT;
-			packed_table_free(&packed);
+			*start = unwind_row_address(&table, 0);
+			*end = unwind_row_address(&table, table.count - 1);
 		}
+		unwind_table_free(&table);
 	}
-	unwind_table_free(&table);
-	if (err == 0)
-		binary->kind = PFS_MAPPING_JIT;
+	unwinder->stats.generated_refused +=
+		err == -E2BIG || err == -ENOSPC || unwinder->store.rules.refused != refused;
 	return err;
 }
 
@@ -770,6 +854,7 @@ unwinder_free(Unwinder *unwinder)
 	HASH_ITER(hh, unwinder->processes, process, next)
 		forget(unwinder, process, 0);
 	extent_pool_fini(&unwinder->mappings);
+	generated_tables_fini(&unwinder->generated);
 	table_store_fini(&unwinder->store);
 	free(unwinder);
 }

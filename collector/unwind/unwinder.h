@@ -50,6 +50,9 @@ typedef struct UnwinderStats
 	uint64_t memory_put_off;
 	uint64_t stalls_displaced;	/* processes with such reads, forgotten because there was no room */
 	uint64_t methods_displaced; /* compiled methods forgotten because there was no room */
+	uint64_t generated_displaced; /* unloaded tables of generated code that made room for others */
+	/* pieces of generated code without a table, or without some rules, because of their limits */
+	uint64_t generated_refused;
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
 } UnwinderStats;
@@ -144,12 +147,15 @@ bool unwinder_rules_are_full(const Unwinder *unwinder);
 void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
- * Loads CFI of generated code, read from a process's memory, with absolute addresses from *start to
- * *end. Returns 0; -ENOENT if it describes no code; -ENOMEM; -E2BIG if all generated code together
- * would take more than a quarter of the tables; -ENOSPC if there is no room at present.
+ * Loads CFI of generated code, read from the memory of an owner's process, with absolute addresses
+ * from *start to *end. If all generated code together would take more than a quarter of the tables,
+ * unloads the oldest ones of the owner with the most (generated_tables.h): walks end there until
+ * their process is described again. Returns 0; -ENOENT if it describes no code; -ENOMEM; -E2BIG if
+ * it alone would take more than a quarter; -ENOSPC if there is no room at present. The last two,
+ * and code of which rules were refused, are counted.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
-							 uint64_t now_ns, uint64_t *start, uint64_t *end);
+							 uint64_t owner, uint64_t now_ns, uint64_t *start, uint64_t *end);
 
 /*
  * Loads the table of an arena of trampolines (trampolines.h), by offset in the arena. All arenas of

@@ -347,7 +347,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t 
 	{
 		if (mappings[i].file == NULL && !generated &&
 			!stalled_processes_put_off(&tables->stalled, process, now_ns))
-			memory = jit_memory_read(&tables->patience, process->pid);
+			memory = jit_memory_read(&tables->patience, process->pid, owner);
 		generated |= mappings[i].file == NULL;
 		if (mappings[i].file == NULL && memory != NULL)
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
