@@ -38,6 +38,24 @@ pfs_chain_drop(struct pfs_chain_walk *chain)
 	return pfs_chain_end(chain, PFS_CHAIN_BAD);
 }
 
+/* Reads the word that leads to a thread's state. Returns non-zero if it cannot be read. */
+static __always_inline int
+pfs_read_state_word(const struct pfs_runtime *runtime, __u64 thread_pointer, __u64 *word)
+{
+	__u64 from = thread_pointer;
+
+	if (runtime->state_pointer &&
+		pfs_read_user(thread_pointer + 8 * (__u64) (__s64) runtime->state_pointer, &from))
+		return 1;
+	/* the process's first thread has no values before the first key is made */
+	if (!from)
+	{
+		*word = 0;
+		return 0;
+	}
+	return pfs_read_user(from + (__u64) (__s64) runtime->state_offset, word) != 0;
+}
+
 /* Empties the caches of objects and of frames. */
 static __always_inline void
 pfs_forget_memory(struct pfs_chain_walk *chain)

@@ -558,7 +558,7 @@ pfs_perl_owner(const struct pfs_sample *sample, __u64 interpreter)
 static __always_inline int
 pfs_find_perl_interpreter(struct pfs_chain_walk *chain, __u64 thread_pointer, __u64 *interpreter)
 {
-	if (pfs_read_user(thread_pointer + (__u64) (__s64) chain->runtime.state_offset, interpreter))
+	if (pfs_read_state_word(&chain->runtime, thread_pointer, interpreter))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	if (!*interpreter)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);

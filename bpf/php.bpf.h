@@ -248,7 +248,7 @@ pfs_begin_php_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 
 	if (layout->has_threads)
 	{
-		if (pfs_read_user(thread_pointer + (__u64) (__s64) chain->runtime.state_offset, &globals))
+		if (pfs_read_state_word(&chain->runtime, thread_pointer, &globals))
 			return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 		if (!pfs_is_object(globals))
 			return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);

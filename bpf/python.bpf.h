@@ -198,7 +198,7 @@ pfs_begin_python_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	const struct pfs_runtime *runtime = &chain->runtime;
 	__u64 state;
 
-	if (pfs_read_user(thread_pointer + (__u64) (__s64) runtime->state_offset, &state))
+	if (pfs_read_state_word(runtime, thread_pointer, &state))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	if (!state)
 		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);

@@ -223,7 +223,7 @@ pfs_begin_ruby_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	__u64 context;
 	__u64 stack;
 
-	if (pfs_read_user(thread_pointer + (__u64) (__s64) runtime->state_offset, &context))
+	if (pfs_read_state_word(runtime, thread_pointer, &context))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	/* the thread-local word leads to the thread, which refers to its context */
 	if (context && runtime->ruby.thread_context)

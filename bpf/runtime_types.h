@@ -189,12 +189,16 @@ struct pfs_hotspot_layout {
 struct pfs_runtime {
 	__u64 start_time_ns; /* start time of the image, as in struct pfs_sample */
 	__u64 exec_id;
-	/* offset from the thread pointer to the word that leads to the thread's state */
+	/*
+	 * offset of the word that leads to the thread's state, from the thread pointer or, if
+	 * state_pointer is not 0, from the address in the word at state_pointer
+	 */
 	__s32 state_offset;
 	__u8 kind;		/* enum pfs_runtime_kind */
 	__u8 is_placed; /* the place of threads' states is known */
 	__u8 marks;		/* enum pfs_runtime_marks */
-	__u8 unused;
+	/* distance from the thread pointer, in words, of a pointer to the values of keys; 0: none */
+	__s8 state_pointer;
 	union {
 		struct pfs_python_layout python;
 		struct pfs_php_layout php;

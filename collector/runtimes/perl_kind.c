@@ -39,16 +39,17 @@ perl_kind_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_poi
 {
 	const PerlFile *perl = &target->file.perl;
 	struct pfs_perl_layout *layout = &target->entry.perl;
-	int32_t offset = 0;
+	ThreadPlace place = { 0 };
 	/* Perl without threads is executed by the first thread alone */
 	bool found = layout->is_single ? is_first && perl_stacks_fit(memory, layout, 0)
 								   : perl_place_find(memory, layout, perl->key + target->bias,
-													 thread_pointer, &offset);
+													 thread_pointer, &place);
 
 	if (!found)
 		return false;
 	layout->thread_pointer = layout->is_single ? thread_pointer : 0;
-	target->entry.state_offset = offset;
+	target->entry.state_offset = place.offset;
+	target->entry.state_pointer = place.pointer;
 	target->entry.is_placed = 1;
 	return true;
 }

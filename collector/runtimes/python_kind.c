@@ -32,11 +32,12 @@ python_describe(RuntimeTarget *target)
 static bool
 python_place(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer, bool is_first)
 {
-	int32_t offset;
+	ThreadPlace place;
 
-	if (!thread_place_find(memory, &target->file.python, thread_pointer, is_first, &offset))
+	if (!thread_place_find(memory, &target->file.python, thread_pointer, is_first, &place))
 		return false;
-	target->entry.state_offset = offset;
+	target->entry.state_offset = place.offset;
+	target->entry.state_pointer = place.pointer;
 	target->entry.is_placed = 1;
 	return true;
 }

@@ -200,7 +200,7 @@ replay_find_file(Replay *replay, enum pfs_runtime_kind kind)
 }
 
 /* Finds the interpreter, and the address of the first thread's state. */
-static void
+static inline void
 replay_find(Replay *replay, enum pfs_runtime_kind kind)
 {
 	replay_find_file(replay, kind);
@@ -351,7 +351,7 @@ replay_check_broken(const Replay *replay)
  * Calls check for each path of two patterns: that of installed programs, and that of an environment
  * variable, for programs in other places. If there are no paths the test is skipped.
  */
-static void
+static inline void
 replay_each(const char *pattern, const char *variable, void (*check)(const char *path))
 {
 	const char *const patterns[] = { pattern, getenv(variable) };

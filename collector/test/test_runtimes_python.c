@@ -942,7 +942,7 @@ test_place_at_edge(void **state)
 	PythonFile file = { .is_python = true };
 	Patience patience;
 	RemoteMemory memory = { .patience = &patience, .pid = (uint32_t) getpid() };
-	int32_t offset = 0;
+	ThreadPlace found;
 
 	assert_ptr_not_equal(pages, MAP_FAILED);
 	assert_int_equal(munmap(hole, PAGE_BYTES), 0);
@@ -952,10 +952,11 @@ test_place_at_edge(void **state)
 	thread_state[4] = thread_pointer;
 	*(uint64_t *) (uintptr_t) (thread_pointer + (uint64_t) (int64_t) place) =
 		(uintptr_t) thread_state;
-	assert_true(thread_place_find(&memory, &file, thread_pointer, true, &offset));
-	assert_int_equal(offset, place);
+	assert_true(thread_place_find(&memory, &file, thread_pointer, true, &found));
+	assert_int_equal(found.offset, place);
+	assert_int_equal(found.pointer, 0);
 	thread_state[4]++; /* the state of another thread */
-	assert_false(thread_place_find(&memory, &file, thread_pointer, true, &offset));
+	assert_false(thread_place_find(&memory, &file, thread_pointer, true, &found));
 	patience_fini(&patience);
 	munmap(pages, 2 * PAGE_BYTES);
 }

@@ -96,20 +96,17 @@ thread_place_of_code(const PythonFile *file, int32_t *offset)
 }
 
 /*
- * Searches bytes, which begin at a distance. Finds the lowest word that leads to a state of exactly
- * this thread. If wanted is not NULL, checks only the word at that distance.
+ * Searches words, the first of which is at a distance. Finds the lowest word that leads to a state
+ * of exactly this thread. If wanted is not NULL, checks only the word at that distance.
  */
 static bool
-search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, int32_t from,
-	   size_t bytes, const int32_t *wanted, int32_t *offset)
+search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, const uint64_t *words,
+	   size_t count, int32_t from, const int32_t *wanted, int32_t *offset)
 {
-	uint64_t words[BESIDE_VARIABLES_BYTES / 8];
 	uint64_t ids[CANDIDATES_MAX] = { 0 };
 	Candidates candidates;
 
-	if (!beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) from, bytes / 8, words))
-		return false;
-	find_candidates(words, bytes / 8, from, file->layout.state_thread_id, &candidates);
+	find_candidates(words, count, from, file->layout.state_thread_id, &candidates);
 	remote_memory_gather(memory, candidates.states, candidates.count, ids);
 	for (size_t i = 0; i < candidates.count; i++)
 	{
@@ -122,22 +119,49 @@ search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, in
 	return false;
 }
 
+/* Searches the values of the thread's keys in each place that they may have. */
+static bool
+search_keys(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer,
+			ThreadPlace *place)
+{
+	for (int is_pointed = 1; is_pointed >= 0; is_pointed--)
+	{
+		ThreadKeys keys;
+
+		if (!beside_thread_read_keys(memory, thread_pointer, is_pointed, &keys) ||
+			!search(memory, file, thread_pointer, keys.words, keys.count, keys.first.offset, NULL,
+					&place->offset))
+			continue;
+		place->pointer = keys.first.pointer;
+		return true;
+	}
+	return false;
+}
+
+/* Searches the thread-local variables, or checks the one that the file's code reads. */
+static bool
+search_variables(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer,
+				 int32_t *offset)
+{
+	uint64_t words[BESIDE_VARIABLES_BYTES / 8];
+	int32_t wanted;
+	bool is_wanted = thread_place_of_code(file, &wanted);
+
+	return beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_VARIABLES_FROM,
+							  BESIDE_VARIABLES_BYTES / 8, words) &&
+		   search(memory, file, thread_pointer, words, BESIDE_VARIABLES_BYTES / 8,
+				  BESIDE_VARIABLES_FROM, is_wanted ? &wanted : NULL, offset);
+}
+
 bool
 thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer,
-				  bool is_first, int32_t *offset)
+				  bool is_first, ThreadPlace *place)
 {
-	int32_t wanted;
-	bool is_wanted;
-
+	*place = (ThreadPlace){ 0 };
 	if (!remote_is_object(thread_pointer))
 		return false;
 	if (file->layout.minor < VARIABLES_MINOR)
-		return search(memory, file, thread_pointer, BESIDE_KEYS_FROM, BESIDE_KEYS_BYTES, NULL,
-					  offset);
+		return search_keys(memory, file, thread_pointer, place);
 	/* other threads' stacks lie below their variables, and contain old copies of the word */
-	if (!is_first)
-		return false;
-	is_wanted = thread_place_of_code(file, &wanted);
-	return search(memory, file, thread_pointer, BESIDE_VARIABLES_FROM, BESIDE_VARIABLES_BYTES,
-				  is_wanted ? &wanted : NULL, offset);
+	return is_first && search_variables(memory, file, thread_pointer, &place->offset);
 }

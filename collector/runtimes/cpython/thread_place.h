@@ -1,9 +1,9 @@
 /*
  * thread_place.h
- *		Finds the state of a thread in CPython, as a distance from the thread pointer.
+ *		Finds the word that leads to the state of a thread in CPython.
  *
- * No layout of a libc or a build is assumed: words around the thread pointer are read, and the
- * right one leads to a state whose thread has exactly this pointer.
+ * The words of all places that a C library may use are read. The right one leads to a state whose
+ * thread has exactly this thread pointer.
  */
 #ifndef COLLECTOR_THREAD_PLACE_H
 #define COLLECTOR_THREAD_PLACE_H
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtimes/common/beside_thread.h"
 #include "runtimes/cpython/python_file.h"
 #include "unwind/remote_memory.h"
 
@@ -20,7 +21,7 @@
  * stack below them.
  */
 bool thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer,
-					   bool is_first, int32_t *offset);
+					   bool is_first, ThreadPlace *place);
 
 /*
  * Finds the distance of the variable from the thread pointer in the code that reads it in 3.15 and

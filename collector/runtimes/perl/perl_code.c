@@ -35,11 +35,12 @@
 #define NAMES_WORDS 4
 
 /*
- * Values of threads' keys are pairs (sequence number, value); glibc has 32 of them at a fixed
- * offset.
+ * Values of threads' keys: glibc has 32 pairs (sequence number, value) at a fixed offset; musl has
+ * an array of values.
  */
-#define KEYS	   32
-#define PAIR_VALUE 8
+#define KEYS		 32
+#define PAIR_VALUE	 8
+#define POINTED_KEYS (BESIDE_POINTED_BYTES / 8)
 #ifdef __aarch64__
 #define KEYS_FROM (-0x610)
 #else
@@ -323,15 +324,23 @@ perl_stacks_fit(RemoteMemory *memory, const struct pfs_perl_layout *layout, uint
 
 bool
 perl_place_find(RemoteMemory *memory, const struct pfs_perl_layout *layout, uint64_t key,
-				uint64_t thread_pointer, int32_t *offset)
+				uint64_t thread_pointer, ThreadPlace *place)
 {
-	uint64_t interpreter;
 	uint32_t number;
 
-	if (!perl_read(memory, key, &number, sizeof(number)) || number >= KEYS)
+	if (!perl_read(memory, key, &number, sizeof(number)))
 		return false;
-	*offset = KEYS_FROM + 16 * (int32_t) number + PAIR_VALUE;
-	return perl_read(memory, thread_pointer + (uint64_t) (int64_t) *offset, &interpreter,
-					 sizeof(interpreter)) &&
-		   perl_stacks_fit(memory, layout, interpreter);
+	for (int is_pointed = 1; is_pointed >= 0; is_pointed--)
+	{
+		uint64_t interpreter;
+
+		if (number >= (is_pointed ? POINTED_KEYS : KEYS))
+			continue;
+		*place = is_pointed ? (ThreadPlace){ 8 * (int32_t) number, BESIDE_POINTER }
+							: (ThreadPlace){ KEYS_FROM + 16 * (int32_t) number + PAIR_VALUE, 0 };
+		if (beside_thread_read_word(memory, thread_pointer, place, &interpreter) &&
+			perl_stacks_fit(memory, layout, interpreter))
+			return true;
+	}
+	return false;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "runtime_types.h"
+#include "runtimes/common/beside_thread.h"
 #include "runtimes/common/runtime_code.h"
 #include "unwind/remote_memory.h"
 
@@ -24,10 +25,10 @@ bool perl_stacks_fit(RemoteMemory *memory, const struct pfs_perl_layout *layout,
 					 uint64_t interpreter);
 
 /*
- * Finds the distance from the thread pointer to the word with the thread's interpreter. key:
- * process address of the key's number. Returns false if the thread does not execute Perl.
+ * Finds the place of the word with the thread's interpreter. key: process address of the key's
+ * number. Returns false if the thread does not execute Perl.
  */
 bool perl_place_find(RemoteMemory *memory, const struct pfs_perl_layout *layout, uint64_t key,
-					 uint64_t thread_pointer, int32_t *offset);
+					 uint64_t thread_pointer, ThreadPlace *place);
 
 #endif

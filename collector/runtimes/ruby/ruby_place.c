@@ -156,17 +156,14 @@ find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
 
 /* Finds the key's value that leads to the thread, and the context's offset in the thread. */
 static bool
-ruby_place_find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset,
-					uint16_t *thread_context)
+ruby_place_find_value(RemoteMemory *memory, uint64_t thread_pointer, const ThreadKeys *keys,
+					  struct pfs_runtime *entry)
 {
-	uint64_t words[BESIDE_KEYS_BYTES / 8];
-	uint64_t threads[BESIDE_KEYS_BYTES / 8 * THREAD_WORDS];
+	uint64_t threads[BESIDE_KEYS_MAX * THREAD_WORDS];
 	int candidates = 0;
 
-	(void) beside_thread_read(memory, thread_pointer + (uint64_t) (int64_t) BESIDE_KEYS_FROM,
-							  BESIDE_KEYS_BYTES / 8, words);
-	read_targets(memory, words, BESIDE_KEYS_BYTES / 8, threads, THREAD_WORDS);
-	for (size_t i = 0; i < BESIDE_KEYS_BYTES / 8 && candidates < CANDIDATES_MAX; i++)
+	read_targets(memory, keys->words, keys->count, threads, THREAD_WORDS);
+	for (size_t i = 0; i < keys->count && candidates < CANDIDATES_MAX; i++)
 	{
 		const uint64_t *thread = threads + i * THREAD_WORDS;
 		size_t at;
@@ -174,12 +171,28 @@ ruby_place_find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offs
 		if (!has_self(thread, THREAD_WORDS, thread_pointer))
 			continue;
 		candidates++;
-		at = context_of_thread(memory, words[i], thread);
+		at = context_of_thread(memory, keys->words[i], thread);
 		if (at == 0)
 			continue;
-		*offset = BESIDE_KEYS_FROM + (int32_t) (8 * i);
-		*thread_context = (uint16_t) (8 * at);
+		entry->state_offset = keys->first.offset + (int32_t) (8 * i);
+		entry->state_pointer = keys->first.pointer;
+		entry->ruby.thread_context = (uint16_t) (8 * at);
 		return true;
+	}
+	return false;
+}
+
+/* Searches the values of the thread's keys in each place that they may have. */
+static bool
+ruby_place_find_key(RemoteMemory *memory, uint64_t thread_pointer, struct pfs_runtime *entry)
+{
+	for (int is_pointed = 1; is_pointed >= 0; is_pointed--)
+	{
+		ThreadKeys keys;
+
+		if (beside_thread_read_keys(memory, thread_pointer, is_pointed, &keys) &&
+			ruby_place_find_value(memory, thread_pointer, &keys, entry))
+			return true;
 	}
 	return false;
 }
@@ -188,17 +201,11 @@ bool
 ruby_place_find(RemoteMemory *memory, const RubyLayout *layout, uint64_t thread_pointer,
 				struct pfs_runtime *entry)
 {
-	uint16_t thread_context = 0;
-	int32_t offset;
-
 	if (!remote_is_object(thread_pointer))
 		return false;
-	if (layout->has_variable
-			? !find_variable(memory, thread_pointer, &offset)
-			: !ruby_place_find_key(memory, thread_pointer, &offset, &thread_context))
+	if (layout->has_variable ? !find_variable(memory, thread_pointer, &entry->state_offset)
+							 : !ruby_place_find_key(memory, thread_pointer, entry))
 		return false;
-	entry->state_offset = offset;
-	entry->ruby.thread_context = thread_context;
 	entry->is_placed = 1;
 	return true;
 }

@@ -1,10 +1,10 @@
 /*
  * ruby_place.h
- *		Finds a thread's execution context in Ruby, as a distance from the thread pointer.
+ *		Finds the word that leads to a thread's execution context in Ruby.
  *
- * No layout of a libc or a build is assumed. The right word leads to an execution context (from 3.0
- * on) or a thread (before), each of the two leads to the other, and the thread leads to the thread
- * pointer.
+ * The words of all places that a C library may use are read. The right word leads to an execution
+ * context (from 3.0 on) or a thread (before), each of the two leads to the other, and the thread
+ * leads to the thread pointer.
  */
 #ifndef COLLECTOR_RUBY_PLACE_H
 #define COLLECTOR_RUBY_PLACE_H
