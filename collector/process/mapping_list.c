@@ -211,13 +211,53 @@ builder_add(Builder *builder, const ProcMapping *map)
 	return result;
 }
 
-/* Shrinks the array to its used size. */
+/*
+ * Returns true if the middle one of three mappings is memory without a file in place of the code
+ * between two parts of a file. Programs copy their code to huge pages so (PHP's
+ * opcache.huge_code_pages, Node's --use-largepages).
+ */
+static bool
+is_moved_code(const Mapping *three)
+{
+	const ProcMapping *before = &three[0].map;
+	const ProcMapping *memory = &three[1].map;
+	const ProcMapping *after = &three[2].map;
+
+	return three[0].kind == MAPPING_FILE && three[1].kind == MAPPING_ANONYMOUS &&
+		   three[2].kind == MAPPING_FILE && before->end == memory->start &&
+		   memory->end == after->start && before->device == after->device &&
+		   before->inode == after->inode && strcmp(before->name, after->name) == 0 &&
+		   after->file_offset - before->file_offset == after->start - before->start;
+}
+
+/* Replaces memory that contains the moved code of a file by a mapping of that file. */
+static void
+mapping_list_restore_files(MappingList *list)
+{
+	for (size_t i = 0; i + 2 < list->count; i++)
+	{
+		const ProcMapping *before = &list->mappings[i].map;
+		Mapping *moved = &list->mappings[i + 1];
+
+		if (!is_moved_code(&list->mappings[i]))
+			continue;
+		moved->kind = MAPPING_FILE;
+		moved->map.file_offset = before->file_offset + (moved->map.start - before->start);
+		moved->map.device = before->device;
+		moved->map.inode = before->inode;
+		moved->map.name = before->name;
+		moved->map.deleted = before->deleted;
+	}
+}
+
+/* Completes the list, and shrinks the array to its used size. */
 static void
 builder_end(Builder *builder)
 {
 	MappingList *list = builder->list;
 	Mapping *shrunk = NULL;
 
+	mapping_list_restore_files(list);
 	if (list->count > 0)
 		shrunk = realloc(list->mappings, list->count * sizeof(Mapping));
 	if (shrunk != NULL)

@@ -152,6 +152,81 @@ test_names_of_memory(void **state)
 	mapping_list_release(NULL, &list);
 }
 
+/*
+ * Memory without a file is a file's code if it lies exactly between two parts of the file, which
+ * continue each other: in php8.2, and in a, whose memory has huge pages. Otherwise it is generated
+ * code: b's parts do not continue each other, c and d are two files, and after e's memory is a gap.
+ */
+static void
+test_moved_code_in_text(void **state)
+{
+	char text[] = "100000-200000 r-xp 00010000 08:01 79 /usr/bin/php8.2\n"
+				  "200000-400000 r-xp 00000000 00:00 0\n"
+				  "400000-410000 r-xp 00310000 08:01 79 /usr/bin/php8.2\n"
+				  "500000-600000 r-xp 00000000 08:01 80 /usr/bin/a\n"
+				  "600000-800000 r-xp 00000000 00:0f 71 /anon_hugepage (deleted)\n"
+				  "800000-810000 r-xp 00300000 08:01 80 /usr/bin/a\n"
+				  "900000-a00000 r-xp 00000000 08:01 81 /usr/bin/b\n"
+				  "a00000-b00000 r-xp 00000000 00:00 0\n"
+				  "b00000-b10000 r-xp 00300000 08:01 81 /usr/bin/b\n"
+				  "c00000-d00000 r-xp 00000000 08:01 82 /usr/bin/c\n"
+				  "d00000-e00000 r-xp 00000000 00:00 0\n"
+				  "e00000-e10000 r-xp 00200000 08:01 83 /usr/bin/d\n"
+				  "f00000-f10000 r-xp 00000000 08:01 84 /usr/bin/e\n"
+				  "f10000-f20000 r-xp 00000000 00:00 0\n"
+				  "f30000-f40000 r-xp 00030000 08:01 84 /usr/bin/e\n";
+	static const char *const names[] = { "/usr/bin/php8.2", "/usr/bin/a", "", "", "" };
+	static const uint64_t offsets[] = { 0x110000, 0x100000, 0, 0, 0 };
+	MappingList list;
+
+	(void) state;
+	assert_int_equal(mapping_list_parse(text, &list), 0);
+	assert_int_equal(list.count, 3 * sizeof(names) / sizeof(names[0]));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		const Mapping *memory = &list.mappings[3 * i + 1];
+
+		assert_string_equal(memory->map.name, names[i]);
+		assert_int_equal(memory->map.file_offset, offsets[i]);
+		assert_int_equal(memory->kind, names[i][0] != '\0' ? MAPPING_FILE : MAPPING_ANONYMOUS);
+		assert_int_equal(memory->map.inode, names[i][0] != '\0' ? memory[-1].map.inode : 0);
+		assert_false(memory->map.deleted);
+	}
+	mapping_list_release(NULL, &list);
+}
+
+/* A process that has moved a part of its code to memory without a file, as PHP does. */
+static void
+test_moved_code(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	size_t page = (size_t) sysconf(_SC_PAGESIZE);
+	char path[] = "/tmp/profstore-test-XXXXXX";
+	int fd = mkstemp(path);
+	char *code;
+	ProcessAddress where;
+	Process *process;
+
+	assert_int_equal(ftruncate(fd, (off_t) (4 * page)), 0);
+	code = mmap(NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t) page);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_ptr_equal(mmap(code + page, page, PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+					 code + page);
+	assert_int_equal(mprotect(code + page, page, PROT_READ | PROT_EXEC), 0);
+	process = process_table_get(fixture->processes, &sample, 1000 * MS);
+	assert_true(process_resolve(fixture->processes, process, (uint64_t) (uintptr_t) code + page + 5,
+								0, true, 1011 * MS, &where));
+	assert_int_equal(where.kind, MAPPING_FILE);
+	assert_non_null(where.file);
+	assert_string_equal(mapped_file_name(where.file), path);
+	assert_int_equal(where.address, 2 * page + 5);
+	munmap(code, 3 * page);
+	close(fd);
+	unlink(path);
+}
+
 /* Creates files in an empty directory, and removes them again. */
 static void
 make_mapping(int number, ProcMapping *mapping, char *name, size_t size)
@@ -689,6 +764,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
 		cmocka_unit_test(test_names_of_memory),
+		cmocka_unit_test(test_moved_code_in_text),
+		cmocka_unit_test_setup_teardown(test_moved_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_opening_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file_of_two_names, setup, teardown),
