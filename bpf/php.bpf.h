@@ -32,9 +32,14 @@
 #define PFS_PHP_INSTRUCTION_REGISTER 15
 #endif
 
-/* Returns the address of the frame's instruction; frame is the one in the block. */
+/*
+ * Returns the instruction in the registers of the sampled thread if they belong to the frame,
+ * otherwise 0. The loop saves the instruction only before calls that may fail. Its handlers, some
+ * of which are functions of their own, keep frame and instruction in the loop's registers. Compiled
+ * code, and functions that it calls, need not have the instruction there.
+ */
 static __always_inline __u64
-pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
+pfs_php_register_instruction(struct pfs_scratch *scratch, __u64 frame)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
 	const struct pfs_php_layout *layout = &chain->runtime.php;
@@ -43,11 +48,10 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
 	int is_innermost = chain->record != 0;
 
 	chain->record = 0;
-	/* The loop saves the instruction only before calls. */
-	if (is_innermost && pc >= layout->loop_start && pc < layout->loop_end &&
-		registers[PFS_PHP_FRAME_REGISTER] == frame)
+	if (is_innermost && registers[PFS_PHP_FRAME_REGISTER] == frame &&
+		(!layout->compiled_end || (pc >= layout->loop_start && pc < layout->loop_end)))
 		return registers[PFS_PHP_INSTRUCTION_REGISTER];
-	return chain->block[PFS_PHP_FRAME_INSTRUCTION];
+	return 0;
 }
 
 /*
@@ -65,6 +69,15 @@ pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
 #define PFS_PHP_IS_READABLE		   (1ULL << 40)
 #define PFS_PHP_HAS_NAME		   (1ULL << 41)
 
+static __always_inline int
+pfs_php_is_instruction(const __u64 *known, __u64 address)
+{
+	__u64 offset = address - known[PFS_PHP_KNOWN_INSTRUCTIONS];
+
+	return offset / PFS_PHP_INSTRUCTION_BYTES < PFS_PHP_COUNT(known) &&
+		   offset % PFS_PHP_INSTRUCTION_BYTES == 0;
+}
+
 /*
  * Returns the line of an instruction of a known function, or 0 if the address is not one. Compiled
  * code (OPcache's JIT) does not save each instruction, so a frame may have any value.
@@ -77,7 +90,7 @@ pfs_php_line(__u64 *known, __u64 instruction)
 	__u64 line = 0;
 	__u64 word;
 
-	if (number >= PFS_PHP_COUNT(known) || offset % PFS_PHP_INSTRUCTION_BYTES)
+	if (!pfs_php_is_instruction(known, instruction))
 		return 0;
 	if (known[PFS_PHP_KNOWN_LINE] >> 32 == number + 1)
 		return (__u32) known[PFS_PHP_KNOWN_LINE];
@@ -204,7 +217,7 @@ pfs_php_step(__u32 slot, __u32 first)
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	if (pfs_read_beside(&chain->frames, chain->frame, PFS_PHP_FRAME_WORDS, 1, chain->block))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	instruction = pfs_php_instruction(scratch, chain->frame);
+	instruction = pfs_php_register_instruction(scratch, chain->frame);
 	function = chain->block[PFS_PHP_FRAME_FUNCTION];
 	chain->frame = chain->block[PFS_PHP_FRAME_PREVIOUS];
 	/* A generator that delegates to another one has a frame without a function. */
@@ -223,6 +236,9 @@ pfs_php_step(__u32 slot, __u32 first)
 	}
 	if (!(known->words[PFS_PHP_KNOWN_KIND] & PFS_PHP_IS_READABLE))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	/* a C function may use the registers otherwise, and has then saved the instruction */
+	if (!pfs_php_is_instruction(known->words, instruction))
+		instruction = chain->block[PFS_PHP_FRAME_INSTRUCTION];
 	if (pfs_put_php_frame(scratch, first, function, instruction, known->words))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	return 0;

@@ -19,6 +19,8 @@
 #define STOPS			  40
 #define STOPS_MOST		  5000
 #define SYSTEM_CALLS_MOST 20000
+#define HANDLER_STOPS	  5
+#define HANDLER_STEPS	  400
 
 /*
  * A script that waits below a recursion, a closure that array_map() calls, a generator and an
@@ -388,6 +390,93 @@ static void
 test_leaf_lines(void **state)
 {
 	each_php(check_leaf_lines);
+}
+
+/* Returns the line of "burns" if it is the leaf, otherwise -1. */
+static int32_t
+line_of_burns(Replay *replay)
+{
+	ReplayFrame frames[FRAMES_MAX];
+	uint32_t marks;
+	size_t count = replay_frames(replay, replay_walk(replay), frames, FRAMES_MAX, &marks);
+
+	return count > 0 && strcmp(frames[0].name, "burns") == 0 ? frames[0].line : -1;
+}
+
+/*
+ * Executes a script by single instructions. A handler that is a function of its own has the line
+ * that the loop had when it called the handler or, because a handler may advance to the next
+ * instruction, the one that the loop has afterwards. Returns the number of calls of such handlers.
+ */
+static int
+step_through_handlers(Replay *replay)
+{
+	const struct pfs_php_layout *layout = &replay->target.entry.php;
+	int32_t loop_line = -1; /* -1: unknown */
+	int32_t next_line = -1; /* in the handler, if it differs from the loop's */
+	bool in_handler = false;
+	int handlers = 0;
+
+	for (int i = 0; i < HANDLER_STEPS; i++)
+	{
+		uint64_t pc;
+		int32_t line;
+
+		replay_step(replay);
+		pc = replay->registers.numbered[PFS_REGISTER_PC];
+		line = line_of_burns(replay);
+		if (line < 0)
+			loop_line = next_line = -1;
+		else if (pc < layout->loop_start || pc >= layout->loop_end)
+		{
+			assert_true(loop_line < 0 || next_line < 0 || line == next_line);
+			if (loop_line >= 0 && line != loop_line)
+				next_line = line;
+			in_handler = true;
+			continue;
+		}
+		else
+		{
+			assert_true(next_line < 0 || line == next_line);
+			handlers += in_handler && loop_line >= 0;
+			loop_line = line;
+			next_line = -1;
+		}
+		in_handler = false;
+	}
+	return handlers;
+}
+
+static void
+check_handlers(const char *php, const char *jit)
+{
+	int handlers = 0;
+	Replay replay;
+
+	start_script(&replay, php, "burning.php", NULL, jit);
+	for (int stop = 0; stop < HANDLER_STOPS; stop++)
+	{
+		usleep(3000);
+		replay_stop(&replay);
+		handlers += step_through_handlers(&replay);
+		replay_go_on(&replay);
+	}
+	assert_true(handlers > 0);
+	replay_end(&replay);
+}
+
+static void
+check_handlers_lines(const char *php)
+{
+	check_handlers(php, NULL);
+	check_handlers(php, "disable");
+}
+
+/* Lines of handlers, without OPcache, and with its optimizer, but not its compiler. */
+static void
+test_lines_in_handlers(void **state)
+{
+	each_php(check_handlers_lines);
 }
 
 static void
@@ -822,12 +911,19 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_versions),  cmocka_unit_test(test_deep_recursion),
-		cmocka_unit_test(test_fibers),		  cmocka_unit_test(test_leaf_lines),
-		cmocka_unit_test(test_compiled_code), cmocka_unit_test(test_compiler_writes),
-		cmocka_unit_test(test_shared_memory), cmocka_unit_test(test_broken_memory),
-		cmocka_unit_test(test_threads),		  cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_other_threads),
+		cmocka_unit_test(test_all_versions),
+		cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_fibers),
+		cmocka_unit_test(test_leaf_lines),
+		cmocka_unit_test(test_lines_in_handlers),
+		cmocka_unit_test(test_compiled_code),
+		cmocka_unit_test(test_compiler_writes),
+		cmocka_unit_test(test_shared_memory),
+		cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_other_threads),
 		cmocka_unit_test(test_merge_fiber),
 	};
 
