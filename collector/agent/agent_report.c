@@ -113,6 +113,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "table_parts=%" PRIu64 "\n", report->unwinder.parts);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
 	fprintf(file, "tables_put_off=%" PRIu64 "\n", report->unwinder.put_off);
+	fprintf(file, "generated_put_off=%" PRIu64 "\n", report->unwinder.generated_put_off);
 	fprintf(file, "generated_displaced=%" PRIu64 "\n", report->unwinder.generated_displaced);
 	fprintf(file, "generated_refused=%" PRIu64 "\n", report->unwinder.generated_refused);
 	fprintf(file, "memory_put_off=%" PRIu64 "\n", report->unwinder.memory_put_off);

@@ -19,6 +19,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/reader/unwind_tables.h"
+#include "base/clock.h"
 #include "memory_tables.h"
 #include "unwind/cfi/cfi.h"
 #include "unwind/cfi/cfi_sections.h"
@@ -437,21 +439,75 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 	return steps;
 }
 
+/* Fills memory with the beginnings of CFI sections for which jit_frames.c searches. */
+static void
+fill_with_beginnings(uint8_t *bytes, size_t length)
+{
+	static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
+
+	for (size_t i = 0; i + sizeof(cie_start) <= length; i += sizeof(cie_start))
+		memcpy(bytes + i, cie_start, sizeof(cie_start));
+}
+
 /* Memory full of apparent CFI: one long section, then only beginnings of sections. */
 static void
 bounds_steps_in_memory(void **state)
 {
-	/* the beginning for which jit_frames.c searches */
-	static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
 	const size_t length = MIB - 65536; /* other memory is searched as well */
 	Frames frames = make_frames(length, 40, 16 * 1024);
 
 	assert_in_range(steps_in_memory(frames.bytes, length), length / 2, 8 * MIB);
-	for (size_t i = 0; i + sizeof(cie_start) <= length; i += sizeof(cie_start))
-		memcpy(frames.bytes + i, cie_start, sizeof(cie_start));
+	fill_with_beginnings(frames.bytes, length);
 	/* all bytes, but too few steps to examine each entry */
 	assert_in_range(steps_in_memory(frames.bytes, length), 8 * MIB - 256, 8 * MIB);
 	free(frames.bytes);
+}
+
+/*
+ * An owner of many processes with such memory gets no more than its CPU time for them, and other
+ * owners get theirs. One percent of a CPU may be used for 30 s at once.
+ */
+static void
+charges_owners_for_generated_code(void **state)
+{
+	const uint64_t at_once_ns = 30 * NS_PER_S / 100;
+	const uint64_t processes = 1000;
+	const size_t length = MIB - 65536;
+	KernelTables *kernel = memory_tables_create();
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *memory =
+		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	DescribedMapping mapping = { .start = (uint64_t) (uintptr_t) code };
+	ExecImage image = { (uint32_t) getpid(), 0, 1 };
+	int64_t begun_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	MappedFileTable *files;
+	UnwindTables *tables;
+	UnwinderStats stats;
+
+	assert_true(kernel != NULL && code != MAP_FAILED && memory != MAP_FAILED);
+	mapping.end = mapping.start + 4096;
+	fill_with_beginnings(memory, length);
+	assert_int_equal(mprotect(memory, length, PROT_READ), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
+	unwind_tables_limit(tables, 64 * MIB, 1);
+	while (image.start_time_ns < processes &&
+		   unwind_tables_describe(tables, &image, 1, &mapping, 1, NS_PER_S) == 0)
+		image.start_time_ns++;
+	assert_in_range(image.start_time_ns, 1, processes - 1);
+	assert_in_range(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns, at_once_ns / 2, 3 * at_once_ns);
+	unwind_tables_stats(tables, &stats);
+	assert_int_equal(stats.generated_put_off, 1);
+	assert_int_equal(unwind_tables_describe(tables, &image, 1, &mapping, 1, NS_PER_S), -EAGAIN);
+	assert_int_equal(unwind_tables_describe(tables, &image, 2, &mapping, 1, NS_PER_S), 0);
+	assert_int_equal(unwind_tables_describe(tables, &image, 1, &mapping, 1, 200 * NS_PER_S), 0);
+	unwind_tables_stats(tables, &stats);
+	assert_int_equal(stats.generated_put_off, 2);
+	unwind_tables_free(tables);
+	mapped_file_table_free(files);
+	memory_tables_free(kernel);
+	munmap(memory, length);
+	munmap(code, 4096);
 }
 
 int
@@ -464,6 +520,7 @@ main(void)
 		cmocka_unit_test(reads_a_hole_under_a_budget),
 		cmocka_unit_test(reads_within_a_pool),
 		cmocka_unit_test(bounds_steps_in_memory),
+		cmocka_unit_test(charges_owners_for_generated_code),
 		cmocka_unit_test(leaves_out_what_no_pool_holds),
 		cmocka_unit_test(compiles_within_memory),
 		cmocka_unit_test(proves_no_root_without_its_cfi),

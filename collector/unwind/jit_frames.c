@@ -211,6 +211,12 @@ jit_memory_steps_left(const JitMemory *memory)
 	return memory->steps_left;
 }
 
+uint64_t
+jit_memory_spent_ns(const JitMemory *memory)
+{
+	return memory->remote.spent_ns;
+}
+
 /* Adds the section to the search's results, or releases it if another one covers the same code. */
 static void
 keep_section(Search *search, const Section *section)

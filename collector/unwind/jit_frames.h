@@ -35,6 +35,8 @@ JitMemory *jit_memory_read(Patience *patience, uint32_t pid, uint64_t owner);
 void jit_memory_free(JitMemory *memory);		   /* accepts NULL */
 bool jit_memory_is_stuck(const JitMemory *memory); /* some memory did not answer in time */
 uint64_t jit_memory_steps_left(const JitMemory *memory);
+/* Returns the CPU time that reading the memory took in other threads. */
+uint64_t jit_memory_spent_ns(const JitMemory *memory);
 
 /*
  * Limit of the spans of all mappings. Each mapping has at least one span, even if it is not

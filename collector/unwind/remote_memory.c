@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
 #include "process/proc_file.h"
 
 /* limit of the time for which the calling thread, the walker, waits */
@@ -21,6 +22,7 @@ typedef struct MemoryProbe
 	uint32_t pid;
 	RemotePieces pieces;
 	size_t done;
+	uint64_t spent_ns;
 	uint8_t bytes[];
 } MemoryProbe;
 
@@ -30,7 +32,15 @@ typedef struct MapsProbe
 	uint32_t pid;
 	size_t limit_bytes;
 	char *text; /* NULL: the text was unreadable */
+	uint64_t spent_ns;
 } MapsProbe;
+
+/* Returns the CPU time that this thread has taken since it had taken begun_ns. */
+static uint64_t
+spent_since(int64_t begun_ns)
+{
+	return (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
+}
 
 /*
  * Reads the pieces with one call. It stops before the first piece with an unreadable page, and then
@@ -55,8 +65,10 @@ static void
 run_memory(Probe *probe)
 {
 	MemoryProbe *memory = (MemoryProbe *) probe;
+	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	memory->done = read_pieces(memory->pid, &memory->pieces, memory->bytes);
+	memory->spent_ns = spent_since(begun_ns);
 }
 
 static void
@@ -90,6 +102,7 @@ remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes
 	if (memory->stuck)
 		return 0;
 	done = probe->done;
+	memory->spent_ns += probe->spent_ns;
 	memcpy(bytes, probe->bytes, done);
 	free(probe);
 	return done;
@@ -102,6 +115,7 @@ typedef struct GatherProbe
 	size_t count;
 	size_t length; /* sum of the lengths of all ranges */
 	uint8_t *bytes;
+	uint64_t spent_ns;
 	RemoteRange ranges[];
 } GatherProbe;
 
@@ -175,8 +189,10 @@ static void
 run_gather(Probe *probe)
 {
 	GatherProbe *gather = (GatherProbe *) probe;
+	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	read_ranges(gather->pid, gather->ranges, gather->count, gather->bytes);
+	gather->spent_ns = spent_since(begun_ns);
 }
 
 static void
@@ -211,6 +227,7 @@ probe_ranges(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *byte
 	memory->stuck = patience_run(memory->patience, &probe->probe, WAIT_NS) != 0;
 	if (memory->stuck)
 		return;
+	memory->spent_ns += probe->spent_ns;
 	memcpy(ranges, probe->ranges, count * sizeof(*ranges));
 	memcpy(bytes, probe->bytes, probe->length);
 	discard_gather(&probe->probe);
@@ -243,8 +260,10 @@ static void
 run_maps(Probe *probe)
 {
 	MapsProbe *maps = (MapsProbe *) probe;
+	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	maps->text = read_maps(maps->pid, maps->limit_bytes);
+	maps->spent_ns = spent_since(begun_ns);
 }
 
 static void
@@ -274,6 +293,7 @@ remote_memory_maps(RemoteMemory *memory, size_t limit_bytes)
 	if (memory->stuck)
 		return NULL;
 	text = probe->text;
+	memory->spent_ns += probe->spent_ns;
 	free(probe);
 	return text;
 }

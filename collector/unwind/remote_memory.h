@@ -23,7 +23,8 @@ typedef struct RemoteMemory
 {
 	Patience *patience; /* must outlive this object; NULL: reads have no deadline, in a probe */
 	uint32_t pid;
-	bool stuck; /* a read did not return in time, so no further read is tried */
+	bool stuck;		   /* a read did not return in time, so no further read is tried */
+	uint64_t spent_ns; /* CPU time that threads of the patience's prober took for finished reads */
 } RemoteMemory;
 
 /* Several pieces of memory of one size. Each piece begins step bytes after the previous piece. */

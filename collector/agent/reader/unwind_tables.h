@@ -5,9 +5,9 @@
  * A file's table is loaded when a walk first needs it. If the table is large and in the cache, only
  * the parts that walks need are loaded.
  *
- * The CPU time of making tables is charged to the owners of the processes that want them
- * (table_account.h). If the kernel's tables are full, tables of the owner with the most lines are
- * unloaded.
+ * The CPU time of making tables, also of generated code, is charged to the owners of the processes
+ * that want them (table_account.h). If the kernel's tables are full, tables of the owner with the
+ * most lines are unloaded.
  *
  * All functions belong to the reader's walker thread.
  */
@@ -63,9 +63,10 @@ void unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, u
 							   uint64_t address, uint64_t now_ns);
 
 /*
- * Describes a process to the walker. owner is charged for reading the code of its interpreter.
- * Mappings are ascending and disjoint; their tables are loaded when walks need them. Returns 0;
- * -EAGAIN if the process is described but a file did not answer; -ENOSPC if there is no room at
+ * Describes a process to the walker. owner is charged for reading the code of its interpreter, and
+ * for tables of generated code, which are made at once. Mappings are ascending and disjoint; tables
+ * of their files are loaded when walks need them. Returns 0; -EAGAIN if the process is described
+ * but a file did not answer, or the owner has used up its CPU time; -ENOSPC if there is no room at
  * present; or another -errno. Failures are counted: walks of the process then end early.
  */
 int unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t owner,
