@@ -2,8 +2,9 @@
 // making others, that take no time.
 'use strict';
 
-// One function each, or the tiers would share what they know of it.
-const bodies = { sixty: 60000, thirty: 30000, ten: 10000 };
+// One function each, or the tiers would share what they know of it. A turn of all three takes many periods of the sampler: a turn of one
+// would be sampled at one place.
+const bodies = { sixty: 6000000, thirty: 3000000, ten: 1000000 };
 const functions = Object.entries(bodies).map(([name, rounds]) =>
 	new Function(`return function js_${name}() {
 		let value = 1;
@@ -16,9 +17,8 @@ const until = process.cpuUsage().user + Number(process.argv[2]) * 1e6;
 let sum = 0;
 let others = 0;
 while (process.cpuUsage().user < until) {
-	for (let i = 0; i < 100; i++)
-		for (const f of functions)
-			sum ^= f();
+	for (const f of functions)
+		sum ^= f();
 	for (let i = 0; i < 10 && process.argv[3] === 'more'; i++)
 		sum ^= new Function(`return ${others++}`)();
 }

@@ -3,19 +3,19 @@
 // processor's stack.
 
 function sixty(int $value): int {
-	for ($i = 0; $i < 60000; $i++)
+	for ($i = 0; $i < 1200000; $i++)
 		$value = ($value * 1664525 + 1013904223) & 0xFFFFFFF;
 	return $value;
 }
 
 function thirty(int $value): int {
-	for ($i = 0; $i < 30000; $i++)
+	for ($i = 0; $i < 600000; $i++)
 		$value = ($value * 1664525 + 1013904223) & 0xFFFFFFF;
 	return $value;
 }
 
 function ten(int $value): int {
-	for ($i = 0; $i < 10000; $i++)
+	for ($i = 0; $i < 200000; $i++)
 		$value = ($value * 1664525 + 1013904223) & 0xFFFFFFF;
 	return $value;
 }
@@ -26,6 +26,7 @@ function cpu_seconds(): float {
 }
 
 $sum = 0;
+// A turn of all three takes many periods of the sampler: a turn of one would be sampled at one place.
 while (cpu_seconds() < (float) $argv[1])
 	$sum ^= sixty(1) ^ thirty(1) ^ ten(1);
 echo $sum & 1, "\n";

@@ -12,15 +12,15 @@ def count(rounds):
 
 
 def sixty():
-    return count(6000)
+    return count(120000)
 
 
 def thirty():
-    return count(3000)
+    return count(60000)
 
 
 def ten():
-    return count(1000)
+    return count(20000)
 
 
 def deep(depth):
@@ -30,6 +30,5 @@ def deep(depth):
 until = time.process_time() + float(sys.argv[1])
 total = 0
 while time.process_time() < until:
-    for _ in range(10):
-        total ^= deep(20)
+    total ^= deep(20)  # a turn of all three takes many periods of the sampler: a turn of one would be sampled at one place
 print(total & 1)

@@ -24,12 +24,13 @@ sub ten {
 }
 
 sub deep {
-	my ($depth, $work) = @_;
-	return $depth > 0 ? deep($depth - 1, $work) : $work->(1000);
+	my ($depth, $work, $rounds) = @_;
+	return $depth > 0 ? deep($depth - 1, $work, $rounds) : $work->($rounds);
 }
 
 sub all {
-	deep(5, $_) for \&sixty, \&thirty, \&ten;
+	my $rounds = 10000 + int rand 20000; # turns last longer than the sampler's period and differ, so that they do not keep in step with it
+	deep(5, $_, $rounds) for \&sixty, \&thirty, \&ten;
 	return 0;
 }
 
@@ -48,5 +49,5 @@ while ((times)[0] < $ARGV[0]) {
 	eval 'all()';
 }
 for (1 .. 10) {
-	deep(600, $_) for \&sixty, \&thirty, \&ten;
+	deep(600, $_, 1000) for \&sixty, \&thirty, \&ten;
 }

@@ -2,6 +2,7 @@
 
 Beside them a thread waits without the interpreter's lock, time and again, and another one all the time."""
 
+import random
 import sys
 import threading
 import time
@@ -11,29 +12,32 @@ sys.setrecursionlimit(3000)
 
 def sixty(rounds):
     value = 1
-    for _ in range(6 * rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 14
+    for _ in range(6 * rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 15
     return value
 
 
 def thirty(rounds):
     value = 1
-    for _ in range(3 * rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 20
+    for _ in range(3 * rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 21
     return value
 
 
 def ten(rounds):
     value = 1
-    for _ in range(rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 26
+    for _ in range(rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 27
     return value
 
 
-def deep(depth, work):
-    return deep(depth - 1, work) if depth > 0 else work(1000)
+def deep(depth, work, rounds):
+    return deep(depth - 1, work, rounds) if depth > 0 else work(rounds)
 
 
 class Caller(object):
+    def __init__(self):
+        self.rounds = random.randrange(10000, 30000)  # turns last longer than the sampler's period and differ, so that they do not keep in step with it
+
     def by_sort(self, each):  # the machine's frames of sorted() stand between
-        return deep(5, each)
+        return deep(5, each, self.rounds)
 
     def generates(self):
         for _ in range(1):
@@ -58,8 +62,7 @@ for target in (waits, waits_on):
 def burns(seconds):
     until = time.process_time() + seconds
     while time.process_time() < until:
-        for _ in range(10):
-            list(Caller().generates())
+        list(Caller().generates())
 
 
 # Without the interpreter's lock a second thread executes a copy of the bytecode.
@@ -69,4 +72,4 @@ burning.start()
 burning.join()
 for _ in range(10):
     for each in (sixty, thirty, ten):
-        deep(600, each)
+        deep(600, each, 1000)

@@ -20,13 +20,14 @@ def ten(rounds)
   value
 end
 
-def deep(depth, work)
-  depth > 0 ? deep(depth - 1, work) : send(work, 1000)
+def deep(depth, work, rounds)
+  depth > 0 ? deep(depth - 1, work, rounds) : send(work, rounds)
 end
 
 class Caller
   def by_sort # the machine's frames of sort_by and each stand between
-    %i[sixty thirty ten].sort_by { |work| deep(5, work) }
+    rounds = rand(30_000..90_000) # turns last longer than the sampler's period and differ, so that they do not keep in step with it
+    %i[sixty thirty ten].sort_by { |work| deep(5, work, rounds) }
   end
 
   def by_fiber
@@ -46,5 +47,5 @@ Thread.new { waits }
 Thread.new { waits_on }
 cpu_time = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) }
 till = cpu_time.call + ARGV[0].to_f
-10.times { Caller.new.by_fiber } while cpu_time.call < till
-10.times { %i[sixty thirty ten].each { |work| deep(600, work) } }
+Caller.new.by_fiber while cpu_time.call < till
+10.times { %i[sixty thirty ten].each { |work| deep(600, work, 1000) } }
