@@ -148,13 +148,16 @@ generated_tables_add_rules(GeneratedTables *tables, uint64_t key, uint32_t count
 void
 generated_tables_forget_rules(GeneratedTables *tables)
 {
-	GeneratedOwner *owner;
-	GeneratedOwner *next;
+	GeneratedOwner *owner = tables->owners;
 
 	tables->rules = 0;
-	HASH_ITER(hh, tables->owners, owner, next)
+	while (owner != NULL)
 	{
+		/* read here, because the owner may be freed */
+		GeneratedOwner *next = owner->hh.next;
+
 		owner->rules = 0;
 		generated_owner_settle(tables, owner);
+		owner = next;
 	}
 }
