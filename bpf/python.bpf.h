@@ -105,6 +105,16 @@ pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
 	pfs_chain_put_more(scratch, first, payload);
 }
 
+/*
+ * Ends a chain at an address that no object has. A frame of the innermost loop may have been read
+ * before it was filled, and then none of the frames is the thread's.
+ */
+static __always_inline int
+pfs_end_bad_python_chain(struct pfs_chain_walk *chain)
+{
+	return chain->mark_count ? pfs_chain_end(chain, PFS_CHAIN_BAD) : pfs_chain_drop(chain);
+}
+
 /* Reads the frame into the block. */
 static __always_inline int
 pfs_read_python_frame(struct pfs_chain_walk *chain)
@@ -116,18 +126,80 @@ pfs_read_python_frame(struct pfs_chain_walk *chain)
 								 chain->block);
 }
 
+/* more than the size of the loop's frame on the machine's stack, which is 400 bytes or so */
+#define PFS_PYTHON_LOOP_BYTES 1024
+
 /*
- * Marks the end of one loop's frames, and continues with the record of the loop's caller. A record
- * lies on the stack, inside the frame of its loop, so its address is the mark. Returns non-zero if
- * the next record cannot be read.
+ * Continues with the record of a loop, and sets its innermost frame. Returns non-zero if the record
+ * cannot be read.
  */
 static __always_inline int
-pfs_leave_python_record(struct pfs_scratch *scratch, __u32 first)
+pfs_read_python_record(struct pfs_chain_walk *chain, __u64 record, __u64 *frame)
+{
+	__u64 words[2];
+
+	if (bpf_probe_read_user(words, sizeof(words),
+							(void *) (record + chain->runtime.python.record_frame)))
+		return 1;
+	chain->record = record;
+	*frame = words[0];
+	chain->caller_record = words[1];
+	return 0;
+}
+
+/*
+ * Continues with the record of the loop's caller, after the frames that the loop executes. Returns
+ * non-zero if the chain has ended.
+ *
+ * A loop links its record, which lies on the stack, some instructions before it fills the record.
+ * Meanwhile the record has words that an earlier call left there. The frame to which these lead as
+ * the loop's caller is seldom the innermost one of the caller's record. Only the innermost record
+ * can be half made.
+ */
+static __always_inline int
+pfs_leave_python_record(struct pfs_chain_walk *chain)
+{
+	__u64 caller = 0;
+	int is_lost = !pfs_is_object(chain->caller_record) ||
+				  pfs_read_python_record(chain, chain->caller_record, &caller);
+
+	if (chain->mark_count == 1 && (is_lost || caller != chain->frame))
+		return pfs_chain_drop(chain);
+	return is_lost ? pfs_chain_end(chain, PFS_CHAIN_UNREADABLE) : 0;
+}
+
+/*
+ * Marks the end of the frames that one loop executes. A record lies on the stack, and so does a
+ * shim, inside the frame of the loop, so its address is the mark. Returns non-zero if the chain has
+ * ended.
+ */
+static __always_inline int
+pfs_end_python_loop(struct pfs_scratch *scratch, __u32 first, __u64 shim)
 {
 	struct pfs_chain_walk *chain = &scratch->chain;
+	int is_entry = chain->runtime.marks == PFS_MARKS_ENTRY;
 
-	pfs_chain_put_mark(scratch, first, chain->record);
-	return pfs_read_user(chain->record + chain->runtime.python.record_previous, &chain->record);
+	pfs_chain_put_mark(scratch, first, is_entry ? chain->record : shim);
+	/* shims lead to each other, so only the innermost record is examined */
+	if (is_entry || (chain->runtime.python.has_record && chain->mark_count == 1))
+		return pfs_leave_python_record(chain);
+	return 0;
+}
+
+/*
+ * Returns whether the frame in the block, which is not a shim, is half made.
+ *
+ * A generator becomes the innermost frame before it is linked to its caller, and is unlinked before
+ * it is left. A shim is linked before it has its owner; it lies on the stack, where no function's
+ * frame lies, in the frame of the loop that is the machine's innermost one meanwhile.
+ */
+static __always_inline int
+pfs_is_half_made(const struct pfs_chain_walk *chain, __u64 frame, __u8 owner)
+{
+	if (chain->runtime.marks == PFS_MARKS_NONE)
+		return 0;
+	return (owner == chain->runtime.python.called && !chain->frame) ||
+		   frame - chain->first_sp < PFS_PYTHON_LOOP_BYTES;
 }
 
 /*
@@ -152,7 +224,7 @@ pfs_python_step(__u32 slot, __u32 first)
 	if (!frame)
 		return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
 	if (!pfs_is_object(frame))
-		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+		return pfs_end_bad_python_chain(chain);
 	if (pfs_read_python_frame(chain))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	/* masks keep the verifier's bounds: blocks have 16 words or 128 bytes */
@@ -165,18 +237,15 @@ pfs_python_step(__u32 slot, __u32 first)
 	 * frames that this loop executes.
 	 */
 	if (chain->runtime.marks == PFS_MARKS_SHIM && owner >= layout->boundary)
-	{
-		if (owner == layout->boundary)
-			pfs_chain_put_mark(scratch, first, frame);
-		return 0;
-	}
+		return owner == layout->boundary ? pfs_end_python_loop(scratch, first, frame) : 0;
+	if (pfs_is_half_made(chain, frame, owner))
+		return pfs_chain_drop(chain);
 	if (!pfs_is_object(code))
-		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+		return pfs_end_bad_python_chain(chain);
 	pfs_put_python_frame(scratch, first, code);
 	/* the frame was entered from C code, so the next one belongs to another loop */
-	if (chain->runtime.marks == PFS_MARKS_ENTRY && owner == layout->boundary &&
-		pfs_leave_python_record(scratch, first))
-		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	if (chain->runtime.marks == PFS_MARKS_ENTRY && owner == layout->boundary)
+		return pfs_end_python_loop(scratch, first, 0);
 	return 0;
 }
 
@@ -206,13 +275,12 @@ pfs_begin_python_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
 	if (pfs_read_user(state + runtime->python.state_frame, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	chain->record = chain->frame;
 	/* otherwise the state leads to a record on the machine's stack, which leads to the frame */
 	if (!runtime->python.has_record)
 		return 0;
-	if (!pfs_is_object(chain->record))
+	if (!pfs_is_object(chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_BAD);
-	if (pfs_read_user(chain->record + runtime->python.record_frame, &chain->frame))
+	if (pfs_read_python_record(chain, chain->frame, &chain->frame))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
 	return 0;
 }

@@ -71,9 +71,9 @@ enum pfs_runtime_marks {
  * once count words, all others bytes.
  */
 struct pfs_python_layout {
-	__u16 state_frame;	   /* in the state: the innermost frame, or a record that leads to it */
-	__u16 record_frame;	   /* in the record, if has_record: the innermost frame */
-	__u16 record_previous; /* in the record: the record of the loop's caller */
+	__u16 state_frame; /* in the state: the innermost frame, or a record that leads to it */
+	/* in the record, if has_record: the innermost frame, then the record of the loop's caller */
+	__u16 record_frame;
 	__u16 code_first; /* in a code object: the first of PFS_CODE_BLOCK_WORDS words that are read */
 	__u16 code_mask;  /* bit i: the check of the object covers word i of the code object */
 	__u16 name_hash;  /* in a string: the hash */
@@ -92,6 +92,9 @@ struct pfs_python_layout {
 	__u8 frame_copy;	/* number of the frame's copy, in words of four bytes; 0: no copies */
 	__u8 code_copies;	/* word of a code object that leads to the list of its copies */
 	__u8 code_bytecode; /* word of a code object at which its own bytecode begins, copy 0 */
+	/* value of the owner field in frames that have a caller, except while they are half made */
+	__u8 called;
+	__u8 unused;
 };
 
 /*

@@ -112,6 +112,7 @@ struct pfs_chain_walk {
 	struct pfs_luajit_walk luajit;
 	__u64 frame;  /* address of the next frame; 0: end of the chain */
 	__u64 record; /* address of the record that led to frame, if the interpreter has records */
+	__u64 caller_record; /* address of the record of Python's loop that called the record's loop */
 	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
 	__u64 code[PFS_CODE_BLOCK_MOST_WORDS];
 	struct pfs_perl_walk perl;

@@ -333,6 +333,9 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 	LoopCode loops[RUNTIME_LOOPS + 1];
 	bool done;
 
+	/* the number of frames is not known; the function that runs is one */
+	if (target != NULL && chain->is_half_made)
+		atomic_fetch_add(&runtimes->unmatched, 1);
 	if (target == NULL || (chain->count == 0 && chain->marks != PFS_MARKS_NUMBERS))
 		return false;
 	for (int i = 0; i < RUNTIME_LOOPS; i++)

@@ -46,6 +46,7 @@ typedef struct ChainStack
 	uint32_t cut;		 /* number of missing words */
 	uint32_t mark_count; /* number of marks that were found, including the missing ones */
 	bool whole;
+	bool is_half_made; /* the walk left out all frames, because they may not be the thread's */
 	enum pfs_runtime_marks marks;
 	bool leaves_fibers; /* a fiber's chain continues with frames on another machine stack */
 } ChainStack;

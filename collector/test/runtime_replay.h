@@ -223,6 +223,7 @@ replay_walk(const Replay *replay)
 	memcpy(world->scratch.walk.at.registers, replay->registers.numbered,
 		   sizeof(replay->registers.numbered));
 	pfs_walk_enter_innermost(&world->scratch.walk);
+	world->scratch.chain.first_sp = world->scratch.walk.at.sp;
 	pfs_note_leaf(&world->scratch);
 	assert_true(pfs_add_chain(0, 0) > 0);
 	return (const struct pfs_chain *) world->scratch.words;

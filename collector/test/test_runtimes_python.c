@@ -880,6 +880,93 @@ test_copies_of_bytecode(void **state)
 }
 
 /*
+ * A thread of 3.11 or 3.12, in this process: its state, the records of two loops and of the
+ * thread's start, and the frames of these loops.
+ */
+static struct
+{
+	uint64_t thread[32];
+	uint64_t records[3][3]; /* innermost first */
+	uint64_t shims[2][11];
+	uint64_t frames[2][11];
+	uint64_t code[32];
+} called;
+
+/* Fills frame i, which one of the loops executes, and which the other frame called. */
+static void
+fill_called_frame(const PythonLayout *layout, int i)
+{
+	bool has_shims = layout->marks == PFS_MARKS_SHIM;
+	uint64_t caller = i == 0 ? (uintptr_t) called.frames[1] : 0;
+	uint64_t *record = called.records[i] + layout->walk.record_frame / 8;
+	uint8_t owner = has_shims ? 0 : layout->walk.boundary;
+
+	called.frames[i][layout->walk.frame_code] = (uintptr_t) called.code;
+	called.frames[i][layout->walk.frame_previous] =
+		has_shims ? (uintptr_t) called.shims[i] : caller;
+	memcpy((uint8_t *) called.frames[i] + layout->walk.frame_owner, &owner, 1);
+	called.shims[i][layout->walk.frame_previous] = caller;
+	memcpy((uint8_t *) called.shims[i] + layout->walk.frame_owner, &layout->walk.boundary, 1);
+	record[0] = (uintptr_t) called.frames[i];
+	record[1] = (uintptr_t) called.records[i + 1];
+}
+
+/* Walks a chain that is half made: it has no frames, because they are not those of the thread. */
+static void
+check_half_made(const Replay *replay)
+{
+	const struct pfs_chain *chain = replay_walk(replay);
+
+	assert_int_equal(chain->status, PFS_CHAIN_BAD);
+	assert_int_equal(chain->found, 0);
+	assert_int_equal(chain->mark_count, 0);
+}
+
+/*
+ * A loop that was just called has a record with words that another call left, and a generator that
+ * was just resumed is not linked to its caller.
+ */
+static void
+test_half_made(void **state)
+{
+	for (uint32_t minor = 11; minor <= 12; minor++)
+	{
+		uint64_t variable = (uintptr_t) called.thread;
+		Replay replay = { .pid = getpid(),
+						  .registers = { .thread_pointer = (uintptr_t) &variable } };
+		PythonLayout layout;
+		uint64_t *record;
+		uint64_t *innermost;
+
+		memset(&called, 0, sizeof(called));
+		assert_true(python_layout_of_version(minor, &layout));
+		replay.target.entry = (struct pfs_runtime){
+			.kind = PFS_RUNTIME_PYTHON, .is_placed = 1, .marks = layout.marks, .python = layout.walk
+		};
+		called.thread[layout.walk.state_frame / 8] = (uintptr_t) called.records[0];
+		fill_called_frame(&layout, 0);
+		fill_called_frame(&layout, 1);
+		assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_WHOLE);
+		assert_int_equal(replay_walk(&replay)->mark_count, 2);
+
+		record = called.records[1] + layout.walk.record_frame / 8;
+		record[0] = (uintptr_t) called.code; /* the caller's loop executes another function */
+		check_half_made(&replay);
+		record[0] = (uintptr_t) called.frames[1];
+		record = called.records[0] + layout.walk.record_frame / 8;
+		record[1] = 8; /* not the address of a record */
+		check_half_made(&replay);
+		record[1] = (uintptr_t) called.records[1];
+		innermost = called.frames[0];
+		innermost[layout.walk.frame_previous] = 1; /* not the address of a frame */
+		check_half_made(&replay);
+		innermost[layout.walk.frame_previous] = 0;
+		memcpy((uint8_t *) innermost + layout.walk.frame_owner, &layout.walk.called, 1);
+		check_half_made(&replay);
+	}
+}
+
+/*
  * A program writes its table itself: an offset inside a word would make the walk copy beyond the
  * words.
  */
@@ -1018,6 +1105,7 @@ main(void)
 		cmocka_unit_test(test_layout_lies),
 		cmocka_unit_test(test_free_threaded),
 		cmocka_unit_test(test_copies_of_bytecode),
+		cmocka_unit_test(test_half_made),
 		cmocka_unit_test(test_offsets_of_words),
 		cmocka_unit_test(test_place_of_code),
 		cmocka_unit_test(test_place_at_edge),

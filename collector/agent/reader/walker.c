@@ -270,6 +270,7 @@ kernel_chain(Reader *reader, const Record *record)
 						 .cut = chain->found - kept,
 						 .mark_count = chain->mark_count,
 						 .whole = chain->status == PFS_CHAIN_WHOLE,
+						 .is_half_made = chain->status == PFS_CHAIN_BAD && chain->found == 0,
 						 .marks = (enum pfs_runtime_marks) chain->marks };
 }
 

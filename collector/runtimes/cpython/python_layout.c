@@ -46,8 +46,11 @@ static const VersionOffsets versions[] = {
 	{ 12, 136, 56, 0, 8, 56, 70, 112, 120, 128, 68, 136, 192, OBJECT_BYTES, 40, 56, 0, 0 },
 };
 
-#define OWNER_SHIM	3
-#define OWNER_ENTRY 1 /* the field is_entry of 3.11 */
+#define OWNER_GENERATOR 1
+#define OWNER_SHIM		3
+/* the field is_entry of 3.11 */
+#define OWNER_NO_ENTRY	0
+#define OWNER_ENTRY		1
 
 /* Positions of words in a build's table, whose groups grew from version to version. */
 typedef struct OffsetPlaces
@@ -131,13 +134,17 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	walk->wide_frames = at->minor < 11;
 	walk->is_index = at->minor < 11;
 	walk->boundary = at->minor == 11 ? OWNER_ENTRY : OWNER_SHIM;
+	/*
+	 * From 3.12 on these are generators alone. Greenlets end their chains with functions that no
+	 * shim called.
+	 */
+	walk->called = at->minor == 11 ? OWNER_NO_ENTRY : OWNER_GENERATOR;
 	if (at->minor >= 11)
 		layout->marks = at->minor == 11 ? PFS_MARKS_ENTRY : PFS_MARKS_SHIM;
 	if (at->minor == 11 || at->minor == 12)
 	{
 		walk->has_record = 1;
 		walk->record_frame = at->minor == 11 ? 8 : 0;
-		walk->record_previous = at->minor == 11 ? 16 : 8;
 	}
 	return true;
 }
