@@ -304,15 +304,19 @@ test_fibers(void **state)
 	each_php(check_fibers);
 }
 
-/* Returns true if the process has OPcache, of which the compiler is a part. PHP 8.5 contains it. */
+/*
+ * Returns true if the process has the compiler, which is a part of OPcache from PHP 8.0 on. PHP 8.5
+ * contains OPcache.
+ */
 static bool
-has_opcache(Replay *replay)
+has_compiler(Replay *replay)
 {
 	char *maps = remote_memory_maps(&replay->memory, REPLAY_MAPS_BYTES);
-	bool has = replay->target.file.php.version >= 805;
+	uint32_t version = replay->target.file.php.version;
+	bool has = version >= 805;
 
 	assert_non_null(maps);
-	has |= strstr(maps, "/opcache.so") != NULL;
+	has |= version >= 800 && strstr(maps, "/opcache.so") != NULL;
 	free(maps);
 	return has;
 }
@@ -349,7 +353,7 @@ check_leaves(const char *php, const char *jit)
 
 	start_script(&replay, php, "burning.php", NULL, jit);
 	is_compiled = replay.target.compiled.end != 0;
-	assert_int_equal(is_compiled, jit != NULL && has_opcache(&replay));
+	assert_int_equal(is_compiled, jit != NULL && has_compiler(&replay));
 	for (; stops < STOPS || (jit == NULL && conditions == 0 && stops < STOPS_MOST) ||
 		   (is_compiled && compiled == 0 && stops < STOPS_MOST);
 		 stops++)
@@ -542,7 +546,7 @@ check_writing(const char *php)
 
 	start_script(&replay, php, "compiling.php", NULL, "function");
 	target = &replay.target;
-	if (has_opcache(&replay))
+	if (has_compiler(&replay))
 	{
 		replay_stop(&replay);
 		run_until(&replay, false);
