@@ -459,14 +459,12 @@ test_other_threads(void **state)
 static uint64_t
 interpreter_of(Replay *replay)
 {
-	int64_t offset = replay->target.entry.state_offset;
-	const RemotePieces piece = { .address = replay->registers.thread_pointer + (uint64_t) offset,
-								 .piece_bytes = sizeof(uint64_t),
-								 .count = 1 };
+	const ThreadPlace place = { replay->target.entry.state_offset,
+								replay->target.entry.state_pointer };
 	uint64_t interpreter;
 
-	assert_int_equal(remote_memory_read(&replay->memory, &piece, &interpreter),
-					 sizeof(interpreter));
+	assert_true(beside_thread_read_word(&replay->memory, replay->registers.thread_pointer, &place,
+										&interpreter));
 	return interpreter;
 }
 
