@@ -462,7 +462,7 @@ check_python(const char *path)
 	 * 3.11 and 3.12 link a loop's record, and a generator, before these lead to their callers, and
 	 * then there is no chain
 	 */
-	const Allowance allowed = { .lost = 20 };
+	const Allowance allowed = { .lost = 40 };
 	const char *const arguments[] = { path, "-c", python_program, NULL };
 
 	check_steps(arguments, python_program, PFS_RUNTIME_PYTHON, &allowed);
