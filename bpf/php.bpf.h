@@ -236,7 +236,7 @@ pfs_php_step(__u32 slot, __u32 first)
 	}
 	if (!(known->words[PFS_PHP_KNOWN_KIND] & PFS_PHP_IS_READABLE))
 		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
-	/* a C function may use the registers otherwise, and has then saved the instruction */
+	/* a C function may use the registers otherwise; then the saved instruction is the best known */
 	if (!pfs_php_is_instruction(known->words, instruction))
 		instruction = chain->block[PFS_PHP_FRAME_INSTRUCTION];
 	if (pfs_put_php_frame(scratch, first, function, instruction, known->words))

@@ -333,7 +333,7 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 	LoopCode loops[RUNTIME_LOOPS + 1];
 	bool done;
 
-	/* the number of frames is not known; the function that runs is one */
+	/* counts one frame, because their number is not known */
 	if (target != NULL && chain->is_half_made)
 		atomic_fetch_add(&runtimes->unmatched, 1);
 	if (target == NULL || (chain->count == 0 && chain->marks != PFS_MARKS_NUMBERS))

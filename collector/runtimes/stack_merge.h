@@ -46,7 +46,7 @@ typedef struct ChainStack
 	uint32_t cut;		 /* number of missing words */
 	uint32_t mark_count; /* number of marks that were found, including the missing ones */
 	bool whole;
-	bool is_half_made; /* the walk left out all frames, because they may not be the thread's */
+	bool is_half_made; /* the chain was bad before its first frame, or all frames were left out */
 	enum pfs_runtime_marks marks;
 	bool leaves_fibers; /* a fiber's chain continues with frames on another machine stack */
 } ChainStack;

@@ -59,6 +59,8 @@ start_program(KeysProgram *program, const char *path, const char *keys)
 		program->states[i] = state;
 		program->thread_pointers[i] = thread_pointer_of(thread);
 	}
+	/* reads wait for an answer: a search that gave up would find nothing */
+	program->replay.memory.patience = NULL;
 }
 
 /* Reads the word of a thread as the kernel does. Returns non-zero if it cannot be read. */

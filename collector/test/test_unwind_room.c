@@ -411,8 +411,10 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 	return at;
 }
 
+#define MADE_UP_BYTES	  (64 << 20)
+#define MADE_UP_LENGTH_AT 40 /* place of the code's length among these bytes */
 /* Directory entries of the table of made-up rules: one for each page, and the header. */
-#define MADE_UP_ENTRIES ((64 << 20 >> PFS_UNWIND_PAGE_BITS) + 2)
+#define MADE_UP_ENTRIES	  ((MADE_UP_BYTES >> PFS_UNWIND_PAGE_BITS) + 2)
 
 /* Kernel's tables in which this many tables of generated code have room, and an unwinder. */
 typedef struct GeneratedWorld
@@ -441,22 +443,32 @@ generated_end(GeneratedWorld *world)
 	free(world->bytes);
 }
 
-/* Loads a table with made-up rules of a number for an owner. */
+/* Loads a table of so many bytes of code, with made-up rules of a number, for an owner. */
+static int
+generated_try(GeneratedWorld *world, UnwindBinary *binary, uint64_t owner, uint32_t number,
+			  uint32_t length, uint64_t now_ns)
+{
+	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x1000 + length };
+	uint64_t start = 0;
+	uint64_t end;
+	int err;
+
+	input.eh_frame =
+		(CfiSection){ .data = world->bytes, .length = make_rules_up(world->bytes, number) };
+	memcpy(world->bytes + MADE_UP_LENGTH_AT, &length, sizeof(length));
+	err = unwinder_binary_load_jit(world->unwinder, binary, &input, owner, now_ns, &start, &end);
+	assert_int_equal(start, err == 0 ? 0x1000 : 0);
+	return err;
+}
+
+/* Loads a table that finds room. */
 static UnwindBinary *
 generated_load(GeneratedWorld *world, uint64_t owner, uint32_t number, uint64_t now_ns)
 {
-	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x4001000 };
 	UnwindBinary *binary = unwinder_binary_create(world->unwinder);
-	uint64_t start;
-	uint64_t end;
 
 	assert_non_null(binary);
-	input.eh_frame =
-		(CfiSection){ .data = world->bytes, .length = make_rules_up(world->bytes, number) };
-	assert_int_equal(unwinder_binary_load_jit(world->unwinder, binary, &input, owner, now_ns,
-											  &start, &end),
-					 0);
-	assert_int_equal(start, 0x1000);
+	assert_int_equal(generated_try(world, binary, owner, number, MADE_UP_BYTES, now_ns), 0);
 	return binary;
 }
 
@@ -537,7 +549,7 @@ test_generated_code_of_owners(void **state)
 		assert_true(unwinder_binary_has_table(few[i]));
 	for (uint32_t i = 0; i < TRIED; i++)
 		assert_int_equal(unwinder_binary_has_table(many[i]), i >= TRIED - FIT / 2);
-	assert_int_equal(first_kind(world.unwinder, &processes[0]), PFS_MAPPING_PENDING);
+	assert_int_equal(first_kind(world.unwinder, &processes[0]), PFS_MAPPING_FRAME_POINTER);
 	assert_int_equal(first_kind(world.unwinder, &processes[1]), PFS_MAPPING_JIT);
 	unwinder_stats(world.unwinder, &stats);
 	assert_int_equal(stats.generated_displaced, TRIED - FIT + FIT / 2);
@@ -554,6 +566,42 @@ test_generated_code_of_owners(void **state)
 		unwinder_binary_release(world.unwinder, many[i], 0);
 	for (uint32_t i = 0; i < FIT / 2; i++)
 		unwinder_binary_release(world.unwinder, few[i], 0);
+	generated_end(&world);
+}
+
+/* A table that would give its owner the most displaces no other owner's. */
+static void
+test_generated_code_of_newcomer(void **state)
+{
+	enum
+	{
+		FIT = 4,
+	};
+	GeneratedWorld world = generated_begin(FIT);
+	UnwindBinary *others[FIT - 1];
+	UnwindBinary *binary = unwinder_binary_create(world.unwinder);
+	UnwinderStats stats;
+
+	(void) state;
+	for (uint32_t i = 0; i < FIT - 1; i++)
+		others[i] = generated_load(&world, OWNER + i, i, 0);
+	assert_non_null(binary);
+	assert_int_equal(generated_try(&world, binary, OWNER + FIT, FIT, FIT * MADE_UP_BYTES, 0),
+					 -E2BIG);
+	assert_false(unwinder_binary_has_table(binary));
+	unwinder_stats(world.unwinder, &stats);
+	assert_int_equal(stats.generated_displaced, 0);
+	assert_int_equal(stats.generated_refused, 1);
+	for (uint32_t i = 0; i < FIT - 1; i++)
+	{
+		assert_true(unwinder_binary_has_table(others[i]));
+		unwinder_binary_release(world.unwinder, others[i], 0);
+	}
+	/* beside owners that leave it room it fits */
+	assert_int_equal(generated_try(&world, binary, OWNER + FIT, FIT, FIT * MADE_UP_BYTES,
+								   EXTENT_GRACE_NS),
+					 0);
+	unwinder_binary_release(world.unwinder, binary, 0);
 	generated_end(&world);
 }
 
@@ -996,6 +1044,7 @@ main(void)
 		cmocka_unit_test(test_full_mappings),
 		cmocka_unit_test(test_generated_code_is_bounded),
 		cmocka_unit_test(test_generated_code_of_owners),
+		cmocka_unit_test(test_generated_code_of_newcomer),
 		cmocka_unit_test(test_generated_rules_of_owners),
 		cmocka_unit_test(test_full_rules),
 		cmocka_unit_test(test_sparse_program),

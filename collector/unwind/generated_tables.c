@@ -94,29 +94,37 @@ generated_tables_remove(GeneratedTables *tables, GeneratedTable *table)
 }
 
 GeneratedTable *
-generated_tables_with_lines(const GeneratedTables *tables)
+generated_tables_with_lines(const GeneratedTables *tables, uint64_t key, uint64_t lines)
 {
-	GeneratedOwner *largest = NULL;
+	const GeneratedOwner *own = generated_owner_find(tables, key);
+	GeneratedTable *oldest = own != NULL ? own->tables : NULL;
+	uint64_t most = own != NULL ? own->lines + lines : lines;
 
-	for (GeneratedOwner *owner = tables->owners; owner != NULL; owner = owner->hh.next)
+	for (const GeneratedOwner *each = tables->owners; each != NULL; each = each->hh.next)
 	{
-		if (owner->tables != NULL && (largest == NULL || owner->lines > largest->lines))
-			largest = owner;
+		if (each == own || each->lines <= most)
+			continue;
+		oldest = each->tables;
+		most = each->lines;
 	}
-	return largest != NULL ? largest->tables : NULL;
+	return oldest;
 }
 
 GeneratedTable *
-generated_tables_with_entries(const GeneratedTables *tables)
+generated_tables_with_entries(const GeneratedTables *tables, uint64_t key, uint64_t entries)
 {
-	GeneratedOwner *largest = NULL;
+	const GeneratedOwner *own = generated_owner_find(tables, key);
+	GeneratedTable *oldest = own != NULL ? own->tables : NULL;
+	uint64_t most = own != NULL ? own->entries + entries : entries;
 
-	for (GeneratedOwner *owner = tables->owners; owner != NULL; owner = owner->hh.next)
+	for (const GeneratedOwner *each = tables->owners; each != NULL; each = each->hh.next)
 	{
-		if (owner->tables != NULL && (largest == NULL || owner->entries > largest->entries))
-			largest = owner;
+		if (each == own || each->entries <= most)
+			continue;
+		oldest = each->tables;
+		most = each->entries;
 	}
-	return largest != NULL ? largest->tables : NULL;
+	return oldest;
 }
 
 uint32_t

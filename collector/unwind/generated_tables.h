@@ -3,10 +3,10 @@
  *		How much of the kernel's tables the generated code of each owner has.
  *
  * All generated code together may use a part of the kernel's tables. If that part is used up, the
- * owner of processes (process/owner.h) with the most lines or entries loses its oldest table, so an
- * owner that generates much code, in any number of processes, displaces only its own tables. Rules
- * cannot be freed one by one, so an owner may add rules only while at least as many as it has added
- * are left for other owners. Not thread-safe.
+ * owner of processes (process/owner.h) with the most lines or entries, the new table included,
+ * loses its oldest table, so an owner that generates much code, in any number of processes,
+ * displaces only its own tables. Rules cannot be freed one by one, so an owner may add rules only
+ * while at least as many as it has added are left for other owners. Not thread-safe.
  */
 #ifndef COLLECTOR_GENERATED_TABLES_H
 #define COLLECTOR_GENERATED_TABLES_H
@@ -44,11 +44,14 @@ int generated_tables_add(GeneratedTables *tables, uint64_t owner, GeneratedTable
 void generated_tables_remove(GeneratedTables *tables, GeneratedTable *table);
 
 /*
- * Each returns the oldest table of an owner: of the one with the most lines, or with the most
- * entries. NULL: no table is listed.
+ * Each returns the table that makes room for a new one of owner: the oldest table of the owner that
+ * would have the most lines, or the most entries. NULL: that would be the new table's owner, which
+ * has no other table.
  */
-GeneratedTable *generated_tables_with_lines(const GeneratedTables *tables);
-GeneratedTable *generated_tables_with_entries(const GeneratedTables *tables);
+GeneratedTable *generated_tables_with_lines(const GeneratedTables *tables, uint64_t owner,
+											uint64_t lines);
+GeneratedTable *generated_tables_with_entries(const GeneratedTables *tables, uint64_t owner,
+											  uint64_t entries);
 
 /* Returns the number of rules that the owner may add if all owners together may have limit. */
 uint32_t generated_tables_rules_left(const GeneratedTables *tables, uint64_t owner, uint32_t limit);

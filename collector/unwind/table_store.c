@@ -177,7 +177,7 @@ write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
 	return 0;
 }
 
-/* Allocates slots for a table, which has held slots already. */
+/* Allocates slots for a table that already has `held` of them. */
 static int
 take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Extent *extent)
 {

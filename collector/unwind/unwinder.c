@@ -407,6 +407,13 @@ load_sections(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *secti
 	return unwind_table_load(unwinder, binary, sections, hash, parts, now_ns);
 }
 
+/* Returns a binary's kind without its table. Generated code is not loaded when it is needed. */
+static enum pfs_mapping_kind
+kind_without_table(const UnwindBinary *binary)
+{
+	return binary->place.generated ? PFS_MAPPING_FRAME_POINTER : PFS_MAPPING_PENDING;
+}
+
 /* Returns the value for a mapping's .kind. */
 static uint32_t
 kind_and_table(const UnwindBinary *binary)
@@ -483,7 +490,8 @@ withdraw(Unwinder *unwinder, const UnwindBinary *binary)
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			/* code that is walked by frame pointer has no table to remove */
 			if (slot != NULL && pfs_mapping_kind(slot) != PFS_MAPPING_FRAME_POINTER)
-				__atomic_store_n(&slot->kind, PFS_MAPPING_PENDING, __ATOMIC_RELEASE);
+				__atomic_store_n(&slot->kind, kind_without_table(process->binaries[i]),
+								 __ATOMIC_RELEASE);
 		}
 	}
 }
@@ -508,7 +516,7 @@ take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 	 * slots rest after they are returned, so walks that read a mapping before withdraw() still find
 	 * the old rows
 	 */
-	binary->kind = PFS_MAPPING_PENDING;
+	binary->kind = kind_without_table(binary);
 	give_table(unwinder, binary, now_ns);
 	unwinder->stats.unloaded++;
 }
@@ -603,11 +611,13 @@ unwinder_binary_load_parts(Unwinder *unwinder, UnwindBinary *binary, const Packe
 }
 
 /*
- * Unloads tables of generated code until one of this size fits into the part of the kernel's tables
- * that all generated code may use. Returns 0; -E2BIG if the part is smaller than the table.
+ * Unloads tables of generated code until a new one of the owner fits into the part of the kernel's
+ * tables that all generated code may use. Returns 0; -E2BIG if the part is smaller than the table,
+ * or no other owner has as much.
  */
 static int
-unwinder_make_generated_room(Unwinder *unwinder, uint64_t lines, uint64_t entries, uint64_t now_ns)
+unwinder_make_generated_room(Unwinder *unwinder, uint64_t owner, uint64_t lines, uint64_t entries,
+							 uint64_t now_ns)
 {
 	GeneratedTables *generated = &unwinder->generated;
 	uint64_t line_limit = unwinder->store.lines.limit / TABLE_STORE_SHARE;
@@ -619,9 +629,11 @@ unwinder_make_generated_room(Unwinder *unwinder, uint64_t lines, uint64_t entrie
 	{
 		/* an owner of many lines may have few entries, so only what is short counts */
 		GeneratedTable *table = generated->lines + lines > line_limit
-									? generated_tables_with_lines(generated)
-									: generated_tables_with_entries(generated);
+									? generated_tables_with_lines(generated, owner, lines)
+									: generated_tables_with_entries(generated, owner, entries);
 
+		if (table == NULL)
+			return -E2BIG;
 		unwinder_binary_unload(unwinder, (UnwindBinary *) table, now_ns);
 		unwinder->stats.generated_displaced++;
 	}
@@ -634,7 +646,7 @@ unwinder_write_generated(Unwinder *unwinder, UnwindBinary *binary, const PackedT
 						 uint64_t owner, uint64_t now_ns)
 {
 	uint64_t entries = table_store_entries(packed);
-	int err = unwinder_make_generated_room(unwinder, packed->line_count, entries, now_ns);
+	int err = unwinder_make_generated_room(unwinder, owner, packed->line_count, entries, now_ns);
 
 	binary->place.generated = true;
 	if (err == 0)

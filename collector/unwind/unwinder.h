@@ -46,7 +46,7 @@ typedef struct UnwinderStats
 	uint64_t timeouts;		   /* reads of files or of memory that were not answered in time */
 	/* Tables that were not made because their owner had used up its CPU time. */
 	uint64_t put_off;
-	/* Processes whose generated code was not searched because of the same limit. */
+	/* Descriptions of processes whose generated code was not searched because of the same limit. */
 	uint64_t generated_put_off;
 	/* Reads of a process's memory that were not made because an earlier one did not return. */
 	uint64_t memory_put_off;

@@ -5,8 +5,8 @@
 work(0, Value) -> Value;
 work(Rounds, Value) -> work(Rounds - 1, (Value * 1664525 + 1013904223) band 16#FFFFFFF).
 
-%% Not the last call, which would take the caller's place on the stack. A turn of all three takes many periods of the sampler: a turn of
-%% one would be sampled at one place.
+%% Not the last call, which would take the caller's place on the stack. A turn of all three takes many periods of the sampler: in turns
+%% of one period, every sample may be at one place.
 sixty() -> work(3000000, 1) + 1.
 thirty() -> work(1500000, 1) + 1.
 ten() -> work(500000, 1) + 1.

@@ -2,8 +2,8 @@
 // making others, that take no time.
 'use strict';
 
-// One function each, or the tiers would share what they know of it. A turn of all three takes many periods of the sampler: a turn of one
-// would be sampled at one place.
+// One function each, or the tiers would share what they know of it. A turn of all three takes many periods of the
+// sampler: in turns of one period, every sample may be at one place.
 const bodies = { sixty: 6000000, thirty: 3000000, ten: 1000000 };
 const functions = Object.entries(bodies).map(([name, rounds]) =>
 	new Function(`return function js_${name}() {

@@ -26,7 +26,7 @@ function cpu_seconds(): float {
 }
 
 $sum = 0;
-// A turn of all three takes many periods of the sampler: a turn of one would be sampled at one place.
+// A turn of all three takes many periods of the sampler: in turns of one period, every sample may be at one place.
 while (cpu_seconds() < (float) $argv[1])
 	$sum ^= sixty(1) ^ thirty(1) ^ ten(1);
 echo $sum & 1, "\n";

@@ -30,5 +30,5 @@ def deep(depth):
 until = time.process_time() + float(sys.argv[1])
 total = 0
 while time.process_time() < until:
-    total ^= deep(20)  # a turn of all three takes many periods of the sampler: a turn of one would be sampled at one place
+    total ^= deep(20)  # a turn of all three takes many periods of the sampler: in turns of one period, every sample may be at one place
 print(total & 1)
