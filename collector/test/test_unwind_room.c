@@ -443,7 +443,7 @@ generated_end(GeneratedWorld *world)
 	free(world->bytes);
 }
 
-/* Loads a table of so many bytes of code, with made-up rules of a number, for an owner. */
+/* Loads a table of `length` bytes of code for an owner, with the made-up rules of a number. */
 static int
 generated_try(GeneratedWorld *world, UnwindBinary *binary, uint64_t owner, uint32_t number,
 			  uint32_t length, uint64_t now_ns)

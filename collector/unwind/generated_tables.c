@@ -93,38 +93,47 @@ generated_tables_remove(GeneratedTables *tables, GeneratedTable *table)
 	generated_owner_settle(tables, owner);
 }
 
-GeneratedTable *
-generated_tables_with_lines(const GeneratedTables *tables, uint64_t key, uint64_t lines)
+static uint64_t
+generated_owner_lines(const GeneratedOwner *owner)
+{
+	return owner->lines;
+}
+
+static uint64_t
+generated_owner_entries(const GeneratedOwner *owner)
+{
+	return owner->entries;
+}
+
+/* Returns the oldest table of the owner that uses most, after `more` is added to what key uses. */
+static GeneratedTable *
+generated_tables_of_largest(const GeneratedTables *tables, uint64_t key, uint64_t more,
+							uint64_t (*used)(const GeneratedOwner *owner))
 {
 	const GeneratedOwner *own = generated_owner_find(tables, key);
 	GeneratedTable *oldest = own != NULL ? own->tables : NULL;
-	uint64_t most = own != NULL ? own->lines + lines : lines;
+	uint64_t most = own != NULL ? used(own) + more : more;
 
 	for (const GeneratedOwner *each = tables->owners; each != NULL; each = each->hh.next)
 	{
-		if (each == own || each->lines <= most)
+		if (each == own || used(each) <= most)
 			continue;
 		oldest = each->tables;
-		most = each->lines;
+		most = used(each);
 	}
 	return oldest;
 }
 
 GeneratedTable *
+generated_tables_with_lines(const GeneratedTables *tables, uint64_t key, uint64_t lines)
+{
+	return generated_tables_of_largest(tables, key, lines, generated_owner_lines);
+}
+
+GeneratedTable *
 generated_tables_with_entries(const GeneratedTables *tables, uint64_t key, uint64_t entries)
 {
-	const GeneratedOwner *own = generated_owner_find(tables, key);
-	GeneratedTable *oldest = own != NULL ? own->tables : NULL;
-	uint64_t most = own != NULL ? own->entries + entries : entries;
-
-	for (const GeneratedOwner *each = tables->owners; each != NULL; each = each->hh.next)
-	{
-		if (each == own || each->entries <= most)
-			continue;
-		oldest = each->tables;
-		most = each->entries;
-	}
-	return oldest;
+	return generated_tables_of_largest(tables, key, entries, generated_owner_entries);
 }
 
 uint32_t

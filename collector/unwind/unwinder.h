@@ -151,10 +151,11 @@ void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 /*
  * Loads CFI of generated code, read from the memory of an owner's process, with absolute addresses
  * from *start to *end. If all generated code together would take more than a quarter of the tables,
- * unloads the oldest ones of the owner with the most (generated_tables.h): walks end there until
- * their process is described again. Returns 0; -ENOENT if it describes no code; -ENOMEM; -E2BIG if
- * it alone would take more than a quarter; -ENOSPC if there is no room at present. The last two,
- * and code of which rules were refused, are counted.
+ * unloads the oldest ones of the owner that would have the most (generated_tables.h); that code is
+ * walked by frame pointer until its process is described again. Returns 0; -ENOENT if it describes
+ * no code; -ENOMEM; -E2BIG if it alone would take more than a quarter, or would give its owner the
+ * most and the owner has no other table; -ENOSPC if there is no room at present. The last two, and
+ * code of which rules were refused, are counted.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t owner, uint64_t now_ns, uint64_t *start, uint64_t *end);

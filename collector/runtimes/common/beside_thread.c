@@ -39,7 +39,7 @@ beside_thread_read(RemoteMemory *memory, uint64_t address, size_t count, uint64_
 	return had;
 }
 
-/* Reads the address from which a place counts. Returns false if there is none. */
+/* Reads the address to which a place's offset is added. Returns false if it cannot be read. */
 static bool
 beside_thread_read_base(RemoteMemory *memory, uint64_t thread_pointer, int8_t pointer,
 						uint64_t *base)

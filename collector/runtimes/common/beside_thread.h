@@ -36,7 +36,7 @@
 
 /*
  * The place of a thread's word: its distance from the thread pointer or, if pointer is not 0, from
- * the address in the word that is so many words from the thread pointer.
+ * the address in the word that is `pointer` words from the thread pointer.
  */
 typedef struct ThreadPlace
 {
